@@ -1,0 +1,3 @@
+std = "lua54"
+max_line_length = 120
+files["tests/lua"] = { allow_defined_top = true, ignore = { "131" } } -- luaunit finds its groups by global names

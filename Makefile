@@ -1,0 +1,230 @@
+# Longhand's build. Everything is made from the repository root; ./longhand calls the targets below.
+#
+# RUN=<id>      the showcase run that trainer, run, eval and gen mean
+# LEVELS=...    instruction-set levels to compile: all (default), best (the widest this machine runs), or a list
+# VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors)
+# CC=...        gcc or clang
+
+CC ?= cc
+ifeq ($(origin CC),default)
+CC := cc
+endif
+VARIANT ?= release
+LEVELS ?= all
+comma := ,
+GENERATED := $(sort $(patsubst generated/%/spec.c,%,$(wildcard generated/*/spec.c)))
+
+WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
+	-Wwrite-strings -Wunused-macros -Wno-unknown-pragmas
+INCLUDES := -Iruntime/include -Iruntime -Ikernels
+CHECKS.release :=
+CHECKS.asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Werror
+CHECKS := $(CHECKS.$(VARIANT))
+
+# What this compiler can do: each probe compiles an empty file.
+accepts = $(shell $(CC) -Werror $(1) -x c -c -o /dev/null /dev/null 2>/dev/null && echo yes)
+UNUSED_CONSTANTS := $(if $(call accepts,-Wunused-const-variable=2),-Wunused-const-variable=2)
+IS_CLANG := $(shell $(CC) --version 2>/dev/null | grep -i clang)
+
+RUNTIME_CFLAGS := -std=gnu11 -O2 -g -ffp-contract=off -fno-math-errno -fopenmp $(WARNINGS) $(INCLUDES)
+STEP_CFLAGS := -std=gnu11 -O3 -g -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi \
+	$(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
+SPEC_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
+
+# Instruction-set levels: those of this machine's architecture that the compiler knows, plainest first.
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+ifneq ($(filter x86_64%,$(MACHINE)),)
+KNOWN_LEVELS := x86-64 x86-64-v3 x86-64-v4
+march.x86-64 := -march=x86-64
+march.x86-64-v3 := -march=x86-64-v3
+march.x86-64-v4 := -march=x86-64-v4 -mprefer-vector-width=512
+else
+KNOWN_LEVELS := $(firstword $(subst -, ,$(MACHINE)))
+endif
+COMPILER_LEVELS := $(foreach level,$(KNOWN_LEVELS),$(if $(call accepts,$(march.$(level))),$(level)))
+
+# Whether /proc/cpuinfo lists every one of some features.
+has = $(shell for f in $(1); do grep -qw "$$f" /proc/cpuinfo 2>/dev/null || exit; done; echo yes)
+V3_FEATURES := avx2 bmi1 bmi2 f16c fma movbe
+V4_FEATURES := avx512f avx512bw avx512cd avx512dq avx512vl
+ifeq ($(LEVELS),best)
+machine_levels := $(if $(filter x86-64,$(KNOWN_LEVELS)),x86-64 $(if $(call has,$(V3_FEATURES)),x86-64-v3 \
+	$(if $(call has,$(V4_FEATURES)),x86-64-v4)),$(KNOWN_LEVELS))
+LINKED_LEVELS := $(or $(LONGHAND_ISA),$(lastword $(filter $(machine_levels),$(COMPILER_LEVELS))))
+else ifeq ($(LEVELS),all)
+LINKED_LEVELS := $(COMPILER_LEVELS)
+else
+LINKED_LEVELS := $(filter $(subst $(comma), ,$(LEVELS)),$(COMPILER_LEVELS))
+unknown_levels := $(filter-out $(COMPILER_LEVELS),$(LEVELS))
+endif
+upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
+HAVE := $(foreach level,$(LINKED_LEVELS),-DLH_HAVE_$(call upper,$(level)))
+
+# Static archives where they exist, so that a trainer needs nothing but libc on another machine.
+archive = $(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null))
+JANSSON := $(or $(call archive,libjansson.a),-ljansson)
+OPENMP := $(if $(IS_CLANG),-fopenmp,$(if $(call archive,libgomp.a),$(call archive,libgomp.a) -ldl,-fopenmp))
+LIBRARIES := $(JANSSON) $(OPENMP) -pthread -lm
+
+B := build/$(VARIANT)
+LIBRARY := $(if $(filter release,$(VARIANT)),build/lib/liblonghand.a,$(B)/lib/liblonghand.a)
+RUNTIME_SOURCES := $(sort $(filter-out runtime/main.c,$(shell find runtime -name '*.c')))
+RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
+REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
+WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*.c 2>/dev/null)
+UNIT_SOURCES := $(if $(filter release,$(VARIANT)),$(WITH_SPECS),$(filter-out $(WITH_SPECS),$(wildcard tests/unit/test_*.c)))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(UNIT_SOURCES)))
+
+.PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \
+	trainer library unit probe print-levels print-unit-tests
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: library $(GENERATED:%=build/trainers/%/trainer) ## the runtime library and a trainer for every showcase run
+
+library: $(LIBRARY) ## the runtime, as a static archive
+
+$(B)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(LIBRARY): $(RUNTIME_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+
+# A trainer: ID names it, SOURCES is the folder of its generated files, OUT takes the binary and, under obj, the rest.
+ID ?= $(RUN)
+SOURCES ?= generated/$(RUN)
+OUT ?= build/trainers/$(if $(filter release,$(VARIANT)),,$(VARIANT)-)$(RUN)
+
+ifneq ($(ID),)
+TRAINER_OBJECTS := $(OUT)/obj/main.o $(OUT)/obj/spec.o $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o)
+
+trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
+
+$(OUT)/obj/main.o: runtime/main.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=lh_$(ID) -MMD -MP -c -o $@ $<
+
+# The levels are part of spec.o: a file that changes with them makes it out of date.
+$(OUT)/obj/levels: FORCE
+	@mkdir -p $(@D)
+	@$(if $(unknown_levels),echo "$(CC) cannot compile for: $(unknown_levels) (it can: $(COMPILER_LEVELS))" >&2; exit 1)
+	@$(if $(LINKED_LEVELS),,echo "$(CC) can compile for none of: $(LEVELS)" >&2; exit 1)
+	@echo "$(LINKED_LEVELS)" | cmp -s - $@ || echo "$(LINKED_LEVELS)" > $@
+
+$(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile
+	$(CC) $(SPEC_CFLAGS) $(CHECKS) $(HAVE) -MMD -MP -c -o $@ $<
+
+$(OUT)/obj/step.%.o: $(SOURCES)/step.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(STEP_CFLAGS) $(march.$*) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(OUT)/trainer: $(TRAINER_OBJECTS) $(LIBRARY)
+	$(CC) $(CHECKS) -o $@ $^ $(LIBRARIES)
+
+-include $(TRAINER_OBJECTS:.o=.d)
+else
+trainer: ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
+	@echo "say which: make trainer RUN=<id>, one of: $(GENERATED)" >&2; exit 2
+
+build/trainers/%/trainer: $(LIBRARY) FORCE
+	@$(MAKE) --no-print-directory trainer RUN=$*
+endif
+
+FORCE:
+
+# Unit tests: one cmocka binary per file, linked with the reference kernels. Those that run generated code link the
+# specs of tests/specs for the levels of LEVELS and are built as released; all others run with sanitizers.
+TEST_SPECS := $(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/*/spec.c)))
+TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c)))
+SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(B)/specs/$(id)/spec.o $(LINKED_LEVELS:%=$(B)/specs/$(id)/step.%.o)))
+TEST_INCLUDES := -Itests -Itests/support -I.
+
+unit: $(UNIT_TESTS)
+
+$(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES)
+
+define spec_rules
+$(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c Makefile
+	@mkdir -p $$(@D)
+	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(HAVE) -MMD -MP -c -o $$@ $$<
+
+$(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile
+	@mkdir -p $$(@D)
+	$$(CC) $$(STEP_CFLAGS) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
+
+$(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+
+probe: ## what this machine offers
+	@echo "compiler    $(CC): $(or $(MACHINE),not found)"
+	@echo "levels      $(COMPILER_LEVELS); linked: $(LINKED_LEVELS)"
+	@echo "jansson     $(JANSSON)"
+	@echo "openmp      $(OPENMP)"
+
+print-unit-tests:
+	@echo "$(UNIT_TESTS)"
+
+print-levels:
+	@echo "$(LINKED_LEVELS)"
+
+gen: ## write the sources of the showcase again (RUN=<id>: of one run)
+	@for id in $(or $(RUN),$(GENERATED)); do ./longhand gen $$id || exit; done
+
+check: ## validate every spec in spec/runs (RUN=<id>: one)
+	@for spec in $(or $(RUN),$(wildcard spec/runs/*.lua)); do ./longhand check $$spec || exit; done
+
+test: ## the whole suite, under 10 minutes on 2 cores
+	@sh tests/run.sh
+
+test-long: ## the suite and the slow layers
+	@sh tests/run.sh --long
+
+golden-update: ## write the expected files of the Lua tests again; read the diff
+	@LH_GOLDEN_UPDATE=1 sh tests/run.sh --only lua
+
+stale: ## compare generated/ with what would be written
+	@./longhand stale
+
+FORMATTED = $(sort $(shell find runtime kernels tests generated -name '*.[ch]' -o -name '*.inc'))
+CLANG_FORMAT ?= $(or $(shell command -v clang-format-14 2>/dev/null),clang-format)
+
+fmt: ## format the hand-written C
+	$(CLANG_FORMAT) -i $(filter-out generated/%,$(FORMATTED))
+
+fmt-check: ## fails where clang-format 14 would change something, generated files included
+	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+
+lint: ## luacheck
+	env -u LUA_PATH -u LUA_CPATH luacheck -q generator spec tests/lua
+
+where: ## AT=FILE:LINE: the template line behind a generated line
+	@./longhand where $(AT)
+
+fields: ## every field of a spec
+	@./longhand fields
+
+run: ## RUN=<id>: train it (FLAGS="--steps 1000": flags of the trainer)
+	@./longhand train $(RUN) -- $(FLAGS)
+
+eval: ## RUN=<id> FLAGS="--checkpoint F": evaluate a checkpoint
+	@$(MAKE) --no-print-directory trainer RUN=$(RUN) && build/trainers/$(RUN)/trainer eval $(FLAGS)
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / && !seen[$$1]++ { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+-include $(RUNTIME_OBJECTS:.o=.d) $(REFERENCE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SPEC_OBJECTS:.o=.d) $(UNIT_TESTS:=.d)

@@ -1,0 +1,85 @@
+-- What a step costs: floating-point operations and memory, for `plan` and for bench.
+--
+-- Input: a plan with its dimensions; the task's header (lengths as formulas). Output, into the plan: flops (factors
+-- for the generated formulas), flops_per_step (mean over the training lengths), memory_bytes, operations.
+-- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, backward twice the forward.
+
+local tasks = require("tasks")
+
+local M = {}
+
+local function train_lengths(lengths)
+  if lengths.list then
+    return lengths.list
+  end
+  local all = {}
+  for n = lengths.first, lengths.last, lengths.step or 1 do
+    all[#all + 1] = n
+  end
+  return all
+end
+
+-- Tokens of the longest sequence, and the means of T and T^2 over the training lengths.
+local function token_counts(plan, facts)
+  local longest, sum, squares = 0, 0, 0
+  local all = train_lengths(plan.resolved.train.lengths)
+  for _, n in ipairs(all) do
+    local T = tasks.length(facts.input_length, n) + tasks.length(facts.output_length, n)
+    longest = math.max(longest, T)
+    sum, squares = sum + T, squares + T * T
+  end
+  return longest, sum / #all, squares / #all
+end
+
+local function products(plan, tokens, squares)
+  local C, F, L, B = plan.width, plan.feedforward, plan.layers, plan.resolved.train.batch
+  local list = {}
+  local function add(what, forward)
+    list[#list + 1] = { what = what, flops = math.floor(3 * forward * B * L + 0.5) }
+  end
+  add("query, key and value projections", 2 * 3 * C * C * tokens)
+  add("attention: logits and weighted values", 4 * squares * C)
+  add("attention output projection", 2 * C * C * tokens)
+  add("feed-forward network", 4 * C * F * tokens)
+  return list
+end
+
+-- Bytes of one thread's workspace in training; as lay_out in templates/cpu/layers.inc.tpl counts them for the widest
+-- level, without rounding to cache lines.
+local function workspace_bytes(plan, T)
+  local C, F = plan.width, plan.feedforward
+  local real = plan.precision == "float64" and 8 or 4
+  local lanes = 64 // real
+  local sequences = math.max(1, (plan.block_tokens + T // 2) // T)
+  local tokens = sequences * T
+  local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
+  local layer = tokens * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1)
+  local masks = plan.dropout.kind == "none" and 0 or tokens * C * 2
+  return plan.layers * (layer * real + masks) + tokens * (8 * C + F) * real
+end
+
+function M.derive(plan, facts)
+  local C, F, L = plan.width, plan.feedforward, plan.layers
+  local weights = L * (4 * C * C + 2 * C * F)
+  plan.flops = {
+    weights = weights,
+    attention = L * C,
+    output = C * plan.classes,
+    products_text = string.format("%d layers x (4 x %d^2 + 2 x %d x %d) = %d", L, C, C, F, weights),
+  }
+  local longest, tokens, squares = token_counts(plan, facts)
+  plan.longest_training, plan.mean_tokens = longest, tokens
+  plan.operations = products(plan, tokens, squares)
+  plan.flops_per_step = 0
+  for _, operation in ipairs(plan.operations) do
+    plan.flops_per_step = plan.flops_per_step + operation.flops
+  end
+  local real = plan.precision == "float64" and 8 or 4
+  plan.vector_bytes = plan.parameter_storage * real
+  plan.workspace_bytes = workspace_bytes(plan, longest)
+  -- Parameters, two moments, the folded gradient, transposed weights; and for each of two threads a gradient and a
+  -- workspace.
+  plan.memory_bytes = plan.vector_bytes * 5 + 2 * (plan.vector_bytes + plan.workspace_bytes)
+end
+
+return M

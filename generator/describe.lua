@@ -1,0 +1,175 @@
+-- Words about a plan: comments of generated files, the page and the JSON of `plan`, the text of plan.lua.
+--
+-- Input: a plan. Output: text, or tables for the JSON encoder. Nothing is decided here.
+
+local canonical = require("canonical")
+
+local M = {}
+
+local ADDITIVE = {
+  sinusoid = "sinusoids are added to the token embedding",
+  learned = "learned vectors are added to the token embedding",
+}
+
+function M.encoding(plan)
+  local parts = { ADDITIVE[plan.additive.kind] }
+  if plan.rotation.kind == "rope" then
+    parts[#parts + 1] = "queries and keys are rotated (base " .. plan.rotation.base_text .. ")"
+  end
+  if #parts == 0 then
+    return "no positional encoding"
+  end
+  local text = table.concat(parts, ", ")
+  if plan.positions.kind == "randomized" then
+    return text .. string.format("; %s positions drawn from 0 .. %d", plan.positions.sorted and "sorted" or "unsorted",
+      plan.positions.max_position - 1)
+  end
+  return text
+end
+
+local function sentence(text)
+  return text:sub(1, 1):upper() .. text:sub(2) .. "."
+end
+
+function M.comments(plan)
+  local size = string.format("%d layers, %d heads x %d, width %d, feed-forward %d, %s.", plan.layers, plan.heads,
+    plan.head_width, plan.width, plan.feedforward, plan.precision)
+  local encoding = sentence(M.encoding(plan))
+  return {
+    config = { "Dimensions and the layout of the parameters.", size },
+    spec = { "What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.",
+      string.format("%d parameters.", plan.parameters) },
+    step = { "One training step and one forward pass, block by block. " .. size, encoding },
+    attention = { "Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
+      encoding },
+    layers = { "The encoder's layers over one block of sequences, forward and backward, and the room they need.",
+      size },
+    loss = { string.format("Softmax cross-entropy over %d classes at the last tokens of each sequence.", plan.classes) },
+  }
+end
+
+local function choices(plan)
+  local list = {
+    { what = "shards", value = plan.train.shards,
+      why = "a step's batch is cut into so many parts, summed in order: the same bits on 1 to "
+        .. plan.train.shards .. " threads" },
+    { what = "block_tokens", value = plan.block_tokens,
+      why = "tokens that go through all layers together while their activations are hot in cache" },
+    { what = "attention", value = "probabilities kept",
+      why = string.format("the longest training sequence has %d tokens: reading weights back costs less than an exp",
+        plan.longest_training) },
+  }
+  if plan.positions.kind == "randomized" then
+    list[#list + 1] = { what = "position draws per pass", value = plan.positions.draws, why = plan.positions.about }
+  end
+  return list
+end
+
+function M.json(plan)
+  local tensors = {}
+  for i, t in ipairs(plan.tensors) do
+    tensors[i] = { name = t.name, shape = t.shape, offset = t.offset }
+  end
+  return {
+    id = plan.id, digest = plan.digest, parameters = plan.parameters, flops_per_step = plan.flops_per_step,
+    memory_bytes = plan.memory_bytes, tensors = tensors, operations = plan.operations, choices = choices(plan),
+  }
+end
+
+M.JSON_ORDER = {
+  "id", "digest", "parameters", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "name", "shape",
+  "offset", "what", "flops", "value", "why",
+}
+
+local function grouped(n)
+  local text = tostring(n)
+  repeat
+    local count
+    text, count = text:gsub("^(%d+)(%d%d%d)", "%1,%2")
+  until count == 0
+  return text
+end
+
+local function tensor_lines(plan, lines)
+  for _, t in ipairs(plan.tensors) do
+    lines[#lines + 1] = string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]",
+      grouped(t.offset))
+  end
+end
+
+function M.text(plan)
+  local lines = {
+    plan.id .. "  " .. plan.digest,
+    "",
+    "encoding    " .. M.encoding(plan),
+    string.format("model       %d layers, %d heads x %d, width %d, feed-forward %d, dropout %s, %s", plan.layers,
+      plan.heads, plan.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision),
+    string.format("task        %s, %d input symbols, %d classes", plan.task.kind, plan.task.input_count, plan.classes),
+    "parameters  " .. grouped(plan.parameters),
+    string.format("step        %.3f GFLOP nominal at the mean training length (%.1f tokens), batch %d",
+      plan.flops_per_step / 1e9, plan.mean_tokens, plan.train.batch),
+    string.format("memory      %.1f MB with two threads (%.1f MB per vector of parameters, %.1f MB of activations per "
+      .. "thread)", plan.memory_bytes / 1e6, plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6),
+    "",
+    "choices",
+  }
+  for _, c in ipairs(choices(plan)) do
+    lines[#lines + 1] = string.format("  %-24s %-20s %s", c.what, c.value, c.why)
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "operations of one step, forward and backward"
+  for _, operation in ipairs(plan.operations) do
+    lines[#lines + 1] = string.format("  %-40s %8.3f GFLOP", operation.what, operation.flops / 1e9)
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "tensors"
+  tensor_lines(plan, lines)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function lua_text(value, indent)
+  if type(value) ~= "table" then
+    return type(value) == "string" and string.format("%q", value) or canonical.text(value)
+  end
+  local inner, parts = indent .. "  ", {}
+  if #value > 0 then
+    for i, item in ipairs(value) do
+      parts[i] = lua_text(item, inner)
+    end
+    return "{ " .. table.concat(parts, ", ") .. " }"
+  end
+  for i, key in ipairs(canonical.sorted_keys(value)) do
+    parts[i] = inner .. key .. " = " .. lua_text(value[key], inner) .. ",\n"
+  end
+  return "{\n" .. table.concat(parts) .. indent .. "}"
+end
+
+-- The text of plan.lua: what this folder is, for people and for `stale`.
+function M.serialize(plan)
+  local tensors = {}
+  for i, t in ipairs(plan.tensors) do
+    tensors[i] = string.format("    { %q, { %s }, offset = %d, stride = %d },\n", t.name, t.shape_text, t.offset,
+      t.stride)
+  end
+  return table.concat({
+    "-- Generated by Longhand; do not edit. Change the spec or the template, then: ./longhand gen " .. plan.source .. "\n",
+    "return {\n",
+    string.format("  id = %q,\n  digest = %q,\n  model_digest = %q,\n", plan.id, plan.digest, plan.model_digest),
+    string.format("  parameters = %d,\n  parameter_storage = %d,\n  flops_per_step = %d,\n", plan.parameters,
+      plan.parameter_storage, plan.flops_per_step),
+    "  resolved = " .. lua_text(plan.resolved, "  ") .. ",\n",
+    "  choices = {\n",
+    (function()
+      local out = {}
+      for i, c in ipairs(choices(plan)) do
+        out[i] = string.format("    { %q, %s, %q },\n", c.what, lua_text(c.value, ""), c.why)
+      end
+      return table.concat(out)
+    end)(),
+    "  },\n  tensors = {\n",
+    table.concat(tensors),
+    "  },\n}\n",
+  })
+end
+
+return M

@@ -1,0 +1,398 @@
+-- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
+--
+-- Input: a path, overrides, the repository root. Output: { id, source, tree }: the file's base name, its display path
+-- and a tree (tree.lua) in which every `use` is replaced by what it names. Nothing is checked against the schema here.
+-- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
+--
+-- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
+-- which the top level's `use` names; else none. The section is laid upon its parent as tree.lua says. A --set edits
+-- the main file's own tables before any of that.
+
+local diagnostics = require("diagnostics")
+local lfs = require("lfs")
+local locate = require("locate")
+local sandbox = require("sandbox")
+local tree = require("tree")
+
+local M = {}
+
+M.ID = "^[a-z][a-z0-9_]+$"
+M.ID_LONGEST = 40
+M.ID_TEXT = "a letter a-z, then 1 to 39 of a-z, 0-9 and _"
+
+-- Folder of each section's presets, below spec/.
+M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
+
+local LARGEST = 4 * 1024 * 1024 -- bytes of a spec file
+
+-- Joins and tidies: "." and ".." and doubled slashes go where they can.
+local function normalise(path)
+  local parts = {}
+  for part in path:gmatch("[^/]+") do
+    if part == ".." and #parts > 0 and parts[#parts] ~= ".." then
+      table.remove(parts)
+    elseif part ~= "." and not (part == ".." and path:sub(1, 1) == "/") then
+      parts[#parts + 1] = part
+    end
+  end
+  return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(parts, "/")
+end
+
+local function absolute(path)
+  if path:sub(1, 1) ~= "/" then
+    path = lfs.currentdir() .. "/" .. path
+  end
+  return normalise(path)
+end
+
+local function folder(path)
+  return path:match("^(.*)/[^/]*$") or "."
+end
+
+function M.is_id(text)
+  return #text <= M.ID_LONGEST and text:find(M.ID) ~= nil
+end
+
+-- A path as messages and generated files show it: below the root relative to it, else relative to the main spec.
+local function display(state, real, relative)
+  local prefix = state.root == "/" and "/" or state.root .. "/"
+  if real:sub(1, #prefix) == prefix then
+    return real:sub(#prefix + 1)
+  end
+  return relative
+end
+
+local function read_text(path)
+  local file, message = io.open(path, "rb")
+  if not file then
+    return nil, message:gsub("^.*: ", "")
+  end
+  local text
+  text, message = file:read(LARGEST + 1)
+  file:close()
+  if not text then
+    return nil, message and message:gsub("^.*: ", "") or "the file is empty"
+  elseif #text > LARGEST then
+    return nil, ("larger than %d MB"):format(LARGEST // (1024 * 1024))
+  end
+  text = text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n")
+  return text
+end
+
+local function check_functions(state, text, path)
+  for _, token in ipairs(locate.forbidden(text)) do
+    state.diagnostics:add({ path = path, line = token.line, col = token.col,
+      what = ("`%s` inside a function body"):format(token.text),
+      expected = "arithmetic only: a function of a spec is traced once, and Lua cannot trace comparisons or branches" })
+  end
+end
+
+-- Runs one file; returns { real, relative, shown, tree } or nil. `used` is the origin that named it, nil for the main.
+local function open_file(state, real, relative, used)
+  if state.files[real] ~= nil then
+    return state.files[real] or nil
+  end
+  state.files[real] = false
+  local shown = display(state, real, relative)
+  local text, message = read_text(real)
+  if not text then
+    state.diagnostics:add({ at = used or { path = shown }, what = used and ("cannot read %s: %s"):format(shown, message)
+      or "cannot read it: " .. message, expected = "a spec file" })
+    return nil
+  end
+  state.diagnostics:source(shown, text)
+  local value, problem = sandbox.run(text)
+  if problem == nil and type(value) ~= "table" then
+    problem = { what = "the file returns " .. diagnostics.show(value), expected = "return { ... }",
+      line = locate.fields(text)[""].line, col = locate.fields(text)[""].col }
+  end
+  if problem then
+    problem.path = shown
+    state.diagnostics:add(problem)
+    return nil
+  end
+  check_functions(state, text, shown)
+  local places = locate.fields(text)
+  local function origin(path)
+    local at = locate.place(places, path)
+    return { path = shown, line = at.line, col = at.col }
+  end
+  local root = tree.build(value, origin, function(path, what, expected)
+    state.diagnostics:add({ at = origin(path), field = path ~= "" and path or nil, what = what, expected = expected })
+  end)
+  if root then
+    state.files[real] = { real = real, relative = relative, shown = shown, tree = root }
+  end
+  return state.files[real] or nil
+end
+
+-- Names of the presets of a section, sorted.
+function M.presets(root, section)
+  local names = {}
+  local path = root .. "/spec/" .. M.FOLDERS[section]
+  if lfs.attributes(path, "mode") == "directory" then
+    for entry in lfs.dir(path) do
+      local name = entry:match("^(.*)%.lua$")
+      if name and M.is_id(name) then
+        names[#names + 1] = name
+      end
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function unknown_preset(state, section, node, field)
+  local names = M.presets(state.root, section)
+  local near = diagnostics.nearest(node.value, names)
+  local where = "spec/" .. M.FOLDERS[section]
+  state.diagnostics:add({ at = node.origin, field = field,
+    what = ("there is no %s.lua in %s"):format(node.value, where),
+    expected = #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
+    hint = near and ('did you mean "%s"?'):format(near) })
+end
+
+-- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error.
+local function open_use(state, file, section, node, field)
+  local name = node.value
+  local legal = section and "the name of a preset, or a spec file such as \"./base.lua\""
+    or "a spec file such as \"./base.lua\""
+  if type(name) ~= "string" then
+    local what = node.fields and "is a table" or diagnostics.show(name) .. " is no name"
+    state.diagnostics:add({ at = node.origin, field = field, what = what, expected = legal })
+    return nil
+  end
+  local spec_file = name:find("^%.%.?/") ~= nil and name:find("%.lua$") ~= nil
+  if not spec_file and (not section or not M.is_id(name)) then
+    state.diagnostics:add({ at = node.origin, field = field, what = diagnostics.show(name) .. " names nothing",
+      expected = legal })
+    return nil
+  end
+  local real, relative
+  if spec_file then
+    real = normalise(folder(file.real) .. "/" .. name)
+    relative = normalise(folder(file.relative) .. "/" .. name)
+  else
+    relative = ("spec/%s/%s.lua"):format(M.FOLDERS[section], name)
+    real = state.root .. "/" .. relative
+    if lfs.attributes(real, "mode") ~= "file" then
+      unknown_preset(state, section, node, field)
+      return nil
+    end
+  end
+  return open_file(state, real, relative, node.origin), spec_file
+end
+
+-- Whether file is already in the chain of files being resolved; says so.
+local function closes_cycle(state, chain, file, node, field)
+  for i, earlier in ipairs(chain) do
+    if earlier == file then
+      local names = {}
+      for j = i, #chain do
+        names[#names + 1] = chain[j].shown
+      end
+      names[#names + 1] = file.shown
+      state.diagnostics:add({ at = node.origin, field = field, what = "uses itself: " .. table.concat(names, " -> "),
+        expected = "a chain that ends" })
+      return true
+    end
+  end
+  return false
+end
+
+local function longer(chain, file)
+  local copy = table.move(chain, 1, #chain, 1, {})
+  copy[#copy + 1] = file
+  return copy
+end
+
+-- The `use` of a section's own table (encoding.kind is its short form), its field name, and the table without it.
+local function split_use(state, section, own)
+  if not tree.is_table(own) then
+    return nil, nil, own
+  end
+  local use, kind = own.fields.use, section == "encoding" and own.fields.kind or nil
+  if use and kind then
+    state.diagnostics:add({ at = kind.origin, field = "encoding.kind", what = "stands beside encoding.use",
+      expected = "one of the two; encoding.kind = N is short for encoding.use = N" })
+  end
+  if not use and not kind then
+    return nil, nil, own
+  end
+  local rest = tree.table(own.origin)
+  rest.items = own.items
+  for name, node in next, own.fields do
+    if node ~= use and node ~= kind then
+      rest.fields[name] = node
+    end
+  end
+  return use or kind, section .. (use and ".use" or ".kind"), rest
+end
+
+local resolve_section
+
+-- A section's own table, standing in `file`, laid upon its parent.
+local function resolve_own(state, file, section, own, chain)
+  local use, field, rest = split_use(state, section, own)
+  if not use then
+    return own, false
+  end
+  local parent, whole = open_use(state, file, section, use, field)
+  if not parent or closes_cycle(state, chain, parent, use, field) then
+    return rest, true
+  end
+  local inner = longer(chain, parent)
+  local base
+  if whole then
+    base = resolve_section(state, parent, section, inner)
+  else
+    base = resolve_own(state, parent, section, parent.tree, inner)
+  end
+  return base and tree.merge(base, rest) or rest, true
+end
+
+-- The spec file that the top level's `use` names, or nil.
+local function parent_spec(state, file, chain)
+  local use = file.tree.fields.use
+  if not use then
+    return nil
+  end
+  if file.parent == nil then
+    file.parent = open_use(state, file, nil, use, "use") or false
+    if file.parent and closes_cycle(state, chain, file.parent, use, "use") then
+      file.parent = false
+    end
+  end
+  return file.parent or nil
+end
+
+-- One top-level field of a spec file, resolved; nil where neither the file nor its parents give it.
+function resolve_section(state, file, section, chain)
+  local own = file.tree.fields[section]
+  local node, has_use = own, false
+  if M.FOLDERS[section] and own then
+    node, has_use = resolve_own(state, file, section, own, chain)
+  end
+  local parent = not has_use and parent_spec(state, file, chain)
+  if not parent then
+    return node
+  end
+  local base = resolve_section(state, parent, section, longer(chain, parent))
+  return base and node and tree.merge(base, node) or node or base
+end
+
+local function resolve_file(state, file)
+  local root = tree.table(file.tree.origin)
+  root.items = file.tree.items
+  local names, at = {}, file
+  local chain = { file }
+  while at do
+    for name in next, at.tree.fields do
+      names[name] = name ~= "use" or nil
+    end
+    at = parent_spec(state, at, chain)
+    chain = at and longer(chain, at) or chain
+  end
+  local sorted = {}
+  for name in next, names do
+    sorted[#sorted + 1] = name
+  end
+  table.sort(sorted)
+  for _, name in ipairs(sorted) do
+    root.fields[name] = resolve_section(state, file, name, { file })
+  end
+  return root
+end
+
+-- The value that the text of a --set stands for, or nil and what is wrong.
+local function parse_constant(text)
+  text = text:match("^%s*(.-)%s*$")
+  if text == "" then
+    return nil, "has no value"
+  elseif text == "true" or text == "false" then
+    return text == "true"
+  elseif tonumber(text) then
+    return tonumber(text)
+  elseif text:find("^[{\"']") or text:find("^%[=*%[") then
+    local value, problem = sandbox.run("return " .. text)
+    return value, problem and problem.what
+  end
+  return text
+end
+
+-- The tree that one override stands for: nested tables down to its value. nil after an error.
+local function parse_set(state, set)
+  local origin = { set = ("--set %s=%s"):format(set.path, set.text) }
+  local function refuse(what, expected)
+    state.diagnostics:add({ at = origin, what = what, expected = expected })
+  end
+  if ("." .. set.path):gsub("%.[%a_][%w_]*", "") ~= "" then
+    return refuse(diagnostics.show(set.path) .. " is no field path",
+      "names joined by dots, such as train.batch; a list is set as a whole")
+  end
+  local value, problem = parse_constant(set.text)
+  if problem then
+    return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
+  end
+  local before = state.diagnostics:count()
+  local node = tree.build(value, function() return origin end, refuse)
+  if not node or state.diagnostics:count() > before then
+    return nil
+  end
+  local names = {}
+  for name in set.path:gmatch("[^%.]+") do
+    names[#names + 1] = name
+  end
+  for i = #names, 1, -1 do
+    local outer = tree.table(origin)
+    outer.fields[names[i]] = node
+    node = outer
+  end
+  return node
+end
+
+-- Lays all overrides upon the main file's own tree. A section's use and encoding.kind replace each other.
+local function apply_sets(state, file, sets)
+  local all
+  for _, set in ipairs(sets) do
+    local one = parse_set(state, set)
+    if one then
+      all = all and tree.merge(all, one) or one
+    end
+  end
+  if not all then
+    return
+  end
+  local own, over = file.tree.fields.encoding, all.fields.encoding
+  if tree.is_table(own) and tree.is_table(over) and (over.fields.use or over.fields.kind) then
+    own.fields.use, own.fields.kind = nil, nil
+  end
+  file.tree = tree.merge(file.tree, all)
+end
+
+-- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
+-- Returns { id, source, tree }, or nil when there were errors; they are in options.diagnostics.
+function M.spec(path, options)
+  local d = options.diagnostics
+  local before = d:count()
+  local state = { root = absolute(options.root), diagnostics = d, files = {} }
+  local real = absolute(path)
+  local base = real:match("([^/]*)$")
+  local id = base:gsub("%.lua$", "")
+  local file = open_file(state, real, base, nil)
+  if base == id or not M.is_id(id) then
+    d:add({ path = display(state, real, base), what = ("%s is no name for a spec"):format(diagnostics.show(base)),
+      expected = M.ID_TEXT .. "; then .lua" })
+  end
+  if not file then
+    return nil
+  end
+  apply_sets(state, file, options.sets or {})
+  local root = resolve_file(state, file)
+  if d:count() > before then
+    return nil
+  end
+  return { id = id, source = file.shown, tree = root }
+end
+
+return M

@@ -1,0 +1,265 @@
+-- Finds things in the text of a spec file: where a field stands, where a word stands, and what is not allowed.
+--
+-- Input: the text of a Lua file. Output: lines and columns, both from 1, columns in bytes.
+-- Invariants: never runs the text; never fails, whatever the text (a file with a syntax error gives what it can).
+-- Limits: follows the table constructor after the file's `return`; a value built any other way is found by its
+-- nearest field that is written there.
+
+local M = {}
+
+local KEYWORDS = {}
+for word in ([[and break do else elseif end false for function goto if in local nil not or repeat return then true
+  until while]]):gmatch("%a+") do
+  KEYWORDS[word] = true
+end
+
+-- Longest first; every other character stands alone.
+local SYMBOLS = { "...", "..", "==", "~=", "<=", ">=", "//", "::", "<<", ">>" }
+
+local OPENS = { ["("] = true, ["{"] = true, ["["] = true, ["function"] = true, ["if"] = true, ["do"] = true,
+  ["repeat"] = true }
+local CLOSES = { [")"] = true, ["}"] = true, ["]"] = true, ["end"] = true, ["until"] = true }
+
+local FORBIDDEN = { ["if"] = true, ["and"] = true, ["or"] = true, ["not"] = true, ["while"] = true,
+  ["repeat"] = true, ["<"] = true, [">"] = true, ["<="] = true, [">="] = true, ["=="] = true, ["~="] = true }
+
+-- End of a quoted string that starts at byte i: the closing quote, or the last byte of the line.
+local function quoted_end(text, i)
+  local quote = text:sub(i, i)
+  local j = i + 1
+  while j <= #text do
+    local c = text:sub(j, j)
+    if c == "\\" then
+      if text:sub(j + 1, j + 1) == "z" then
+        j = select(2, text:find("^%s*", j + 2))
+      else
+        j = j + 1
+      end
+    elseif c == quote then
+      return j
+    elseif c == "\n" then
+      return j - 1
+    end
+    j = j + 1
+  end
+  return #text
+end
+
+-- End of a long bracket ([[ or [==[) that starts at byte i, or nil when there is none.
+local function long_end(text, i)
+  local equals = text:match("^%[(=*)%[", i)
+  if not equals then
+    return nil
+  end
+  local _, last = text:find("]" .. equals .. "]", i, true)
+  return last or #text
+end
+
+-- Byte after blanks and comments from byte i on.
+local function skip_blank(text, i)
+  while true do
+    i = text:find("%S", i)
+    if not i or text:sub(i, i + 1) ~= "--" then
+      return i
+    end
+    local last = long_end(text, i + 2)
+    i = (last or (text:find("\n", i, true) or #text)) + 1
+  end
+end
+
+-- One token at byte i: its type and its last byte.
+local function scan(text, i)
+  local _, last = text:find("^[%a_][%w_]*", i)
+  if last then
+    return KEYWORDS[text:sub(i, last)] and "keyword" or "name", last
+  end
+  _, last = text:find("^%.?%d[%w%.]*", i)
+  if last then
+    while text:find("^[%+%-]%d", last + 1) and text:find("^[eEpP]", last) do
+      _, last = text:find("^[%+%-]%d[%w%.]*", last + 1)
+    end
+    return "number", last
+  end
+  if text:find("^[\"']", i) then
+    return "string", quoted_end(text, i)
+  end
+  last = long_end(text, i)
+  if last then
+    return "string", last
+  end
+  for _, symbol in ipairs(SYMBOLS) do
+    if text:sub(i, i + #symbol - 1) == symbol then
+      return "symbol", i + #symbol - 1
+    end
+  end
+  return "symbol", i
+end
+
+-- All tokens of a text: { type, text, line, col }, type one of keyword, name, number, string, symbol.
+function M.tokens(text)
+  local tokens = {}
+  local line, line_start, seen = 1, 1, 1
+  local i = skip_blank(text, 1)
+  while i do
+    for at in text:sub(seen, i - 1):gmatch("()\n") do
+      line, line_start = line + 1, seen + at
+    end
+    seen = i
+    local kind, last = scan(text, i)
+    tokens[#tokens + 1] = { type = kind, text = text:sub(i, last), line = line, col = i - line_start + 1 }
+    i = skip_blank(text, last + 1)
+  end
+  return tokens
+end
+
+-- Index of the token after the expression that starts at token i: a separator or closer at its own level.
+local function skip_expression(tokens, i)
+  local depth = 0
+  while tokens[i] do
+    local token = tokens[i]
+    if token.type == "symbol" or token.type == "keyword" then
+      if depth == 0 and (token.text == "," or token.text == ";" or CLOSES[token.text]) then
+        return i
+      elseif OPENS[token.text] then
+        depth = depth + 1
+      elseif CLOSES[token.text] then
+        depth = depth - 1
+      end
+    end
+    i = i + 1
+  end
+  return i
+end
+
+local function is(token, text)
+  return token ~= nil and token.type == "symbol" and token.text == text
+end
+
+-- The key written at token i: its path component, or nil for a positional value or a computed key;
+-- and the token where the value starts.
+local function read_key(tokens, i)
+  local token = tokens[i]
+  if token.type == "name" and is(tokens[i + 1], "=") then
+    return token.text, i + 2
+  end
+  if is(token, "[") then
+    local key = tokens[i + 1]
+    if key and is(tokens[i + 2], "]") and is(tokens[i + 3], "=") then
+      if key.type == "string" then
+        return key.text:match("^['\"](.*)['\"]$") or key.text, i + 4
+      elseif key.type == "number" then
+        return math.tointeger(tonumber(key.text)), i + 4
+      end
+    end
+    local after = skip_expression(tokens, i)
+    return nil, after
+  end
+  return nil, i
+end
+
+-- The path of a field in a table: "model" .. "width" -> "model.width", "list" .. 3 -> "list[3]".
+function M.join(path, key)
+  if math.type(key) == "integer" then
+    return ("%s[%d]"):format(path, key)
+  end
+  return path == "" and key or path .. "." .. key
+end
+
+local function read_table(tokens, i, path, places)
+  local items = 0
+  i = i + 1
+  while tokens[i] and not is(tokens[i], "}") do
+    local start = tokens[i]
+    local key, value = read_key(tokens, i)
+    if key == nil and value == i then
+      items = items + 1
+      key = items
+    end
+    i = value
+    if key ~= nil then
+      local inner = M.join(path, key)
+      places[inner] = { line = start.line, col = start.col }
+      if is(tokens[i], "{") then
+        read_table(tokens, i, inner, places)
+      end
+    end
+    i = skip_expression(tokens, i)
+    if is(tokens[i], ",") or is(tokens[i], ";") then
+      i = i + 1
+    elseif tokens[i] and not is(tokens[i], "}") then
+      return -- no valid Lua; what was found so far stands
+    end
+  end
+end
+
+-- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. A field stands
+-- at its key, a list item at its value; "" is the table itself, or the `return`, or the first line.
+function M.fields(text)
+  local tokens = M.tokens(text)
+  local places = { [""] = { line = 1, col = 1 } }
+  local depth, at = 0, nil
+  for i, token in ipairs(tokens) do
+    if token.type == "keyword" then
+      if OPENS[token.text] then
+        depth = depth + 1
+      elseif CLOSES[token.text] then
+        depth = depth - 1
+      elseif token.text == "return" and depth == 0 then
+        at = i
+      end
+    end
+  end
+  if at then
+    local first = is(tokens[at + 1], "{") and at + 1 or at
+    places[""] = { line = tokens[first].line, col = tokens[first].col }
+    if first > at then
+      read_table(tokens, first, "", places)
+    end
+  end
+  return places
+end
+
+-- The position of a path in what M.fields returned, or that of the nearest table around it.
+function M.place(places, path)
+  while not places[path] do
+    path = path:match("^(.*)%[%d+%]$") or path:match("^(.*)%.[^%.]*$") or ""
+  end
+  return places[path]
+end
+
+-- Every comparison, branch and boolean operator inside a function body: { text, line, col }.
+function M.forbidden(text)
+  local found, blocks, inside = {}, {}, 0
+  for _, token in ipairs(M.tokens(text)) do
+    if token.type == "keyword" or token.type == "symbol" then
+      if inside > 0 and FORBIDDEN[token.text] then
+        found[#found + 1] = token
+      end
+      if OPENS[token.text] then
+        blocks[#blocks + 1] = token.text
+        inside = inside + (token.text == "function" and 1 or 0)
+      elseif CLOSES[token.text] then
+        inside = inside - (table.remove(blocks) == "function" and 1 or 0)
+      end
+    end
+  end
+  return found
+end
+
+-- Column of a token on a line: the first that reads `word`; else the first token on it; else 1.
+function M.column(text, line, word)
+  local first
+  for _, token in ipairs(M.tokens(text)) do
+    if token.line == line then
+      first = first or token.col
+      if token.text == word then
+        return token.col
+      end
+    elseif token.line > line then
+      break
+    end
+  end
+  return first or 1
+end
+
+return M

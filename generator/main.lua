@@ -1,0 +1,334 @@
+-- The verbs of ./longhand. The only module that touches the arguments, the standard streams and the exit code.
+--
+-- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
+-- message and an exit code of the design's list, never in a stack trace.
+
+local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
+package.path = ("%s/generator/?.lua;%s/generator/study/?.lua;%s"):format(root, root, package.path)
+
+local build = require("build")
+local cli = require("cli")
+local demo = require("demo")
+local json = require("dkjson")
+local lfs = require("lfs")
+local plan_module = require("plan")
+local project_module = require("project")
+local schema = require("schema")
+local shell = require("shell")
+local validate = require("validate")
+local write = require("write")
+
+local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
+
+local verbs = {}
+
+local function say(...)
+  io.stderr:write(...)
+end
+
+local function warn(spec)
+  for _, warning in ipairs(spec.warnings) do
+    say("warning: ", type(warning) == "table" and warning.what or warning, "\n")
+  end
+  return spec
+end
+
+-- Prints what went wrong and returns the exit code.
+local function fail(code, text)
+  say(text, text:sub(-1) == "\n" and "" or "\n")
+  return code
+end
+
+local function check_target(arguments)
+  if arguments.target ~= "cpu" then
+    return fail(USAGE, ("longhand: --target %s: this version has the cpu target only"):format(arguments.target))
+  end
+end
+
+function verbs.check(project, arguments)
+  local spec, message = project:resolve(arguments.spec, arguments.set)
+  if not spec then
+    return fail(INPUT, message)
+  end
+  warn(spec)
+  if arguments.print then
+    io.stdout:write(validate.print_resolved(spec.resolved, spec.origins))
+  else
+    io.stdout:write(("%s: ok\n"):format(spec.path))
+  end
+  return DONE
+end
+
+function verbs.plan(project, arguments)
+  local spec, message = project:plan(arguments.spec, arguments.set)
+  if not spec then
+    return fail(INPUT, message)
+  end
+  warn(spec)
+  if arguments.json then
+    io.stdout:write(json.encode(plan_module.json(spec.plan), { indent = true, keyorder = plan_module.JSON_ORDER }), "\n")
+  else
+    io.stdout:write(plan_module.text(spec.plan))
+  end
+  return DONE
+end
+
+-- A plan and its files, or an exit code after a message.
+local function render(project, arguments)
+  local spec, message = project:plan(arguments.spec, arguments.set)
+  if not spec then
+    return nil, fail(INPUT, message)
+  end
+  local files
+  files, message = project:files(warn(spec).plan)
+  if not files then
+    return nil, fail(INPUT, message)
+  end
+  spec.files = files
+  return spec
+end
+
+local function is_showcase(project, spec, arguments)
+  local path = project:path("generated/" .. spec.id)
+  return #arguments.set == 0 and lfs.attributes(path, "mode") == "directory"
+    and spec.path == project:path("spec/runs/" .. spec.id .. ".lua")
+end
+
+function verbs.gen(project, arguments)
+  local refused = check_target(arguments)
+  if refused then
+    return refused
+  end
+  local spec, code = render(project, arguments)
+  if not spec then
+    return code
+  end
+  local folder = is_showcase(project, spec, arguments) and "generated/" or "build/generated/"
+  local dir = arguments.out or project:path(folder .. spec.id)
+  local changed, message = write.files(dir, spec.files)
+  if not changed then
+    return fail(ENVIRONMENT, "longhand: " .. message)
+  end
+  local what = #changed == 0 and "nothing changed" or "written: " .. table.concat(changed, " ")
+  io.stdout:write(("%s: %d files, %s\n"):format(dir, #spec.files, what))
+  return DONE
+end
+
+-- Builds what is out of date. Returns the folder; or nil and an exit code after a message.
+local function provide(project, arguments, choice, dir)
+  local spec, code = render(project, arguments)
+  if not spec then
+    return nil, code
+  end
+  local levels, message = build.levels(project, choice)
+  if not levels then
+    return nil, fail(ENVIRONMENT, "longhand: " .. message)
+  end
+  dir = dir or project:path(("build/trainers/%s-%s"):format(spec.id, spec.plan.digest))
+  local job = { id = spec.id, files = spec.files, levels = levels, stamp = build.stamp(project, spec.files) }
+  if build.fresh(dir, job.stamp, levels) then
+    return dir, DONE, "up to date"
+  end
+  say(("building %s for %s\n"):format(spec.id, levels:gsub(" ", ", ")))
+  local text
+  code, text = build.build(project, job, dir)
+  if text then
+    say(text)
+  end
+  if code ~= 0 then
+    return nil, fail(code, ("%s: nothing was built"):format(dir))
+  end
+  return dir, DONE, "built"
+end
+
+function verbs.build(project, arguments)
+  local refused = check_target(arguments)
+  if refused then
+    return refused
+  end
+  local choice = arguments.levels:gsub(",", " ")
+  local dir, code, how = provide(project, arguments, choice, arguments.out)
+  if not dir then
+    return code
+  end
+  io.stdout:write(("%s/trainer: %s\n"):format(dir, how))
+  return DONE
+end
+
+-- Asks the launcher to put this command in our place; without a launcher, runs it.
+local function become(words)
+  local launcher = io.open("/dev/fd/3", "w")
+  if not launcher then
+    return shell.run(words)
+  end
+  launcher:write(shell.line(words))
+  launcher:close()
+  return DONE
+end
+
+function verbs.train(project, arguments)
+  local dir, code = provide(project, arguments, "best")
+  if not dir then
+    return code
+  end
+  local words = { dir .. "/trainer", "train", table.unpack(arguments.flags) }
+  if not dir:find("/") then
+    words[1] = "./" .. words[1]
+  end
+  return become(words)
+end
+
+function verbs.test(project, arguments)
+  return become({ "make", "--no-print-directory", "-C", project.root, arguments.long and "test-long" or "test" })
+end
+
+function verbs.demo(project, arguments)
+  return demo.run({
+    project = project,
+    steps = arguments.steps,
+    say = function(text)
+      io.stdout:write(text, "\n")
+      io.stdout:flush()
+    end,
+    provide = function(id, sets)
+      return provide(project, { spec = id, set = sets }, "best")
+    end,
+  })
+end
+
+-- The first line of a file's leading comment.
+local function first_comment(path)
+  local text = write.read(path) or ""
+  return text:match("^%s*%-%-+%s*([^\n]*)") or ""
+end
+
+local function list_files(project, folder)
+  local names = project:names(folder, ".lua")
+  for _, name in ipairs(names) do
+    local about = first_comment(project:path(folder .. "/" .. name .. ".lua"))
+    io.stdout:write(("%-34s %s\n"):format(name, about))
+  end
+  if #names == 0 then
+    io.stdout:write(("none yet (%s)\n"):format(folder))
+  end
+  return DONE
+end
+
+local FOLDERS = { runs = "spec/runs", encodings = "spec/encodings", models = "spec/models", studies = "spec/studies" }
+
+function verbs.list(project, arguments)
+  if arguments.what == "targets" then
+    io.stdout:write("cpu    C for gcc or clang, one object per instruction-set level\n")
+    return DONE
+  elseif arguments.what ~= "tasks" then
+    return list_files(project, FOLDERS[arguments.what])
+  end
+  local facts, message = project:tasks()
+  if not facts then
+    return fail(INPUT, message)
+  end
+  for _, fact in ipairs(facts.list) do
+    io.stdout:write(("%-34s %s\n"):format(fact.kind, fact.summary))
+  end
+  return DONE
+end
+
+function verbs.fields()
+  io.stdout:write(schema.fields_text())
+  return DONE
+end
+
+local function find_line(project, arguments)
+  local file, line = arguments.place:match("^(.+):(%d+)$")
+  if not file then
+    return nil, fail(USAGE, ("longhand where: %s: not of the form FILE:LINE"):format(arguments.place))
+  end
+  local text, message = write.read(file)
+  if not text then
+    return nil, fail(INPUT, "longhand where: " .. message)
+  end
+  local source = arguments.spec or text:match("spec      ([^\n]+)")
+  if not source then
+    return nil, fail(INPUT, ("longhand where: %s has no banner that names its spec; use --spec SPEC"):format(file))
+  end
+  if not arguments.spec and source:find("^spec/runs/") then
+    source = project:path(source)
+  end
+  return { file = file, line = math.tointeger(tonumber(line)), text = text, spec = source, set = arguments.set }
+end
+
+function verbs.where(project, arguments)
+  local place, code = find_line(project, arguments)
+  if not place then
+    return code
+  end
+  local spec
+  spec, code = render(project, place)
+  if not spec then
+    return code
+  end
+  local name = place.file:match("([^/]+)$")
+  for _, file in ipairs(spec.files) do
+    local chain = file.path == name and file.map[place.line]
+    if chain then
+      if file.text ~= place.text then
+        say(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
+      end
+      for i, step in ipairs(chain) do
+        io.stdout:write(("%stemplates/%s:%d\n"):format(i > 1 and "included at " or "", step[1], step[2]))
+      end
+      return DONE
+    end
+  end
+  return fail(INPUT, ("longhand where: no template line for line %d of %s"):format(place.line, name))
+end
+
+function verbs.stale(project)
+  local stale, ids = 0, project:showcase()
+  for _, id in ipairs(ids) do
+    local spec, code = render(project, { spec = project:path("spec/runs/" .. id .. ".lua"), set = {} })
+    if not spec then
+      return code
+    end
+    for _, difference in ipairs(write.compare(project:path("generated/" .. id), spec.files)) do
+      io.stdout:write(("generated/%s/%s: %s\n"):format(id, difference.path, difference.state))
+      stale = stale + 1
+    end
+  end
+  if stale > 0 then
+    return fail(STALE, ("%d %s: run make gen and commit the result"):format(stale, stale == 1 and "file is stale"
+      or "files are stale"))
+  end
+  io.stdout:write(("generated/: %d runs, up to date\n"):format(#ids))
+  return DONE
+end
+
+local function main(arguments)
+  if #arguments == 0 then
+    say(cli.help(), "\n")
+    return USAGE
+  end
+  local parsed, message, usage = cli.parse(arguments)
+  if not parsed then
+    return fail(USAGE, ("longhand: %s\n%s"):format(message, usage))
+  elseif not parsed.verb then
+    return fail(USAGE, cli.help())
+  end
+  return verbs[parsed.verb](project_module.new(root), parsed)
+end
+
+-- Lua turns Ctrl-C into an error of this name.
+local function on_error(err)
+  if type(err) == "string" and err:find("interrupted!", 1, true) then
+    return { code = 130 }
+  end
+  return { code = ENVIRONMENT, text = debug.traceback(tostring(err)) }
+end
+
+local ok, code = xpcall(main, on_error, arg)
+if not ok then
+  say(code.text and "longhand: this is a mistake of the program, not of yours; please report it:\n" .. code.text .. "\n"
+    or "\n")
+  code = code.code
+end
+os.exit(code, true)

@@ -1,0 +1,252 @@
+-- From a resolved spec to a plan: every default settled, every number derived, nothing rendered.
+--
+-- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua) and a digest function.
+-- Output: pure data that the templates read by name. plan.digest covers what can change the bits of a run; learning
+-- rate, steps, seeds, evaluation and cadences are outside it (a flag or another spec may change them freely).
+
+local canonical = require("canonical")
+local layout = require("layout")
+local costs = require("costs")
+local describe = require("describe")
+local additive_facet = require("facets.additive")
+local positions_facet = require("facets.positions")
+local rotation_facet = require("facets.rotation")
+
+local M = {}
+
+M.ABI = 1
+
+-- Tokens that go through all layers together: at width 64 about 84 keep a layer's activations in a 1 MiB cache next
+-- to its weights, and 84 rows are whole tiles of 6. Measured: docs/performance.md.
+local BLOCK_TOKENS = 84
+
+local function percent(rate)
+  return string.format("%.9g", rate)
+end
+
+local function dropout(name, rate)
+  if not rate or rate == 0 then
+    return { kind = "none" }
+  end
+  return {
+    kind = "bernoulli",
+    name = name,
+    rate_text = percent(rate),
+    threshold = math.floor(65536 * rate + 0.5),
+    keep_scale = 1 / (1 - rate),
+  }
+end
+
+local function lengths_text(lengths, name, lists)
+  if lengths.list then
+    lists[#lists + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
+    return string.format("{%s, %d, 0, 0, 0}", name, #lengths.list)
+  end
+  return string.format("{NULL, 0, %d, %d, %d}", lengths.first, lengths.last, lengths.step or 1)
+end
+
+local function train_fields(train, lists)
+  local keep = train.checkpoint.keep
+  local fields = {
+    batch = train.batch,
+    shards = train.shards,
+    steps = train.steps,
+    learning_rate = train.learning_rate,
+    log_every = train.log_every,
+    checkpoint_every = train.checkpoint.every,
+    checkpoint_minutes = train.checkpoint.minutes,
+    keep_all = keep == "all",
+    lengths_text = lengths_text(train.lengths, "train_lengths", lists),
+  }
+  if type(keep) == "table" then
+    lists[#lists + 1] = { type = "int64_t", name = "keep_steps", text = table.concat(keep, ", ") }
+    fields.keep_steps = #keep
+  end
+  return fields
+end
+
+local function eval_fields(eval, lists)
+  local fields = {
+    examples = eval.examples,
+    draws = eval.draws,
+    lengths_text = lengths_text(eval.lengths, "eval_lengths", lists),
+  }
+  if eval.during then
+    fields.during = {
+      every = eval.during.every,
+      examples = eval.during.examples,
+      lengths_text = lengths_text(eval.during.lengths, "during_lengths", lists),
+    }
+  end
+  return fields
+end
+
+local function quoted(names)
+  local out = {}
+  for i, name in ipairs(names) do
+    out[i] = '"' .. name:gsub('[\\"]', "\\%0") .. '"'
+  end
+  return table.concat(out, ", ")
+end
+
+local function task_fields(facts)
+  return {
+    kind = facts.kind,
+    input_length = facts.input_length,
+    output_length = facts.output_length,
+    input_count = #facts.input_symbols,
+    output_count = #facts.output_symbols,
+    input_symbols_text = quoted(facts.input_symbols),
+    output_symbols_text = quoted(facts.output_symbols),
+    chance = facts.chance,
+    baseline = facts.baseline,
+    baseline_name = facts.baseline_name,
+  }
+end
+
+-- The spec's JSON as C string literals of at most 100 characters.
+local function string_lines(text)
+  local lines = {}
+  for i = 1, #text, 90 do
+    lines[#lines + 1] = text:sub(i, i + 89):gsub('[\\"]', "\\%0")
+  end
+  return lines
+end
+
+local function limit_of(plan)
+  if plan.positions.kind == "randomized" then
+    return { tokens = plan.positions.max_position,
+      because = "encoding.positions.max_position = " .. plan.positions.max_position }
+  elseif plan.additive.kind == "learned" then
+    return { tokens = plan.additive.rows, because = "encoding.additive.rows = " .. plan.additive.rows }
+  end
+  return false
+end
+
+-- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
+-- order of sums.
+local function digest_of(resolved, plan, sha256)
+  local train = resolved.train
+  local text = canonical.text({
+    abi = M.ABI,
+    precision = resolved.precision,
+    task = resolved.task,
+    encoding = resolved.encoding,
+    model = resolved.model,
+    train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
+      clip = train.clip },
+    block_tokens = plan.block_tokens,
+  })
+  return sha256(text)
+end
+
+-- What decides whether a checkpoint fits a model: names, shapes, vocabulary, encoding kinds.
+local function model_digest_of(resolved, plan, sha256)
+  local tensors = {}
+  for i, t in ipairs(plan.tensors) do
+    tensors[i] = { t.name, t.shape }
+  end
+  local encoding = resolved.encoding
+  local text = canonical.text({
+    tensors = tensors,
+    task = { plan.task.input_count, plan.task.output_count },
+    additive = encoding.additive.kind,
+    rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
+    positions = encoding.positions.kind,
+    model = { heads = resolved.model.heads, kind = resolved.model.kind },
+  })
+  return sha256(text)
+end
+
+-- Which draws the input reads, words for comments, and arguments that only some encodings need.
+local function derive_words(plan)
+  local random, rope = plan.positions.kind == "randomized", plan.rotation.kind == "rope"
+  plan.input_draw = random and plan.additive.kind ~= "none"
+  plan.tables = plan.additive.kind == "sinusoid" or rope
+  plan.shared_also = random and ", positions" or ""
+  plan.step_argument = rope and "const lh_cpu_step *step, int l, " or ""
+  plan.step_pass = rope and "step, l, " or ""
+  plan.rotated = rope and ", queries and keys turned" or ""
+  plan.rotated_in_place = rope and " (queries and keys are turned in place)" or ""
+  plan.embed_adds = plan.additive.kind == "sinusoid" and " + sinusoid of its position"
+    or plan.additive.kind == "learned" and " + learned vector of its position" or ""
+  local scatters = plan.additive.kind == "learned" and plan.input_draw
+  plan.embed_backward_step = scatters and "const lh_cpu_step *step, " or ""
+  plan.embed_backward_pass = scatters and "step, " or ""
+end
+
+local function build_model(plan, resolved)
+  local model = resolved.model
+  plan.layers, plan.width, plan.heads = model.layers, model.width, model.heads
+  plan.feedforward = model.feedforward
+  plan.head_width = model.width // model.heads
+  plan.head_part = plan.head_width & -plan.head_width
+  plan.embedding_scale = math.sqrt(model.width)
+  plan.logit_scale = 1 / math.sqrt(plan.head_width)
+  plan.classes = plan.task.output_count
+  plan.class_columns = (plan.classes + 15) // 16 * 16
+  plan.tokens = plan.task.input_count + 2
+  plan.empty_token = plan.task.input_count + 1
+  plan.block_tokens = BLOCK_TOKENS
+  plan.attentions = { { name = "self" } }
+  plan.dropout = dropout("BRANCH", model.dropout)
+end
+
+local function build_encoding(plan, resolved)
+  local encoding = resolved.encoding
+  plan.positions = positions_facet.plan(encoding, plan.layers)
+  plan.additive = additive_facet.plan(encoding)
+  plan.rotation = rotation_facet.plan(encoding, plan.head_width, plan.positions)
+  plan.additive.dropout = dropout("EMBEDDING", plan.additive.dropout_rate)
+  plan.dropouts = {}
+  for _, d in ipairs({ plan.dropout, plan.additive.dropout }) do
+    if d.kind ~= "none" then
+      plan.dropouts[#plan.dropouts + 1] = d
+    end
+  end
+end
+
+local function file_list()
+  return {
+    { template = "common/spec.c.tpl", path = "spec.c" },
+    { template = "common/config.h.tpl", path = "config.h" },
+    { template = "cpu/step.c.tpl", path = "step.c" },
+    { template = "cpu/attention.inc.tpl", path = "attention_self.inc" },
+    { template = "cpu/layers.inc.tpl", path = "layers.inc" },
+    { template = "cpu/loss.inc.tpl", path = "loss.inc" },
+  }
+end
+
+function M.build(resolved, facts)
+  local plan = {
+    abi = M.ABI,
+    id = resolved.id,
+    source = resolved.source,
+    precision = resolved.precision,
+    resolved = resolved,
+    task = task_fields(facts.task),
+    lists = {},
+    files = file_list(),
+    optimizer = resolved.train.optimizer,
+    clip = resolved.train.clip,
+  }
+  build_model(plan, resolved)
+  build_encoding(plan, resolved)
+  layout.tensors(plan)
+  plan.limit = limit_of(plan)
+  plan.draws_positions = tostring(plan.positions.kind == "randomized")
+  plan.train = train_fields(resolved.train, plan.lists)
+  plan.eval = eval_fields(resolved.eval, plan.lists)
+  plan.resolved_text = canonical.text(resolved)
+  plan.resolved_lines = string_lines(plan.resolved_text)
+  derive_words(plan)
+  costs.derive(plan, facts.task)
+  plan.about = describe.comments(plan)
+  plan.digest = digest_of(resolved, plan, facts.sha256)
+  plan.model_digest = model_digest_of(resolved, plan, facts.sha256)
+  return plan
+end
+
+M.text, M.json, M.JSON_ORDER, M.serialize = describe.text, describe.json, describe.JSON_ORDER, describe.serialize
+
+return M

@@ -1,0 +1,198 @@
+-- The steps from a spec's name to its generated files in memory, over the files of one repository.
+--
+-- Input: the repository's root and what the command line names. Output: paths, a plan, files. Reads files, writes
+-- none, prints nothing: problems come back as text, ready to be shown.
+
+local diagnostics = require("diagnostics")
+local gen = require("gen")
+local lfs = require("lfs")
+local load_module = require("load")
+local plan_module = require("plan")
+local sha256 = require("sha256")
+local tasks = require("tasks")
+local validate = require("validate")
+local write = require("write")
+
+local M = {}
+
+local Project = {}
+Project.__index = Project
+
+function M.new(root)
+  return setmetatable({ root = root }, Project)
+end
+
+-- A path of the repository; as short as it can be when we stand in its root.
+function Project:path(relative)
+  return self.root == lfs.currentdir() and relative or self.root .. "/" .. relative
+end
+
+-- Base names, without the ending, of the files in a folder; sorted.
+function Project:names(folder, ending)
+  local names, path = {}, self:path(folder)
+  if lfs.attributes(path, "mode") == "directory" then
+    for name in lfs.dir(path) do
+      local base = name:sub(-#ending) == ending and name:sub(1, -#ending - 1)
+      if base and base ~= "" then
+        names[#names + 1] = base
+      end
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- Ids of the committed showcase.
+function Project:showcase()
+  local ids, path = {}, self:path("generated")
+  if lfs.attributes(path, "mode") == "directory" then
+    for name in lfs.dir(path) do
+      if lfs.attributes(path .. "/" .. name, "mode") == "directory" and load_module.is_id(name) then
+        ids[#ids + 1] = name
+      end
+    end
+  end
+  table.sort(ids)
+  return ids
+end
+
+-- The file that a SPEC argument means: a path, or the id of a file in spec/runs.
+function Project:find_spec(argument)
+  if lfs.attributes(argument, "mode") == "file" then
+    return argument
+  end
+  local path = self:path("spec/runs/" .. argument .. ".lua")
+  if load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
+    return path
+  end
+  local ids = self:names("spec/runs", ".lua")
+  local nearest = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids)
+  local d = diagnostics.new()
+  d:add({
+    what = ("no such spec: %s"):format(argument),
+    expected = "a path, or one of the ids that ./longhand list runs shows",
+    hint = nearest and ("did you mean %s?"):format(nearest) or nil,
+  })
+  return nil, d:text()
+end
+
+function Project:task_facts(d)
+  return tasks.read(self.root .. "/runtime/data/tasks", d)
+end
+
+-- What the task files say of themselves; or nil and the errors as text.
+function Project:tasks()
+  local d = diagnostics.new()
+  local facts = self:task_facts(d)
+  if d:count() > 0 then
+    return nil, d:text()
+  end
+  return facts
+end
+
+local function parse_sets(sets, d)
+  local list = {}
+  for _, set in ipairs(sets or {}) do
+    local path, text = set:match("^%s*([%w_.%[%]]+)%s*=(.*)$")
+    if path then
+      list[#list + 1] = { path = path, text = text }
+    else
+      d:add({ what = ("--set %s: not of the form a.b=value"):format(set), expected = "for example --set train.steps=1000" })
+    end
+  end
+  return list
+end
+
+-- Loads and validates: { id, path, resolved, origins, warnings, facts }, or nil and the errors as text.
+function Project:resolve(argument, sets)
+  local path, message = self:find_spec(argument)
+  if not path then
+    return nil, message
+  end
+  local d = diagnostics.new()
+  local list = parse_sets(sets, d)
+  local facts = self:task_facts(d)
+  local loaded = d:count() == 0 and load_module.spec(path, { root = self.root, sets = list, diagnostics = d })
+  local resolved, more
+  if loaded then
+    resolved, more = validate.resolve(loaded, d, { tasks = facts })
+  end
+  if not resolved or d:count() > 0 then
+    return nil, d:text()
+  end
+  return {
+    id = loaded.id, path = path, source = loaded.source, resolved = resolved, facts = facts,
+    origins = more.origins, warnings = more.warnings or {},
+  }
+end
+
+-- Resolves and plans: the same table with `plan`.
+function Project:plan(argument, sets)
+  local spec, message = self:resolve(argument, sets)
+  if not spec then
+    return nil, message
+  end
+  spec.plan = plan_module.build(spec.resolved, { task = spec.facts[spec.resolved.task.kind], sha256 = sha256.digest })
+  return spec
+end
+
+function Project:template(name)
+  return write.read(self.root .. "/templates/" .. name)
+end
+
+-- The kernels that a CPU build includes: { path, text }, sorted by path.
+function Project:kernels()
+  local list = {}
+  for _, name in ipairs(self:names("kernels/cpu", ".h")) do
+    local path = "kernels/cpu/" .. name .. ".h"
+    list[#list + 1] = { path = path, text = assert(write.read(self.root .. "/" .. path)) }
+  end
+  return list
+end
+
+-- One error of the template engine as text.
+function Project:template_error(err)
+  local d = diagnostics.new()
+  local text = self:template(err.path:gsub("^templates/", ""))
+  if text then
+    d:source(err.path, text)
+  end
+  d:add({ path = err.path, line = err.line, col = err.col, what = err.what, hint = err.hint, notes = err.notes })
+  return d:text()
+end
+
+-- All generated files of a plan, and the source digest; or nil and the error as text.
+function Project:files(plan)
+  local files, digest = gen.files(plan, function(name)
+    return self:template(name)
+  end, self:kernels())
+  if not files then
+    return nil, self:template_error(digest)
+  end
+  return files, digest
+end
+
+-- Digest of everything hand-written that goes into a trainer, so that a build knows when it is out of date.
+function Project:runtime_digest()
+  local parts, paths = {}, { "Makefile" }
+  local function collect(folder)
+    for name in lfs.dir(self.root .. "/" .. folder) do
+      local path = folder .. "/" .. name
+      local mode = lfs.attributes(self.root .. "/" .. path, "mode")
+      if mode == "directory" and name:sub(1, 1) ~= "." then
+        collect(path)
+      elseif name:find("%.[ch]$") then
+        paths[#paths + 1] = path
+      end
+    end
+  end
+  collect("runtime")
+  collect("kernels/cpu")
+  table.sort(paths)
+  for _, path in ipairs(paths) do
+    parts[#parts + 1] = path .. "\n" .. (write.read(self.root .. "/" .. path) or "")
+  end
+  return sha256.digest(table.concat(parts, "\n"))
+end
+
+return M

@@ -1,0 +1,293 @@
+-- The template engine: a template and a plan become text, with the template line of every line of it.
+--
+-- Input: the template's name (relative to templates/), the plan, and read(name) -> text or nil.
+-- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
+-- i, innermost first: { { name, line }, ... }.
+-- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
+-- runs; a template sees the plan's fields, what its include hands over, and the helpers below, nothing else.
+
+local diagnostics = require("diagnostics")
+local template = require("template")
+
+local M = {}
+
+local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
+  long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
+
+local function fail(run, what, hint)
+  local here = run.stack[#run.stack]
+  local notes = {}
+  for i = #run.stack - 1, 1, -1 do
+    notes[#notes + 1] = { path = run.stack[i].path, line = run.stack[i].line, what = "included here" }
+  end
+  error({ path = here.path, line = here.line, col = here.col, what = what, hint = hint, notes = notes }, 0)
+end
+
+-- A C literal of a finite number: `digits` significant digits, with a point or an exponent.
+local function literal(value, digits, suffix, largest)
+  if math.type(value) == nil then
+    return nil, ("a number is needed, not %s"):format(type(value))
+  end
+  if value ~= value or math.abs(value) > largest then
+    return nil, ("%s has no literal of this type"):format(value)
+  end
+  local text = ("%." .. digits .. "g"):format(value)
+  if not text:find("[.e]") then
+    text = text .. ".0"
+  end
+  return text .. suffix
+end
+
+-- Nine significant digits and the suffix f: every float32 survives.
+function M.f32(value)
+  return literal(value, 9, "f", 3.4028234663852886e38)
+end
+
+-- Seventeen significant digits: every double survives.
+function M.f64(value)
+  return literal(value, 17, "", 1.7976931348623157e308)
+end
+
+-- A C identifier from a name such as "x86-64-v3": other characters become one underscore.
+function M.ident(name)
+  if type(name) ~= "string" then
+    return nil, ("a name is needed, not %s"):format(type(name))
+  end
+  local text = name:gsub("[^%w]+", "_")
+  if text == "" or text:find("^%d") or KEYWORDS:find("%s" .. text .. "%s") then
+    return nil, ("%q makes no C identifier"):format(name)
+  end
+  return text
+end
+
+local function known_names(run)
+  local names = { "f32", "f64", "ident", "include", "ipairs" }
+  for _, scope in ipairs({ run.plan, table.unpack(run.extras) }) do
+    for name in pairs(scope) do
+      names[#names + 1] = tostring(name)
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function did_you_mean(name, names)
+  local closest = diagnostics.nearest(name, names)
+  return closest and ("did you mean %q?"):format(closest) or nil
+end
+
+-- The line that runs now, from Lua's own call stack: text lines and include say it themselves, other Lua does not.
+local function locate(run)
+  local here = run.stack[#run.stack]
+  for level = 2, 30 do
+    local info = debug.getinfo(level, "fl")
+    if not info then
+      break
+    end
+    if info.func == here.chunk then
+      if here.line ~= info.currentline then
+        here.line, here.col = info.currentline, nil
+      end
+      break
+    end
+  end
+  return here
+end
+
+-- Where a name stands in the line that runs, at or after the hole; the line's first character when it is not found.
+local function point_at(here, name)
+  local source = here.source[here.line] or ""
+  local from = here.col or 1
+  while true do
+    local first, last = source:find(name, from, true)
+    if not first then
+      here.col = here.col or source:find("%S") or 1
+      return
+    end
+    if not source:sub(first - 1, first - 1):find("[%w_]") and not source:sub(last + 1, last + 1):find("[%w_]") then
+      here.col = first
+      return
+    end
+    from = last + 1
+  end
+end
+
+local function lookup(run, name)
+  for i = #run.extras, 1, -1 do
+    if run.extras[i][name] ~= nil then
+      return run.extras[i][name]
+    end
+  end
+  if run.plan[name] ~= nil then
+    return run.plan[name]
+  end
+  point_at(locate(run), tostring(name))
+  fail(run, ("'%s' is not in the plan"):format(name), did_you_mean(tostring(name), known_names(run)))
+end
+
+-- What a hole may hold becomes text.
+local function hole_text(run, expression, parent, value)
+  if type(value) == "string" then
+    if value:find("[\n\r]") then
+      fail(run, ("%s has more than one line"):format(expression), "a hole takes a one-line string or an integer")
+    end
+    return value
+  elseif math.type(value) == "integer" then
+    return ("%d"):format(value)
+  elseif math.type(value) == "float" then
+    fail(run, ("%s is a float: %.17g"):format(expression, value), "print floats with f32(x) or f64(x)")
+  end
+  local hint = "a hole takes a one-line string or an integer"
+  if value == nil and type(parent) == "table" then
+    local names = {}
+    for name in pairs(parent) do
+      names[#names + 1] = tostring(name)
+    end
+    table.sort(names)
+    hint = did_you_mean(expression:match("([%w_]+)%s*$"), names) or hint
+  end
+  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), hint)
+end
+
+-- Helpers return nil and a reason; in a template that is an error at the place of the call.
+local function helper(run, name, convert)
+  return function(...)
+    local text, reason = convert(...)
+    if not text then
+      point_at(locate(run), name)
+      fail(run, ("%s: %s"):format(name, reason))
+    end
+    return text
+  end
+end
+
+local run_template
+
+local function include(run, name, extra)
+  local here = run.stack[#run.stack]
+  if type(name) ~= "string" or (extra ~= nil and type(extra) ~= "table") then
+    fail(run, "include takes the name of a part and, if you like, a table of names for it")
+  end
+  for i, frame in ipairs(run.stack) do
+    if frame.name == name then
+      local names = {}
+      for k = i, #run.stack do
+        names[#names + 1] = run.stack[k].name
+      end
+      fail(run, ("%s includes itself: %s -> %s"):format(name, table.concat(names, " -> "), name))
+    end
+  end
+  local indent = run.indent
+  run.indent = indent .. (" "):rep(here.col - 1)
+  run.extras[#run.extras + 1] = extra or {}
+  run_template(run, name)
+  run.extras[#run.extras] = nil
+  run.indent = indent
+end
+
+local function finish_line(run, line)
+  local text = table.concat(run.pieces)
+  run.lines[#run.lines + 1] = text == "" and "" or run.indent .. text
+  run.pieces = {}
+  local chain = { { run.stack[#run.stack].name, line } }
+  for i = #run.stack - 1, 1, -1 do
+    chain[#chain + 1] = { run.stack[i].name, run.stack[i].line }
+  end
+  run.map[#run.map + 1] = chain
+end
+
+-- What the code of a template can reach. The names with underscores are what template.lua writes into it.
+local function environment(run)
+  local names = {
+    f32 = helper(run, "f32", M.f32),
+    f64 = helper(run, "f64", M.f64),
+    ident = helper(run, "ident", M.ident),
+    ipairs = ipairs,
+    include = function(...)
+      include(run, ...)
+    end,
+    __text = function(text)
+      run.pieces[#run.pieces + 1] = text
+    end,
+    __at = function(line, col)
+      local here = run.stack[#run.stack]
+      here.line, here.col = line, col
+    end,
+    __hole = function(expression, parent, value)
+      run.pieces[#run.pieces + 1] = hole_text(run, expression, parent, value)
+    end,
+    __end = function(line)
+      finish_line(run, line)
+    end,
+  }
+  return setmetatable({}, {
+    __index = function(_, name)
+      return names[name] or lookup(run, name)
+    end,
+    __newindex = function(_, name)
+      point_at(locate(run), tostring(name))
+      fail(run, ("a template cannot set '%s'"):format(name), "write: local " .. name)
+    end,
+  })
+end
+
+local function parsed(run, name)
+  if not run.parsed[name] then
+    local text = run.read(name)
+    if not text then
+      if #run.stack == 0 then
+        error({ path = "templates/" .. name, line = 1, col = 1, what = "no such template" }, 0)
+      end
+      fail(run, ("no such template: templates/%s"):format(name))
+    end
+    local result, err = template.parse(name, "templates/" .. name, text)
+    if not result then
+      error(err, 0)
+    end
+    run.parsed[name] = result
+  end
+  return run.parsed[name]
+end
+
+run_template = function(run, name)
+  local source = parsed(run, name)
+  local chunk, message = load(source.code, "=" .. source.path, "t", run.environment)
+  if not chunk then
+    local line = tonumber(message:match(":(%d+):")) or 1
+    error({ path = source.path, line = line, col = 1, what = (message:gsub("^.-:%d+: ", "")) }, 0)
+  end
+  table.insert(run.stack, { name = name, path = source.path, source = source.source, chunk = chunk, line = 1, col = 1 })
+  chunk()
+  table.remove(run.stack)
+end
+
+-- A mistake that Lua found, such as indexing nil: put it into the form of the others.
+local function on_error(run, err)
+  if type(err) == "table" or #run.stack == 0 then
+    return err
+  end
+  local here = locate(run)
+  local name = err:match("%(%l+ '([^']+)'%)")
+  point_at(here, name or "\0")
+  local _, shaped = pcall(fail, run, (err:gsub("^[^:]*:%d+: ", "")))
+  return shaped
+end
+
+function M.render(name, plan, read)
+  local run = {
+    plan = plan, read = read, parsed = {}, stack = {}, extras = {}, indent = "", pieces = {}, lines = {}, map = {},
+  }
+  run.environment = environment(run)
+  local ok, err = xpcall(run_template, function(err)
+    return on_error(run, err)
+  end, run, name)
+  if not ok then
+    if type(err) ~= "table" then
+      error(err, 0)
+    end
+    return nil, err
+  end
+  return table.concat(run.lines, "\n") .. (#run.lines > 0 and "\n" or ""), run.map
+end
+
+return M

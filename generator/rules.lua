@@ -1,0 +1,225 @@
+-- The rules between fields: what no single field can know.
+--
+-- Input: the context of validate.lua: resolved (fields that were wrong are nil), origins by path, tasks, diagnostics.
+-- Output: errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are
+-- missing or wrong is silent, since that has been said.
+
+local diagnostics = require("diagnostics")
+local locate = require("locate")
+local tasks = require("tasks")
+
+local M = {}
+
+local function place(context, path)
+  local origin = context.origins[path]
+  return origin and not origin.default and origin or nil
+end
+
+-- Adds an error at the first of the paths that was written somewhere; the first path names the field.
+local function add(context, paths, record)
+  record.field = paths[1]
+  record.at = context.root.origin
+  for i = #paths, 1, -1 do
+    record.at = place(context, paths[i]) or record.at
+  end
+  if record.notes[1].at == record.at then
+    record.notes = nil -- the error stands at the value that the note would point to
+  end
+  context.diagnostics:add(record)
+end
+
+local function note(context, path, value)
+  local origin = place(context, path)
+  return { at = origin, what = origin and ("%s = %s is set here"):format(path, value)
+    or ("%s = %s by default"):format(path, value) }
+end
+
+local function nearest_heads(width, heads)
+  local best
+  for candidate = 1, 64 do
+    if width % candidate == 0 and (width // candidate) % 4 == 0
+      and (not best or math.abs(candidate - heads) < math.abs(best - heads)) then
+      best = candidate
+    end
+  end
+  return best
+end
+
+local function head_width(context)
+  local width, heads = context.resolved.model.width, context.resolved.model.heads
+  if not width or not heads or width % heads == 0 and (width // heads) % 4 == 0 then
+    return
+  end
+  local what = ("%d does not divide the width, %d"):format(heads, width)
+  if width % heads == 0 then
+    what = ("the head width %d / %d = %d is not a multiple of 4"):format(width, heads, width // heads)
+  end
+  local rope = context.resolved.encoding.rotation
+  local why = rope and rope.kind == "rope" and "; rope turns channels in pairs" or ""
+  add(context, { "model.heads", "model.width" }, { what = what,
+    expected = "heads that divide the width into a multiple of 4" .. why,
+    hint = ("%d is the nearest number of heads for this width"):format(nearest_heads(width, heads)),
+    notes = { note(context, "model.width", width) } })
+end
+
+local function shards(context)
+  local train = context.resolved.train
+  if train.shards and train.batch and train.shards > train.batch then
+    add(context, { "train.shards", "train.batch" }, {
+      what = ("%d shards for a batch of %d leave some empty"):format(train.shards, train.batch),
+      expected = ("at most train.batch = %d; a shard is one sequence or more"):format(train.batch),
+      notes = { note(context, "train.batch", train.batch) } })
+  end
+end
+
+-- Calls visit(n, path of n) for every length.
+local function each_length(lengths, path, visit)
+  for i, n in ipairs(lengths.list or {}) do
+    visit(n, locate.join(path .. ".list", i))
+  end
+  if lengths.first then
+    for n = lengths.first, lengths.last, lengths.step do
+      visit(n, locate.join(path, 2))
+    end
+  end
+end
+
+-- The first length whose sequence is longer than limit, or nil: { n, tokens, path }; and the longest sequence of all.
+local function too_long(lengths, path, facts, limit)
+  local first, longest = nil, 0
+  each_length(lengths, path, function(n, at)
+    local tokens = tasks.tokens(facts, n)
+    longest = math.max(longest, tokens)
+    if tokens > limit and (not first or lengths.first) then
+      first = { n = n, tokens = tokens, path = at }
+    end
+  end)
+  return first, longest
+end
+
+local function tokens_text(hit)
+  return hit.n == hit.tokens and ("%d"):format(hit.n)
+    or ("length %d, a sequence of %d tokens,"):format(hit.n, hit.tokens)
+end
+
+-- All places in a spec that give lengths: { { path, lengths }, ... }; those that were wrong are left out.
+local function all_lengths(resolved)
+  local list = {}
+  local function take(path, section)
+    if section and section.lengths then
+      list[#list + 1] = { path = path, lengths = section.lengths }
+    end
+  end
+  take("train.lengths", resolved.train)
+  take("eval.lengths", resolved.eval)
+  take("eval.during.lengths", resolved.eval.during)
+  return list
+end
+
+-- Every sequence of training and evaluation fits the limit at `path`. scheme: what has the limit, and the way out.
+local function limit_rule(context, path, limit, what, why, way_out)
+  local facts = context.tasks[context.resolved.task.kind]
+  if not facts or not limit then
+    return
+  end
+  local hits, longest = {}, 0
+  for _, entry in ipairs(all_lengths(context.resolved)) do
+    local hit, most = too_long(entry.lengths, entry.path, facts, limit)
+    longest = math.max(longest, most)
+    local repeats = entry.path == "eval.during.lengths" and not place(context, entry.path)
+    if hit and not repeats then
+      hits[#hits + 1] = { hit = hit, path = entry.path }
+    end
+  end
+  for _, entry in ipairs(hits) do
+    add(context, { entry.hit.path, entry.path, path }, {
+      what = ("%s is past %s"):format(tokens_text(entry.hit), what), notes = { note(context, path, limit) },
+      expected = ("at most %s tokens; %s"):format(path, why),
+      hint = ("raise %s to %d, or %s"):format(path, longest, way_out) })
+  end
+end
+
+local function encoding_limits(context)
+  local positions, additive = context.resolved.encoding.positions, context.resolved.encoding.additive
+  if not positions or not additive then
+    return
+  end
+  local randomized = positions.kind == "randomized"
+  if randomized then
+    limit_rule(context, "encoding.positions.max_position", positions.max_position, "the range of positions",
+      "distinct positions are drawn from that range", 'use positions of kind "index"')
+  end
+  if additive.kind ~= "learned" or not additive.rows then
+    return
+  elseif not randomized then
+    limit_rule(context, "encoding.additive.rows", additive.rows, "the learned table",
+      "a learned table has no row beyond it", "use a scheme without a table: none, rope, sinusoid")
+  elseif positions.max_position and additive.rows < positions.max_position then
+    local most = positions.max_position
+    add(context, { "encoding.additive.rows", "encoding.positions.max_position" }, {
+      what = ("%d rows are fewer than the positions that can be drawn"):format(additive.rows),
+      expected = ("at least encoding.positions.max_position = %d; every position needs a row"):format(most),
+      notes = { note(context, "encoding.positions.max_position", most) },
+      hint = "leave rows out: it follows max_position" })
+  end
+end
+
+local function warn_positions(resolved, warn)
+  local encoding = resolved.encoding
+  if encoding.positions.kind ~= "randomized" then
+    return
+  elseif encoding.additive.kind == "none" and encoding.rotation.kind == "none" then
+    warn("encoding.positions: random positions are not used by anything: additive and rotation are none")
+  elseif encoding.positions.draw == "layer" and encoding.rotation.kind == "none" then
+    warn("encoding.positions.draw: \"layer\" is the same as \"pass\" here: only rotation reads positions in a layer")
+  end
+end
+
+local function warn_cadence(resolved, warn)
+  local train = resolved.train
+  if train.log_every > train.steps then
+    warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
+      train.steps))
+  end
+  local keep = train.checkpoint.keep
+  if type(keep) == "table" and keep[#keep] > train.steps then
+    warn(("train.checkpoint.keep: step %d is past the last step, %d"):format(keep[#keep], train.steps))
+  end
+  local during = resolved.eval.during
+  if during and during.every > train.steps then
+    warn(("eval.during.every: %d is past the last step, %d"):format(during.every, train.steps))
+  end
+end
+
+-- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
+local function warn_dropout(resolved, warn)
+  for _, entry in ipairs({ { "model", resolved.model.dropout },
+    { "encoding.additive", resolved.encoding.additive.dropout or 0 } }) do
+    local probability = entry[2]
+    local threshold = math.floor(65536 * probability + 0.5)
+    if probability > 0 and (threshold == 0 or threshold == 65536) then
+      warn(("%s.dropout: %s drops %s: dropout counts in parts of 65536"):format(entry[1],
+        diagnostics.number(probability), threshold == 0 and "nothing" or "everything"))
+    end
+  end
+end
+
+-- Applies all rules; returns the warnings.
+function M.apply(context)
+  local resolved = context.resolved
+  head_width(context)
+  shards(context)
+  encoding_limits(context)
+  local warnings = {}
+  local function warn(text)
+    warnings[#warnings + 1] = text
+  end
+  if context.good then
+    warn_positions(resolved, warn)
+    warn_cadence(resolved, warn)
+    warn_dropout(resolved, warn)
+  end
+  return warnings
+end
+
+return M

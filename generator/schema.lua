@@ -1,0 +1,293 @@
+-- THE table of all fields of a spec. Error messages, `fields` and the tests come from it.
+--
+-- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.at by path; M.children by path.
+-- An entry is
+--   path, doc      where it stands, one line on what it says
+--   type           table, kind, choice, integer, number, boolean, lengths, keep
+--   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
+--   required       true: has no default; optional: true: absent unless given
+--   min, max       inclusive; above, below: exclusive; multiple: of what
+--   unit           what a number counts
+--   choices        legal strings; refused: strings that are known and not available, with the reason
+--   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found
+--   only           the kinds of its table which have this field; nil: all
+--   fingerprints   identifiers that appear in rendered code only while the feature is on
+-- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
+
+local diagnostics = require("diagnostics")
+
+local M = {}
+
+local MOST = 2147483647 -- 2^31 - 1
+M.LONGEST = 100000 -- of a task length
+
+-- A default that repeats an earlier field.
+local function same_as(path)
+  return function(resolved)
+    local value = resolved
+    for name in path:gmatch("[^%.]+") do
+      value = type(value) == "table" and value[name] or nil
+    end
+    return value
+  end
+end
+
+local function draws(resolved)
+  return resolved.encoding.positions.kind == "randomized"
+end
+
+M.fields = {
+  { path = "precision", type = "choice", choices = { "float32", "float64" }, default = "float32",
+    refused = {
+      tf32 = "needs the cuda target, which this build does not have",
+      bf16 = "needs the cuda target, which this build does not have",
+    },
+    doc = "element type of parameters and arithmetic; float64 is for gradient checks" },
+
+  { path = "task", type = "table", required = true, doc = "what is learnt" },
+  { path = "task.kind", type = "kind", of = "tasks", required = true,
+    doc = "the sampler: runtime/data/tasks/<kind>.c" },
+
+  { path = "model", type = "table", doc = "the network" },
+  { path = "model.kind", type = "kind", default = "encoder", doc = "its form",
+    kinds = { { name = "encoder", doc = "bidirectional encoder, layer norm after each block" } } },
+  { path = "model.layers", type = "integer", min = 1, max = 64, default = 5, unit = "blocks",
+    doc = "attention and feed-forward blocks" },
+  { path = "model.heads", type = "integer", min = 1, max = 64, default = 8, unit = "heads",
+    doc = "attention heads of a block; width / heads is a multiple of 4" },
+  { path = "model.width", type = "integer", min = 16, max = 1024, multiple = 16, default = 64, unit = "channels",
+    doc = "size of a token's vector" },
+  { path = "model.feedforward", type = "integer", min = 16, max = 8192, multiple = 16, default = 256,
+    unit = "channels", doc = "hidden size of the feed-forward layers" },
+  { path = "model.dropout", type = "number", min = 0, below = 1, default = 0.1, unit = "share of elements",
+    fingerprints = { "dropout" }, doc = "dropped after attention and after feed-forward, in training" },
+
+  { path = "encoding", type = "table", doc = "how the network learns where tokens stand; absent: it does not" },
+  { path = "encoding.rotation", type = "table", doc = "how queries and keys turn with the position" },
+  { path = "encoding.rotation.kind", type = "kind", default = "none", doc = "its form",
+    kinds = {
+      { name = "none", doc = "they do not" },
+      { name = "rope", fingerprints = { "rotate", "rotation" }, doc = "adjacent pairs of channels turn" },
+    } },
+  { path = "encoding.rotation.base", type = "number", above = 1, max = 1e12, default = 10000, only = { "rope" },
+    doc = "pair m of D / 2 turns by base^(-2 m / D) per position" },
+
+  { path = "encoding.positions", type = "table", doc = "where each token stands" },
+  { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",
+    kinds = {
+      { name = "index", doc = "0, 1, 2, ..." },
+      { name = "randomized", fingerprints = { "lh_draw_positions" },
+        doc = "distinct random integers below max_position, drawn anew for every batch" },
+    } },
+  { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
+    unit = "positions", only = { "randomized" }, doc = "size of the range that is drawn from" },
+  { path = "encoding.positions.sorted", type = "boolean", default = true, only = { "randomized" },
+    doc = "whether drawn positions keep the order of the tokens" },
+  { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer" }, only = { "randomized" },
+    default = function(resolved)
+      local rotation = resolved.encoding.rotation
+      return rotation and rotation.kind == "rope" and "layer" or "pass"
+    end,
+    default_text = "layer where rotation is rope, else pass",
+    doc = "draw once per pass through the network, or anew for every block" },
+
+  { path = "encoding.additive", type = "table", doc = "what is added to the token embedding" },
+  { path = "encoding.additive.kind", type = "kind", default = "none", doc = "its form",
+    kinds = {
+      { name = "none", doc = "nothing" },
+      { name = "sinusoid", fingerprints = { "sinusoid" }, doc = "fixed sines and cosines of the position" },
+      { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
+    } },
+  { path = "encoding.additive.rows", type = "integer", min = 1, max = 1048576, unit = "positions",
+    only = { "learned" },
+    default = function(resolved)
+      return draws(resolved) and resolved.encoding.positions.max_position or 2048
+    end,
+    default_text = "2048; randomized: max_position",
+    doc = "positions that have a vector; no sequence can be longer" },
+  { path = "encoding.additive.init_sigma", type = "number", above = 0, default = 1.0, only = { "learned" },
+    doc = "standard deviation of the table's first values, before they are cut at two of it" },
+  { path = "encoding.additive.dropout", type = "number", min = 0, below = 1, unit = "share of elements",
+    only = { "sinusoid", "learned" }, default = same_as("model.dropout"), default_text = "model.dropout",
+    doc = "dropped from the sum of embedding and encoding, in training" },
+
+  { path = "train", type = "table", doc = "how it is trained" },
+  { path = "train.batch", type = "integer", min = 1, max = 65536, default = 128, unit = "sequences",
+    doc = "sequences of one step, all of one length" },
+  { path = "train.shards", type = "integer", min = 1, max = 256, unit = "parts",
+    default = function(resolved)
+      return math.min(16, resolved.train.batch or 16)
+    end,
+    default_text = "16, or batch where that is less",
+    doc = "parts of a batch, summed in order: the most threads a step can use; part of the bits" },
+  { path = "train.steps", type = "integer", min = 1, max = MOST, default = 2000000, unit = "steps",
+    doc = "optimiser steps" },
+  { path = "train.learning_rate", type = "number", above = 0, max = 1, default = 3e-4, doc = "step size, constant" },
+  { path = "train.lengths", type = "lengths", default = { first = 1, last = 40, step = 1 },
+    default_text = "{ 1, 40 }", unit = "task length n", doc = "a step draws one of them uniformly" },
+  { path = "train.optimizer", type = "table", doc = "how gradients become steps" },
+  { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "its form",
+    kinds = { { name = "adam", doc = "Adam with bias correction" } } },
+  { path = "train.optimizer.beta1", type = "number", min = 0, below = 1, default = 0.9, only = { "adam" },
+    doc = "decay of the first moment" },
+  { path = "train.optimizer.beta2", type = "number", min = 0, below = 1, default = 0.999, only = { "adam" },
+    doc = "decay of the second moment" },
+  { path = "train.optimizer.epsilon", type = "number", above = 0, max = 1, default = 1e-8, only = { "adam" },
+    doc = "added to the root of the second moment" },
+  { path = "train.clip", type = "table", doc = "limit on the gradient" },
+  { path = "train.clip.kind", type = "kind", default = "global_norm", doc = "its form",
+    kinds = {
+      { name = "none", doc = "no limit" },
+      { name = "global_norm", doc = "the whole gradient is scaled down to max_norm where its L2 norm is larger" },
+    } },
+  { path = "train.clip.max_norm", type = "number", above = 0, default = 1.0, only = { "global_norm" },
+    doc = "largest L2 norm" },
+  { path = "train.log_every", type = "integer", min = 1, max = MOST, default = 100, unit = "steps",
+    doc = "one line of metrics" },
+  { path = "train.checkpoint", type = "table", doc = "when the state is written; always at the end, too" },
+  { path = "train.checkpoint.every", type = "integer", min = 1, max = MOST, default = 10000, unit = "steps",
+    doc = "at multiples of this" },
+  { path = "train.checkpoint.minutes", type = "number", min = 0, max = 525600, default = 10, unit = "minutes",
+    doc = "and when this much time has passed; 0: by steps alone" },
+  { path = "train.checkpoint.keep", type = "keep", choices = { "last", "all" }, default = "last",
+    doc = "which stay: the last, all, or a list of steps besides the last" },
+
+  { path = "eval", type = "table", doc = "how it is evaluated" },
+  { path = "eval.lengths", type = "lengths", default = { first = 41, last = 500, step = 1 },
+    default_text = "{ 41, 500 }", unit = "task length n", doc = "each is one condition" },
+  { path = "eval.examples", type = "integer", min = 1, max = 1048576, default = 500, unit = "sequences",
+    doc = "per condition, one batch" },
+  { path = "eval.draws", type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
+    doc = "position draws per condition; without effect where positions are not drawn" },
+  { path = "eval.during", type = "table", optional = true, doc = "evaluation while training; absent: none" },
+  { path = "eval.during.every", type = "integer", min = 1, max = MOST, required = true, unit = "steps",
+    doc = "at multiples of this" },
+  { path = "eval.during.lengths", type = "lengths", default = same_as("eval.lengths"), default_text = "eval.lengths",
+    unit = "task length n", doc = "each is one condition" },
+  { path = "eval.during.examples", type = "integer", min = 1, max = 1048576, default = 128, unit = "sequences",
+    doc = "per condition, one batch" },
+}
+
+M.at = {}
+M.children = { [""] = {} }
+for _, field in ipairs(M.fields) do
+  local parent, name = field.path:match("^(.*)%.([^%.]+)$")
+  field.name = name or field.path
+  M.at[field.path] = field
+  table.insert(M.children[parent or ""], field)
+  if field.type == "table" then
+    M.children[field.path] = {}
+  end
+end
+
+-- Whether a table of that kind has the field.
+function M.allows(field, kind)
+  if not field.only then
+    return true
+  end
+  for _, name in ipairs(field.only) do
+    if name == kind then
+      return true
+    end
+  end
+  return false
+end
+
+-- The range of a number in words: "an integer from 1 to 64", "a multiple of 16 from 16 to 1024".
+local function range_text(field)
+  local noun = field.multiple and "a multiple of " .. field.multiple
+    or field.type == "integer" and "an integer" or "a number"
+  local low = field.min and "from " .. diagnostics.number(field.min)
+    or field.above and "above " .. diagnostics.number(field.above)
+  local high = field.max and (field.min and "to " or "at most ") .. diagnostics.number(field.max)
+    or field.below and "below " .. diagnostics.number(field.below)
+  local joint = low and high and (field.min and field.max and " " or field.min and " to " or ", ") or ""
+  return noun .. " " .. (low or "") .. joint .. (high or "")
+end
+
+M.LENGTHS_TEXT = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to "
+  .. M.LONGEST
+
+-- What a field takes, in words. kinds: names for a kind that is not listed here (tasks).
+function M.expected(field, kinds)
+  if field.type == "integer" or field.type == "number" then
+    return range_text(field)
+  elseif field.type == "kind" then
+    local names = kinds or {}
+    for i, kind in ipairs(field.kinds or {}) do
+      names[i] = kind.name
+    end
+    return #names > 0 and table.concat(names, ", ") or "the kind of a task"
+  elseif field.type == "choice" then
+    return table.concat(field.choices, ", ")
+  elseif field.type == "lengths" then
+    return M.LENGTHS_TEXT
+  elseif field.type == "keep" then
+    return table.concat(field.choices, ", ") .. ", or an ascending list of steps"
+  elseif field.type == "boolean" then
+    return "true or false"
+  end
+  local names = {}
+  for i, child in ipairs(M.children[field.path]) do
+    names[i] = child.name
+  end
+  return "a table with " .. table.concat(names, ", ")
+end
+
+local function feature_is_on(field, resolved)
+  local value = same_as(field.path)(resolved)
+  if field.path == "model.dropout" then
+    return value > 0 or (same_as("encoding.additive.dropout")(resolved) or 0) > 0
+  end
+  return value ~= nil
+end
+
+-- Identifiers that code rendered for this resolved spec must not contain, because their features are off.
+function M.absent(resolved)
+  local names = {}
+  for _, field in ipairs(M.fields) do
+    if field.fingerprints and not feature_is_on(field, resolved) then
+      table.move(field.fingerprints, 1, #field.fingerprints, #names + 1, names)
+    end
+    for _, kind in ipairs(field.kinds or {}) do
+      if kind.fingerprints and same_as(field.path)(resolved) ~= kind.name then
+        table.move(kind.fingerprints, 1, #kind.fingerprints, #names + 1, names)
+      end
+    end
+  end
+  return names
+end
+
+local function default_text(field)
+  if field.required then
+    return "required"
+  elseif field.optional then
+    return "default: absent"
+  elseif field.type == "table" then
+    return ""
+  end
+  return "default: " .. (field.default_text or (type(field.default) == "number" and diagnostics.number(field.default))
+    or tostring(field.default))
+end
+
+-- The reference of the spec, one paragraph per field: what the verb `fields` prints.
+function M.fields_text()
+  local out = { "use: at the top level a spec file to build upon, in a section also the name of a preset", "" }
+  for _, field in ipairs(M.fields) do
+    local only = field.only and "  (kind " .. table.concat(field.only, ", ") .. ")" or ""
+    out[#out + 1] = field.path .. only
+    out[#out + 1] = "    " .. field.doc
+    if field.type ~= "table" and not field.kinds then
+      out[#out + 1] = "    takes: " .. M.expected(field) .. (field.unit and "; unit: " .. field.unit or "")
+    end
+    for _, kind in ipairs(field.kinds or {}) do
+      out[#out + 1] = ("    %s: %s"):format(kind.name, kind.doc)
+    end
+    if default_text(field) ~= "" then
+      out[#out + 1] = "    " .. default_text(field)
+    end
+  end
+  return table.concat(out, "\n") .. "\n"
+end
+
+return M

@@ -1,0 +1,50 @@
+-- Runs other programs: the compiler, make, gnuplot, a trainer.
+--
+-- Input: a list of words, quoted here. The address-space limit that the launcher puts on Lua is lifted for them, and
+-- the launcher's descriptor is closed. Prints nothing itself.
+
+local M = {}
+
+local PREPARE = 'ulimit -S -v "$(ulimit -H -v)" 2>/dev/null; exec 3>&-; exec '
+
+function M.quote(word)
+  if word:find("^[%w_./=:,+@-]+$") then
+    return word
+  end
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+-- A list of words as one line of shell.
+function M.line(words)
+  local quoted = {}
+  for i, word in ipairs(words) do
+    quoted[i] = M.quote(tostring(word))
+  end
+  return table.concat(quoted, " ")
+end
+
+local function outcome(ok, how, code)
+  if ok then
+    return 0
+  end
+  return how == "signal" and 128 + code or code
+end
+
+-- Runs a command; its output goes where ours goes, or to options.output, with options.errors_too for both streams.
+-- Returns the exit code, 128 + n after signal n.
+function M.run(words, options)
+  local line = PREPARE .. M.line(words)
+  if options and options.output then
+    line = ("%s >%s"):format(line, M.quote(options.output)) .. (options.errors_too and " 2>&1" or "")
+  end
+  return outcome(os.execute(line))
+end
+
+-- Runs a command and returns what it printed, and the exit code.
+function M.capture(words)
+  local pipe = assert(io.popen(PREPARE .. M.line(words), "r"))
+  local text = pipe:read("a")
+  return text, outcome(pipe:close())
+end
+
+return M

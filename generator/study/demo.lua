@@ -1,0 +1,234 @@
+-- The demo: two small encoders learn to sort on short sequences and are asked for long ones.
+--
+-- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
+-- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
+
+local json = require("dkjson")
+local lfs = require("lfs")
+local plot = require("plot")
+local shell = require("shell")
+local write = require("write")
+
+local M = {}
+
+local OUT = "runs/demo"
+local TRAINED_TO = 40
+local RUNS = {
+  { id = "bucket_sort_sinusoid", title = "sinusoid" },
+  { id = "bucket_sort_rand_sinusoid", title = "randomized sinusoid" },
+}
+local BUDGET_SECONDS = 300
+local FEWEST_STEPS = 200
+local WHY = [[]]
+
+-- The facts of a trained run that the table needs, from the last evaluation of each length.
+local function read_accuracy(path)
+  local text, message = write.read(path)
+  if not text then
+    return nil, message
+  end
+  local by_length, lengths = {}, {}
+  for line in text:gmatch("[^\n]+") do
+    local row = json.decode(line)
+    local length = row and row.by and row.by.length
+    if length then
+      if not by_length[length] then
+        lengths[#lengths + 1] = length
+      end
+      by_length[length] = row.accuracy
+    end
+  end
+  table.sort(lengths)
+  return { by_length = by_length, lengths = lengths }
+end
+
+local function mean(run, from, to)
+  local sum, count = 0, 0
+  for _, length in ipairs(run.lengths) do
+    if length >= from and length <= to then
+      sum, count = sum + run.by_length[length], count + 1
+    end
+  end
+  return count > 0 and sum / count or nil
+end
+
+-- Steps per second at the average training length.
+local function measure(trainer)
+  local text, code = shell.capture({ trainer, "bench", "--json", "--seconds", "1", "--lengths", "20" })
+  if code ~= 0 then
+    return nil, code
+  end
+  for line in text:gmatch("[^\n]+") do
+    local row = json.decode(line)
+    if row and row.mode == "train" then
+      return row.steps_per_second
+    end
+  end
+  return nil, 1
+end
+
+local function minutes(seconds)
+  if seconds < 90 then
+    return ("%d seconds"):format(math.ceil(seconds / 5) * 5)
+  end
+  return ("%.1f minutes"):format(seconds / 60)
+end
+
+-- How many steps fit, and what to expect; longer sequences cost more than their share, evaluation comes on top.
+local function decide_steps(options, rate, wanted)
+  local seconds = #RUNS * wanted / rate * 1.15 + 10
+  if options.steps or seconds <= BUDGET_SECONDS then
+    return wanted, seconds
+  end
+  local steps = math.max(FEWEST_STEPS, (BUDGET_SECONDS - 10) * rate // (#RUNS * 1.15) // 50 * 50 // 1)
+  return math.tointeger(steps), #RUNS * steps / rate * 1.15 + 10
+end
+
+-- The folder that a training wrote, below runs/demo/<id>/<digest>; its name holds the rate and the seed.
+local function run_folder(run)
+  local parent = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
+  for name in lfs.dir(parent) do
+    if name:find("^lr") then
+      return parent .. "/" .. name
+    end
+  end
+  return parent
+end
+
+local function percent(value)
+  return value and ("%5.1f%%"):format(100 * value) or "     -"
+end
+
+-- The table as lines of text.
+function M.table_lines(runs, chance, baseline)
+  local lines = { ("%-14s %8s %10s"):format("length", "chance", "majority") }
+  for _, run in ipairs(runs) do
+    lines[1] = lines[1] .. ("  %20s"):format(run.title)
+  end
+  local function row(name, pick)
+    local line = ("%-14s %8s %10s"):format(name, percent(chance), percent(baseline))
+    for _, run in ipairs(runs) do
+      line = line .. ("  %20s"):format(percent(pick(run.accuracy)))
+    end
+    lines[#lines + 1] = line
+  end
+  for _, length in ipairs(runs[1].accuracy.lengths) do
+    row(("%d"):format(length), function(accuracy)
+      return accuracy.by_length[length]
+    end)
+  end
+  row(("mean 1..%d"):format(TRAINED_TO), function(accuracy)
+    return mean(accuracy, 1, TRAINED_TO)
+  end)
+  row("mean beyond", function(accuracy)
+    return mean(accuracy, TRAINED_TO + 1, math.huge)
+  end)
+  return lines
+end
+
+local function lengths_text(lengths)
+  return lengths.list and "lengths " .. table.concat(lengths.list, ", ")
+    or ("lengths %d to %d"):format(lengths.first, lengths.last)
+end
+
+local function build_all(options)
+  for i, run in ipairs(RUNS) do
+    options.say(("[%d/%d] %s: generate and compile"):format(i, #RUNS, run.id))
+    local dir, code = options.provide(run.id, {})
+    if not dir then
+      return code
+    end
+    run.dir = dir:sub(1, 1) == "/" and dir or "./" .. dir
+    local spec = options.project:plan(run.id, {})
+    run.plan, run.lengths = spec.plan, lengths_text(spec.resolved.eval.lengths)
+  end
+  return 0
+end
+
+-- Trains one run from the start; what an earlier demo left of it goes first.
+local function train(run, steps, options)
+  write.remove_tree(("%s/%s"):format(OUT, run.id))
+  local code = shell.run({ run.dir .. "/trainer", "train", "--steps", steps, "--seed", 1, "--out", OUT })
+  if code ~= 0 then
+    options.say(("%s stopped (exit code %d)"):format(run.id, code))
+    return code
+  end
+  local accuracy, message = read_accuracy(run_folder(run) .. "/eval.jsonl")
+  if not accuracy then
+    options.say(message)
+    return 4
+  end
+  run.accuracy = accuracy
+  return 0
+end
+
+local function train_all(options, steps)
+  for i, run in ipairs(RUNS) do
+    options.say(("\n[%d/%d] %s: training %d steps, then accuracy at %s"):format(i, #RUNS, run.id, steps, run.lengths))
+    local code = train(run, steps, options)
+    if code ~= 0 then
+      return code
+    end
+  end
+  return 0
+end
+
+-- Says how long it will take, from a measurement; the number of steps, or nil and an exit code.
+local function announce(options)
+  local rate, code = measure(RUNS[1].dir .. "/trainer")
+  if not rate then
+    options.say(("the trainer's bench failed (exit code %d)"):format(code))
+    return nil, code
+  end
+  local wanted = options.steps or RUNS[1].plan.train.steps
+  local steps, seconds = decide_steps(options, rate, wanted)
+  options.say(("\n%.0f steps per second here: %d runs of %d steps take about %s"):format(rate, #RUNS, steps,
+    minutes(seconds)))
+  if steps < wanted then
+    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, minutes(BUDGET_SECONDS)))
+  end
+  return steps
+end
+
+local function report(options)
+  local task = RUNS[1].plan.task
+  local lines = M.table_lines(RUNS, task.chance, task.baseline)
+  options.say("\nToken accuracy at lengths seen in training (up to 40) and beyond:\n")
+  options.say(table.concat(lines, "\n"))
+  options.say("\n" .. WHY)
+  local files = {
+    { path = "table.txt", text = table.concat(lines, "\n") .. "\n" },
+    { path = "accuracy.csv", text = plot.csv(RUNS) },
+    { path = "accuracy.gnuplot", text = plot.script(RUNS, task.chance, task.baseline, TRAINED_TO) },
+  }
+  local written, message = write.files(OUT, files)
+  if not written then
+    options.say(message)
+    return 4
+  end
+  local code = shell.run({ "gnuplot", "-e", ("cd '%s'"):format(OUT), OUT .. "/accuracy.gnuplot" })
+  if code ~= 0 then
+    options.say("gnuplot failed; the table and the numbers are there")
+    return 4
+  end
+  options.say(("\nplot: %s/accuracy.svg and .png; numbers: table.txt, accuracy.csv; runs: beside them"):format(OUT))
+  return 0
+end
+
+function M.run(options)
+  options.say("Longhand's demo: two encoders learn to sort sequences of 1 to 40 tokens, then sort up to 500.")
+  options.say("One adds plain sinusoids to its input, the other draws random positions (Ruoss et al. 2023).\n")
+  local code = build_all(options)
+  if code ~= 0 then
+    return code
+  end
+  local steps
+  steps, code = announce(options)
+  if not steps then
+    return code
+  end
+  code = train_all(options, steps)
+  return code == 0 and report(options) or code
+end
+
+return M

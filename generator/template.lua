@@ -1,0 +1,291 @@
+-- Reads a template's text into Lua code, one code line per template line, so that positions need no translation.
+--
+-- Input: the template's name and text. Output: { name, source = { line... }, code = text } for render.lua to load, or
+-- nil and an error { path, line, col, what, hint }.
+-- Lines whose first non-blank character is % are Lua, all others are output with ${...} holes. Checked here, before
+-- anything runs: blocks are balanced, every line of Lua is complete by itself (brackets may span lines), holes hold a
+-- name, a field or one helper call. The code calls __text, __hole, __at and __end, which render.lua provides.
+
+local M = {}
+
+local BLOCK = { ["if"] = "then", ["for"] = "do", ["while"] = "do", ["repeat"] = "until", ["do"] = "end" }
+local FORBIDDEN = {
+  ["function"] = "a template holds no functions; use a part and include, or plan.lua",
+  ["return"] = "a template runs to its end",
+  ["goto"] = "use if",
+}
+local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
+
+-- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }; comments are skipped.
+-- nil and a column for a string that does not end on its line.
+local function tokenise(code, first_column)
+  local tokens, at = {}, 1
+  local function take(kind, stop)
+    tokens[#tokens + 1] = { kind = kind, text = code:sub(at, stop), col = first_column + at - 1 }
+    at = stop + 1
+  end
+  while true do
+    at = code:find("%S", at)
+    if not at or code:find("^%-%-", at) then
+      return tokens
+    end
+    local stop = select(2, code:find("^[%a_][%w_]*", at))
+    local digits = select(2, code:find("^%.?%d[%w.]*", at))
+    local quote = code:match("^[\"']", at)
+    if stop then
+      take("name", stop)
+    elseif digits then
+      take("number", digits)
+    elseif quote then
+      stop = at + 1
+      while code:sub(stop, stop) ~= quote do
+        if stop > #code then
+          return nil, first_column + at - 1
+        end
+        stop = stop + (code:sub(stop, stop) == "\\" and 2 or 1)
+      end
+      take("string", stop)
+    else
+      local two = code:match("^[=~<>]=", at) or code:match("^//", at) or code:match("^%.%.", at)
+      take("op", at + (two and #two or 1) - 1)
+    end
+  end
+end
+
+local function fail(reader, line, col, what, hint)
+  error({ path = reader.path, line = line, col = col, what = what, hint = hint }, 0)
+end
+
+local function open(reader, word, line, col)
+  table.insert(reader.blocks, { word = word, line = line, col = col, ready = word == "do" or word == "repeat" })
+end
+
+local function close(reader, token, line)
+  local block = table.remove(reader.blocks)
+  if not block or (token.text == "until") ~= (block.word == "repeat") then
+    fail(reader, line, token.col, ("'%s' closes nothing"):format(token.text))
+  end
+end
+
+-- Follows one keyword through the stack of open blocks.
+local function keyword(reader, token, line)
+  local word, top = token.text, reader.blocks[#reader.blocks]
+  if FORBIDDEN[word] then
+    fail(reader, line, token.col, ("no '%s' in a template"):format(word), FORBIDDEN[word])
+  elseif top and not top.ready and word == BLOCK[top.word] then
+    top.ready = true
+  elseif BLOCK[word] then
+    open(reader, word, line, token.col)
+  elseif word == "elseif" or word == "else" then
+    if not top or top.word ~= "if" or top.last then
+      fail(reader, line, token.col, ("'%s' without 'if'"):format(word))
+    end
+    top.ready, top.last = word == "else", word == "else"
+    top.line, top.col = line, token.col
+  elseif word == "then" then
+    fail(reader, line, token.col, "'then' without 'if'")
+  elseif word == "end" or word == "until" then
+    close(reader, token, line)
+  end
+end
+
+-- Wraps one statement of Lua so that it must compile alone: heads get their ends, ends their heads.
+local function complete(tokens, code)
+  local head, loop, stack = "", false, {}
+  for _, token in ipairs(tokens) do
+    local word = token.kind == "name" and token.text
+    if word == "do" and loop then
+      loop = false
+    elseif BLOCK[word] then
+      stack[#stack + 1] = word == "repeat" and "until true" or "end"
+      loop = word == "for" or word == "while"
+    elseif (word == "else" or word == "elseif") and #stack == 0 then
+      head, stack[1] = "if true then " .. head, "end"
+    elseif (word == "end" or word == "until") and #stack == 0 then
+      head = (word == "end" and "do " or "repeat ") .. head
+    elseif word == "end" or word == "until" then
+      stack[#stack] = nil
+    end
+  end
+  local tail = {}
+  for i = #stack, 1, -1 do
+    tail[#tail + 1] = stack[i]
+  end
+  return ("while true do %s%s\n %s end"):format(head, code, table.concat(tail, " "))
+end
+
+local function check_syntax(reader, tokens, code, line)
+  local _, message = load(complete(tokens, code), "=line", "t", {})
+  if message then
+    message = message:gsub("^line:%d+: ", ""):gsub(" near '?<eof>'?", ""):gsub(" near '[^']*'$", function(near)
+      return code:find(near:sub(8, -2), 1, true) and near or " at the end of the line"
+    end)
+    fail(reader, line, tokens[1].col, message)
+  end
+end
+
+local function check_brackets(reader, tokens, line)
+  for _, token in ipairs(tokens) do
+    if token.kind == "op" and token.text:find("^[%(%[{]$") then
+      table.insert(reader.brackets, { text = token.text, line = line, col = token.col })
+    elseif token.kind == "op" and CLOSING[token.text] then
+      local top = table.remove(reader.brackets)
+      if not top or top.text ~= CLOSING[token.text] then
+        fail(reader, line, token.col, ("'%s' closes nothing"):format(token.text))
+      end
+    end
+  end
+end
+
+-- A statement is complete: check it as a whole, keep its lines of code.
+local function statement(reader)
+  local pending = reader.pending
+  reader.pending = nil
+  local tokens, text = pending.tokens, table.concat(pending.code, "\n")
+  if #tokens == 0 then
+    return
+  end
+  for _, token in ipairs(tokens) do
+    if token.text == "include" and token.kind == "name" and token ~= tokens[1] then
+      fail(reader, token.line, token.col, "include stands alone on its line, or under an if")
+    end
+    if token.kind == "name" then
+      keyword(reader, token, token.line)
+    end
+  end
+  for _, block in ipairs(reader.blocks) do
+    if not block.ready then
+      fail(reader, block.line, block.col, ("'%s' has no '%s'"):format(block.word, BLOCK[block.word]))
+    end
+  end
+  check_syntax(reader, tokens, text, pending.line)
+  if tokens[1].text == "include" then
+    reader.code[pending.line] = ("__at(%d, %d) "):format(pending.line, pending.col) .. reader.code[pending.line]
+  end
+end
+
+local function control_line(reader, source, line)
+  local col = source:find("%%")
+  local code = source:sub(col + 1)
+  local tokens, broken = tokenise(code, col + 1)
+  if not tokens then
+    fail(reader, line, broken, "a string that does not end on its line")
+  end
+  check_brackets(reader, tokens, line)
+  local pending = reader.pending or { tokens = {}, code = {}, line = line, col = col }
+  reader.pending = pending
+  for _, token in ipairs(tokens) do
+    token.line = line
+    table.insert(pending.tokens, token)
+  end
+  table.insert(pending.code, code)
+  reader.code[line] = code
+  if #reader.brackets == 0 then
+    statement(reader)
+  end
+end
+
+-- The end of the hole whose "${" is at `from`: braces balance, strings are skipped.
+local function hole_end(source, from)
+  local depth, at = 0, from + 1
+  while at <= #source do
+    local char = source:sub(at, at)
+    if char == '"' or char == "'" then
+      at = source:find(char, at + 1, true) or #source
+    elseif char == "{" then
+      depth = depth + 1
+    elseif char == "}" then
+      depth = depth - 1
+      if depth == 0 then
+        return at
+      end
+    end
+    at = at + 1
+  end
+end
+
+local function check_hole(reader, expression, line, col)
+  local tokens = tokenise(expression, col + 2)
+  if not tokens or #tokens == 0 then
+    fail(reader, line, col, "an empty hole", "write ${name}, ${table.field} or ${helper(name)}")
+  end
+  for _, token in ipairs(tokens) do
+    if token.kind == "op" and not token.text:find("^[.,%(%)%[%]]$") then
+      fail(reader, line, token.col, ("'%s' in a hole"):format(token.text),
+        "a hole holds a name, a field or one helper call; compute in plan.lua")
+    elseif token.kind == "name" and (BLOCK[token.text] or FORBIDDEN[token.text] or token.text == "include") then
+      fail(reader, line, token.col, ("'%s' in a hole"):format(token.text))
+    end
+  end
+  local _, message = load("return " .. expression, "=hole", "t", {})
+  if message then
+    fail(reader, line, col, "not an expression: " .. expression)
+  end
+end
+
+local function text_line(reader, source, line)
+  local code, from = {}, 1
+  while true do
+    local at = source:find("${", from, true)
+    local literal = source:sub(from, at and at - 1)
+    if literal ~= "" then
+      code[#code + 1] = ("__text(%q)"):format(literal)
+    end
+    if not at then
+      break
+    end
+    local stop = hole_end(source, at)
+    if not stop then
+      fail(reader, line, at, "this hole never closes", "a hole ends on its line: ${name}")
+    end
+    local expression = source:sub(at + 2, stop - 1)
+    check_hole(reader, expression, line, at)
+    local parent = expression:match("^%s*([%a_][%w_.]*)%.[%a_][%w_]*%s*$")
+    code[#code + 1] = ("__at(%d, %d) __hole(%q, %s, %s)"):format(line, at, expression, parent or "nil", expression)
+    from = stop + 1
+  end
+  code[#code + 1] = ("__end(%d);"):format(line)
+  reader.code[line] = table.concat(code, " ")
+end
+
+local function read_lines(reader, text)
+  for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
+    local line = #reader.source + 1
+    reader.source[line] = source
+    local odd = source:find("[\r\t]")
+    if odd then
+      fail(reader, line, odd, "a tab or a carriage return", "templates use spaces and plain line feeds")
+    end
+    if source:find("^ *%%") then
+      control_line(reader, source, line)
+    elseif #reader.brackets > 0 then
+      break
+    else
+      text_line(reader, source, line)
+    end
+  end
+  local bracket = reader.brackets[#reader.brackets]
+  if bracket then
+    fail(reader, bracket.line, bracket.col, ("'%s' is never closed"):format(bracket.text))
+  end
+  local block = reader.blocks[#reader.blocks]
+  if block then
+    fail(reader, block.line, block.col, ("'%s' is never closed"):format(block.word), "add a line: % "
+      .. (block.word == "repeat" and "until" or "end"))
+  end
+end
+
+-- Reads a template; path is how errors name it.
+function M.parse(name, path, text)
+  local reader = { path = path, source = {}, code = {}, blocks = {}, brackets = {} }
+  local ok, err = pcall(read_lines, reader, text == "" and "\n" or text)
+  if not ok then
+    if type(err) ~= "table" then
+      error(err, 0)
+    end
+    return nil, err
+  end
+  return { name = name, path = path, source = reader.source, code = table.concat(reader.code, "\n") }
+end
+
+return M

@@ -1,0 +1,221 @@
+-- Applies the schema to a loaded spec, then the rules between fields.
+--
+-- Input: what load.spec returned, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
+-- source and every field that applies to its kinds, and info = { origins, warnings }: where each value comes from, by
+-- path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop nothing.
+-- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
+-- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
+
+local diagnostics = require("diagnostics")
+local locate = require("locate")
+local rules = require("rules")
+local schema = require("schema")
+local tree = require("tree")
+local values = require("values")
+
+local M = {}
+
+local show = diagnostics.show
+local add = values.add
+local DEFAULT = { default = true }
+
+-- Records where a value comes from, and its parts.
+local function record_origin(context, path, node)
+  context.origins[path] = node.origin
+  for i, item in ipairs(node.items or {}) do
+    record_origin(context, locate.join(path, i), item)
+  end
+  for name, inner in next, node.fields or {} do
+    record_origin(context, locate.join(path, name), inner)
+  end
+end
+
+local function copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local new = {}
+  for key, inner in next, value do
+    new[key] = copy(inner)
+  end
+  return new
+end
+
+local function default_of(context, field)
+  local value = field.default
+  if type(value) == "function" then
+    value = value(context.resolved)
+  end
+  if field.type == "number" and value then
+    value = value + 0.0
+  end
+  return copy(value)
+end
+
+local function unknown_field(context, node, path, kind, legal)
+  local name = path:match("[^%.]*$")
+  local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
+  local kind_text = kind and (' for kind "%s"'):format(kind) or ""
+  local expected, hint = {}, nil
+  for i, child in ipairs(legal) do
+    expected[i] = child.name
+  end
+  if field then
+    hint = ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
+    if kind == "none" then
+      hint = hint .. (': set %s.kind'):format(parent)
+    end
+  elseif type(node.value) == "function" then
+    hint = "no field takes a function in this version"
+  else
+    local near = diagnostics.nearest(name, expected)
+    if near then
+      local meant = schema.at[(parent and parent .. "." or "") .. near]
+      hint = ('did you mean "%s"? It says: %s'):format(near, meant.doc)
+    end
+  end
+  add(context, node, path, "no such field" .. kind_text, table.concat(expected, ", "), hint)
+end
+
+-- Reports positional values and fields that a table of this kind does not have.
+local function check_names(context, node, path, kind)
+  if #node.items > 0 then
+    add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
+  end
+  local legal, allowed = {}, {}
+  for _, child in ipairs(schema.children[path]) do
+    if kind == false or schema.allows(child, kind) then -- false: the kind itself is wrong
+      legal[#legal + 1] = child
+      allowed[child.name] = true
+    end
+  end
+  for name, inner in tree.each(node) do
+    local inner_path = locate.join(path, name)
+    if not allowed[name] and not (inner.unstated and schema.at[inner_path]) then
+      unknown_field(context, inner, inner_path, kind, legal)
+    end
+  end
+end
+
+local read_table
+
+local function read_field(context, field, node, into)
+  if field.type == "table" then
+    if node or not field.optional then
+      read_table(context, field, node, into)
+    end
+  elseif node then
+    record_origin(context, field.path, node)
+    into[field.name] = values.read(context, field, node)
+  elseif not field.required then
+    context.origins[field.path] = DEFAULT
+    into[field.name] = default_of(context, field)
+  end
+end
+
+-- Reads a table's fields into `into`: its kind first, then what that kind has.
+local function read_children(context, path, node, into)
+  local kind
+  local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
+  if kind_field then
+    read_field(context, kind_field, node.fields.kind, into)
+    kind = into.kind or false
+  end
+  if kind_field and kind_field.of then
+    kind = nil -- a task has no fields of its own
+  end
+  check_names(context, node, path, kind)
+  for _, child in ipairs(schema.children[path]) do
+    if child ~= kind_field and (kind == nil or schema.allows(child, kind)) then
+      read_field(context, child, node.fields[child.name], into)
+    end
+    if child.required and not node.fields[child.name] then
+      add(context, node, child.path, "is missing", child.type == "kind"
+        and table.concat(values.kind_names(context, child), ", ") or schema.expected(child))
+    end
+  end
+end
+
+function read_table(context, field, node, into)
+  local inner = {}
+  into[field.name] = inner
+  if node and not tree.is_table(node) then
+    local is_name = type(node.value) == "string" and not field.path:find(".", 1, true)
+    local key = (field.name == "task" or field.name == "encoding") and "kind" or "use"
+    values.wrong_type(context, field, node, is_name and ("write %s = { %s = %s }"):format(field.name, key,
+      show(node.value)))
+    return
+  end
+  context.origins[field.path] = node and node.origin or DEFAULT
+  if node or not field.required then
+    read_children(context, field.path, node or tree.table(DEFAULT), inner)
+  end
+end
+
+local function origin_text(origin)
+  if origin.default then
+    return "default"
+  elseif origin.set then
+    return origin.set
+  end
+  return ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
+end
+
+-- Validates a loaded spec. options.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
+-- the diagnostics hold an error, from here or from before.
+function M.resolve(loaded, d, options)
+  local context = { diagnostics = d, tasks = options.tasks, root = loaded.tree, origins = {},
+    resolved = { id = loaded.id, source = loaded.source } }
+  read_children(context, "", loaded.tree, context.resolved)
+  context.good = d:count() == 0
+  local warnings = rules.apply(context)
+  if d:count() > 0 then
+    return nil
+  end
+  local origins = {}
+  for path, origin in next, context.origins do
+    origins[path] = origin_text(origin)
+  end
+  return context.resolved, { origins = origins, warnings = warnings }
+end
+
+local function list_text(list)
+  return "{ " .. table.concat(list, ", ") .. " }"
+end
+
+local function value_text(value)
+  if type(value) ~= "table" then
+    return show(value)
+  elseif value.list then
+    return "{ list = " .. list_text(value.list) .. " }"
+  elseif value.first then
+    local step = value.step > 1 and ", step = " .. value.step or ""
+    return ("{ %d, %d%s }"):format(value.first, value.last, step)
+  end
+  return list_text(value)
+end
+
+-- A resolved spec as text, one line per field with its value and origin: what `check --print` prints.
+function M.print_resolved(resolved, origins)
+  local rows, widest_path, widest_value = {}, 0, 0
+  for _, field in ipairs(schema.fields) do
+    local value = resolved
+    for name in field.path:gmatch("[^%.]+") do
+      value = type(value) == "table" and value[name]
+    end
+    if field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
+      and origins[field.path] then
+      local row = { field.path, value_text(value), origins[field.path] or "default" }
+      rows[#rows + 1] = row
+      widest_path = math.max(widest_path, #row[1])
+      widest_value = math.max(widest_value, math.min(#row[2], 32))
+    end
+  end
+  local out = {}
+  for i, row in ipairs(rows) do
+    out[i] = ("%-" .. widest_path .. "s = %-" .. widest_value .. "s  %s"):format(row[1], row[2], row[3])
+  end
+  return ("%s (%s)\n%s\n"):format(resolved.id, resolved.source, table.concat(out, "\n"))
+end
+
+return M

@@ -1,0 +1,76 @@
+/* Clipping by the global norm, then Adam; and the reductions around them.
+ *
+ *   g' = g min(1, max_norm / norm);  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2
+ *   p -= rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
+ *
+ * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam.
+ */
+#ifndef LONGHAND_KERNELS_ADAM_H
+#define LONGHAND_KERNELS_ADAM_H
+
+#include "cpu/vector.h"
+#include "longhand/cpu.h"
+#include "longhand/math.h"
+
+/* total += part; part = 0. */
+INLINE void fold_gradient(real *restrict total, real *restrict part, size_t count) {
+    for (size_t i = 0; i < count; i += LANES) {
+        store(total + i, load(total + i) + load(part + i));
+        store(part + i, (vector){0});
+    }
+}
+
+/* Sum of squares of count (a multiple of 4 LANES) elements. */
+INLINE double sum_of_squares(const real *x, size_t count) {
+    vector sum[4] = {{0}};
+    for (size_t i = 0; i < count; i += 4 * LANES) {
+        UNROLL
+        for (int j = 0; j < 4; j++) sum[j] += load(x + i + j * LANES) * load(x + i + j * LANES);
+    }
+    return (double)sum_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+INLINE vector square_root(vector x) {
+    vector root;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+#if REAL_BYTES == 8
+        root[i] = __builtin_sqrt(x[i]);
+#else
+        root[i] = __builtin_sqrtf(x[i]);
+#endif
+    }
+    return root;
+}
+
+typedef struct adam {
+    double beta1, beta2, epsilon;
+} adam;
+
+/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. */
+INLINE void adam_update(const lh_update *u, const adam a, double clip, size_t first, size_t count,
+                        lh_update_sums *sums) {
+    real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;
+    real *moment1 = (real *)u->state[0] + first, *moment2 = (real *)u->state[1] + first;
+    const real scale = (real)clip, b1 = (real)a.beta1, b2 = (real)a.beta2, epsilon = (real)a.epsilon;
+    const real rate = (real)(u->learning_rate / (1 - lh_power(a.beta1, u->step)));
+    const real correct2 = (real)(1 / (1 - lh_power(a.beta2, u->step)));
+    vector squares = {0}, changes = {0};
+    for (size_t i = 0; i < count; i += LANES) {
+        vector g = load(gradient + i) * scale;
+        vector m = load(moment1 + i) * b1 + g * (1 - b1);
+        vector v = load(moment2 + i) * b2 + g * g * (1 - b2);
+        vector change = m * rate / (square_root(v * correct2) + epsilon);
+        vector p = load(parameter + i) - change;
+        store(moment1 + i, m);
+        store(moment2 + i, v);
+        store(parameter + i, p);
+        store(gradient + i, (vector){0});
+        squares += p * p;
+        changes += change * change;
+    }
+    sums->parameters += (double)sum_lanes(squares);
+    sums->update += (double)sum_lanes(changes);
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* Between rows of tokens and columns of channels: D channels of LANES rows as D vectors, one row per lane.
+ *
+ * D is a power of two. LANES rows of D channels fill D vectors in memory order; there the index of an element is (row
+ * bits, channel bits), and a transpose rotates those bits. One pass over the vectors that parts even from odd elements
+ * rotates by one bit; log2(D) passes are the transpose, and passes that interleave undo it. Every pass is one
+ * shuffle per vector, whatever the vector's width.
+ */
+#ifndef LONGHAND_KERNELS_COLUMNS_H
+#define LONGHAND_KERNELS_COLUMNS_H
+
+#include "cpu/vector.h"
+
+enum { WIDEST_HEAD = 256 };
+
+/* Every second element of a then b, from element `odd` on. */
+INLINE vector part_elements(vector a, vector b, const int odd) {
+    bits from;
+    UNROLL
+    for (int i = 0; i < LANES; i++) from[i] = 2 * i + odd;
+    return __builtin_shuffle(a, b, from);
+}
+
+/* Elements of a and b in turn, from element `first` of each on. */
+INLINE vector interleave_elements(vector a, vector b, const int first) {
+    bits from;
+    UNROLL
+    for (int i = 0; i < LANES; i++) from[i] = first + i / 2 + i % 2 * LANES;
+    return __builtin_shuffle(a, b, from);
+}
+
+/* a with its lanes from `first` on replaced by the first lanes of b. */
+INLINE vector append_elements(vector a, vector b, const int first) {
+    bits from;
+    UNROLL
+    for (int i = 0; i < LANES; i++) from[i] = i < first ? i : LANES + i - first;
+    return __builtin_shuffle(a, b, from);
+}
+
+/* Column passes: D vectors in place. */
+INLINE void rows_to_columns(const int D, vector *x) {
+    UNROLL
+    for (int pass = 1; pass < D; pass *= 2) {
+        vector y[WIDEST_HEAD];
+        UNROLL
+        for (int k = 0; k < D / 2; k++) {
+            y[k] = part_elements(x[2 * k], x[2 * k + 1], 0);
+            y[k + D / 2] = part_elements(x[2 * k], x[2 * k + 1], 1);
+        }
+        UNROLL
+        for (int k = 0; k < D; k++) x[k] = y[k];
+    }
+}
+
+INLINE void columns_to_rows(const int D, vector *x) {
+    UNROLL
+    for (int pass = 1; pass < D; pass *= 2) {
+        vector y[WIDEST_HEAD];
+        UNROLL
+        for (int k = 0; k < D / 2; k++) {
+            y[2 * k] = interleave_elements(x[k], x[k + D / 2], 0);
+            y[2 * k + 1] = interleave_elements(x[k], x[k + D / 2], LANES / 2);
+        }
+        UNROLL
+        for (int k = 0; k < D; k++) x[k] = y[k];
+    }
+}
+
+/* column[d][lane] = rows[first + lane][d] * scale. Lanes beyond row T - 1 repeat that row: finite, and never read.
+ * Reads up to LANES elements from the start of a row, which may run into what lies behind it. */
+INLINE void load_columns(const int D, int T, int first, int stride, const real *restrict rows, real scale,
+                         vector *column) {
+    const int per_vector = D < LANES ? LANES / D : 1; /* rows in one vector */
+    const int per_row = D < LANES ? 1 : D / LANES;    /* vectors in one row */
+    UNROLL
+    for (int k = 0; k < D; k++) {
+        UNROLL
+        for (int r = 0; r < per_vector; r++) {
+            int row = first + (D < LANES ? k * per_vector + r : k / per_row);
+            const real *from = rows + (size_t)(row < T ? row : T - 1) * (size_t)stride + k % per_row * LANES;
+            column[k] = r == 0 ? load(from) : append_elements(column[k], load(from), r * D);
+        }
+    }
+    rows_to_columns(D, column);
+    UNROLL
+    for (int d = 0; d < D; d++) column[d] *= scale;
+}
+
+/* rows[first + lane][d] = column[d][lane] for rows below T; column is used up. */
+INLINE void store_columns(const int D, int T, int first, int stride, vector *column, real *restrict rows) {
+    real packed[LANES * WIDEST_HEAD] __attribute__((aligned(64)));
+    int count = T - first < LANES ? T - first : LANES;
+    columns_to_rows(D, column);
+    UNROLL
+    for (int d = 0; d < D; d++) store(packed + d * LANES, column[d]);
+    for (int i = 0; i < count; i++) memcpy(rows + (size_t)(first + i) * (size_t)stride, packed + i * D, D * sizeof(real));
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* The output layer and softmax cross-entropy of one token.
+ *
+ * Weights are stored [C][columns], columns being the number of classes rounded up to a whole vector; the extra columns
+ * are zero, get a zero gradient and never win. Reference: lh_ref_cross_entropy.
+ */
+#ifndef LONGHAND_KERNELS_CROSSENTROPY_H
+#define LONGHAND_KERNELS_CROSSENTROPY_H
+
+#include "cpu/math.h"
+#include "longhand/math.h"
+
+/* logits[columns] = x[C] w + b, summed over c in four interleaved parts. */
+INLINE void class_logits(const int C, const int columns, const real *restrict x, const real *restrict w,
+                         const real *restrict b, real *restrict logits) {
+    for (int n = 0; n < columns; n += LANES) {
+        vector sum[4] = {load(b + n), {0}, {0}, {0}};
+        for (int c = 0; c < C; c += 4) {
+            UNROLL
+            for (int i = 0; i < 4; i++) sum[i] += x[c + i] * load(w + (c + i) * columns + n);
+        }
+        store(logits + n, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    }
+}
+
+/* The index of the largest of logits[classes]; the first one wins a tie. */
+INLINE int class_of(const int classes, const real *logits) {
+    int best = 0;
+    for (int v = 1; v < classes; v++)
+        if (logits[v] > logits[best]) best = v;
+    return best;
+}
+
+/* Loss in nats; logits[columns] become the softmax, zero beyond the classes. */
+INLINE double softmax_loss(const int classes, const int columns, real *restrict logits, int label) {
+    real largest = logits[class_of(classes, logits)], chosen = logits[label], sum = 0;
+    for (int v = 0; v < columns; v += LANES) store(logits + v, exp_negative(load(logits + v) - largest));
+    for (int v = classes; v < columns; v++) logits[v] = 0;
+    for (int v = 0; v < classes; v++) sum += logits[v];
+    for (int v = 0; v < columns; v += LANES) store(logits + v, load(logits + v) / sum);
+    return lh_log((double)sum) + (double)(largest - chosen);
+}
+
+/* With g[columns] the gradient of the logits: dw += x^T g, db += g, dx[C] = g w^T; w_rows [classes][C] is w^T. */
+INLINE void class_grad(const int C, const int classes, const int columns, const real *restrict x,
+                       const real *restrict g, const real *restrict w_rows, real *restrict dw, real *restrict db,
+                       real *restrict dx) {
+    for (int n = 0; n < columns; n += LANES) {
+        vector gradient = load(g + n);
+        store(db + n, load(db + n) + gradient);
+        for (int c = 0; c < C; c++) store(dw + c * columns + n, load(dw + c * columns + n) + x[c] * gradient);
+    }
+    for (int c = 0; c < C; c += LANES) {
+        vector sum = {0};
+        for (int v = 0; v < classes; v++) sum += g[v] * load(w_rows + v * C + c);
+        store(dx + c, sum);
+    }
+}
+
+#endif

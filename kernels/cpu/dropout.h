@@ -1,0 +1,93 @@
+/* Dropout masks from Philox, eight blocks at a time.
+ *
+ * Element e = t * C + c of example b at a site takes 16 bits: piece e % 8 of block e / 8 of the stream at counter
+ * (block, site, b, step), low half of each word first. It is kept where the piece >= round(65536 p). Masks are bytes,
+ * 0 or -1, so that the backward pass reads what the forward pass drew. Reference: lh_ref_dropout.
+ */
+#ifndef LONGHAND_KERNELS_DROPOUT_H
+#define LONGHAND_KERNELS_DROPOUT_H
+
+#include "cpu/vector.h"
+#include "longhand/rng.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { BLOCKS = LH_VECTOR_BYTES / 8, KEEP_PAD = LH_VECTOR_BYTES };
+
+typedef uint64_t blocks __attribute__((vector_size(LH_VECTOR_BYTES), aligned(8), may_alias));
+typedef int16_t pieces __attribute__((vector_size(LH_VECTOR_BYTES), aligned(2), may_alias));
+typedef uint16_t unsigned_pieces __attribute__((vector_size(LH_VECTOR_BYTES), aligned(2), may_alias));
+typedef int8_t keeps __attribute__((vector_size(LH_VECTOR_BYTES / 2), aligned(1), may_alias));
+typedef int8_t lane_keeps __attribute__((vector_size(LANES), aligned(1), may_alias));
+
+/* Low words times m, full product. gcc 12 turns the portable form into a 64-bit multiply of three operations, so the
+ * one instruction that does it is named. */
+INLINE blocks multiply_low(blocks x, uint32_t m) {
+    blocks factor = (blocks){0} + m;
+#if LH_VECTOR_BYTES == 64
+    return (blocks)_mm512_mul_epu32((__m512i)x, (__m512i)factor);
+#elif LH_VECTOR_BYTES == 32
+    return (blocks)_mm256_mul_epu32((__m256i)x, (__m256i)factor);
+#elif defined(__x86_64__)
+    return (blocks)_mm_mul_epu32((__m128i)x, (__m128i)factor);
+#else
+    return (x & 0xffffffffu) * factor;
+#endif
+}
+
+/* BLOCKS Philox blocks from number `first` on; out[0] holds words 0 and 1 of each, out[1] words 2 and 3. High halves
+ * are noise between rounds: a product reads low halves only. */
+INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t first, blocks out[2]) {
+    const blocks zero = {0}, low = zero + 0xffffffffu;
+    blocks x0 = zero + first, x1 = zero + site, x2 = zero + example, x3 = zero + step;
+    UNROLL
+    for (int i = 0; i < BLOCKS; i++) x0[i] += (uint32_t)i;
+    uint32_t k0 = key.word[0], k1 = key.word[1];
+    UNROLL
+    for (int round = 0; round < 10; round++) {
+        blocks p0 = multiply_low(x0, 0xd2511f53u), p1 = multiply_low(x2, 0xcd9e8d57u);
+        x0 = (p1 >> 32) ^ x1 ^ k0;
+        x1 = p1;
+        x2 = (p0 >> 32) ^ x3 ^ k1;
+        x3 = p0;
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    out[0] = (x0 & low) | x1 << 32;
+    out[1] = (x2 & low) | x3 << 32;
+}
+
+/* Lanes of two vectors in turn, from lane `first` of each on: first, BLOCKS + first, first + 1, ... */
+INLINE blocks alternate(int first) {
+    blocks lane = {0};
+    UNROLL
+    for (int i = 0; i < BLOCKS; i++) lane[i] = (uint64_t)(first + i / 2 + i % 2 * BLOCKS);
+    return lane;
+}
+
+/* keep[count] for one example's elements 0 .. count - 1; writes up to KEEP_PAD bytes beyond. */
+INLINE void dropout_keep(lh_key key, uint32_t step, uint32_t example, uint32_t site, int count, uint16_t threshold,
+                         int8_t *keep) {
+    for (int element = 0; element < count; element += 8 * BLOCKS, keep += 8 * BLOCKS) {
+        blocks word[2];
+        philox_blocks(key, step, example, site, (uint32_t)element / 8, word);
+        UNROLL
+        for (int i = 0; i < 2; i++) {
+            blocks in_order = __builtin_shuffle(word[0], word[1], alternate(i * BLOCKS / 2));
+            pieces kept = (pieces)((unsigned_pieces)in_order >= threshold);
+            *(keeps *)(keep + i * 4 * BLOCKS) = __builtin_convertvector(kept, keeps);
+        }
+    }
+}
+
+/* The lanes of a comparison from LANES mask bytes. */
+INLINE bits keep_mask(const int8_t *keep) { return __builtin_convertvector(*(const lane_keeps *)keep, bits); }
+
+/* row[count] = keep ? row * scale : 0 in place; count a multiple of LANES. */
+INLINE void dropout_apply(int count, const int8_t *restrict keep, real scale, real *restrict row) {
+    for (int i = 0; i < count; i += LANES) store(row + i, keep_where(keep_mask(keep + i), load(row + i) * scale));
+}
+
+#endif

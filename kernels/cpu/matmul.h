@@ -1,0 +1,125 @@
+/* Matrix products with constant inner sizes: every call is compiled for its own K and N.
+ *
+ * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold that many rows, and
+ * what the extra rows contain is never read as a result.
+ * A tile keeps TILE_ROWS x columns accumulators in registers; weights stream through vectors, activations as
+ * broadcasts. Sums run over k in order. Reference: lh_ref_matmul in kernels/ref.
+ */
+#ifndef LONGHAND_KERNELS_MATMUL_H
+#define LONGHAND_KERNELS_MATMUL_H
+
+#include "cpu/vector.h"
+
+/* What happens to a sum before it is stored. */
+enum finish {
+    FINISH_STORE,     /* y = sum */
+    FINISH_BIAS,      /* y = sum + other[n] */
+    FINISH_BIAS_RELU, /* y = max(sum + other[n], 0) */
+    FINISH_ADD,       /* y = sum + other[m][n] */
+    FINISH_RELU_GRAD  /* y = other[m][n] > 0 ? sum : 0, other being the activation */
+};
+
+INLINE int widest_divisor(int vectors, int most) {
+    for (int columns = most; columns > 1; columns--)
+        if (vectors % columns == 0) return columns;
+    return 1;
+}
+
+/* y[rows][N] = finish(a[rows][K] w[K][N]). */
+INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict w,
+                   real *restrict y, const enum finish finish, const real *restrict other) {
+    const int columns = widest_divisor(N / LANES, TILE_COLUMNS);
+    for (int n = 0; n < N; n += columns * LANES) {
+        for (int m = 0; m < rows; m += TILE_ROWS) {
+            vector sum[TILE_ROWS][TILE_COLUMNS];
+            UNROLL
+            for (int i = 0; i < TILE_ROWS; i++) {
+                UNROLL
+                for (int j = 0; j < columns; j++) {
+                    if (finish == FINISH_BIAS || finish == FINISH_BIAS_RELU) sum[i][j] = load(other + n + j * LANES);
+                    else if (finish == FINISH_ADD) sum[i][j] = load(other + (m + i) * N + n + j * LANES);
+                    else sum[i][j] = (vector){0};
+                }
+            }
+            for (int k = 0; k < K; k++) {
+                vector weight[TILE_COLUMNS];
+                UNROLL
+                for (int j = 0; j < columns; j++) weight[j] = load(w + k * N + n + j * LANES);
+                UNROLL
+                for (int i = 0; i < TILE_ROWS; i++) {
+                    vector x = broadcast(a[(m + i) * K + k]);
+                    UNROLL
+                    for (int j = 0; j < columns; j++) sum[i][j] += x * weight[j];
+                }
+            }
+            UNROLL
+            for (int i = 0; i < TILE_ROWS; i++) {
+                UNROLL
+                for (int j = 0; j < columns; j++) {
+                    vector result = sum[i][j];
+                    if (finish == FINISH_BIAS_RELU) result = keep_where(result > 0, result);
+                    if (finish == FINISH_RELU_GRAD)
+                        result = keep_where(load(other + (m + i) * N + n + j * LANES) > 0, result);
+                    store(y + (m + i) * N + n + j * LANES, result);
+                }
+            }
+        }
+    }
+}
+
+/* dw[K][N] += a[rows][K]^T dy[rows][N]; exactly `rows` rows are read. Sums run over rows in order. */
+INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
+                               real *restrict dw) {
+    const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);
+    for (int n = 0; n < N; n += columns * LANES) {
+        for (int k = 0; k < K; k += OUTER_ROWS) {
+            vector sum[OUTER_ROWS][OUTER_COLUMNS];
+            UNROLL
+            for (int i = 0; i < OUTER_ROWS; i++) {
+                UNROLL
+                for (int j = 0; j < columns; j++) sum[i][j] = load(dw + (k + i) * N + n + j * LANES);
+            }
+            for (int m = 0; m < rows; m++) {
+                vector factor[OUTER_COLUMNS];
+                UNROLL
+                for (int j = 0; j < columns; j++) factor[j] = load(dy + m * N + n + j * LANES);
+                UNROLL
+                for (int i = 0; i < OUTER_ROWS; i++) {
+                    vector x = broadcast(a[m * K + k + i]);
+                    UNROLL
+                    for (int j = 0; j < columns; j++) sum[i][j] += x * factor[j];
+                }
+            }
+            UNROLL
+            for (int i = 0; i < OUTER_ROWS; i++) {
+                UNROLL
+                for (int j = 0; j < columns; j++) store(dw + (k + i) * N + n + j * LANES, sum[i][j]);
+            }
+        }
+    }
+}
+
+/* db[N] += column sums of dy[rows][N]. */
+INLINE void bias_grad(int rows, const int N, const real *restrict dy, real *restrict db) {
+    const int columns = widest_divisor(N / LANES, 8);
+    for (int n = 0; n < N; n += columns * LANES) {
+        vector sum[8];
+        UNROLL
+        for (int j = 0; j < columns; j++) sum[j] = load(db + n + j * LANES);
+        for (int m = 0; m < rows; m++) {
+            UNROLL
+            for (int j = 0; j < columns; j++) sum[j] += load(dy + m * N + n + j * LANES);
+        }
+        UNROLL
+        for (int j = 0; j < columns; j++) store(db + n + j * LANES, sum[j]);
+    }
+}
+
+/* out[N][K] = in[K][N]^T. */
+INLINE void transpose(const int K, const int N, const real *restrict in, real *restrict out) {
+    for (int n = 0; n < N; n += 8)
+        for (int k = 0; k < K; k++)
+            for (int j = n; j < n + 8; j++) out[j * K + k] = in[k * N + j];
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* Rotary position embedding: pairs of channels (2m, 2m + 1) turn by position * theta_m.
+ *
+ *   y[2m] = x[2m] cos - x[2m+1] sin;  y[2m+1] = x[2m+1] cos + x[2m] sin
+ *
+ * A table row of one position holds `period` cosines and `period` signed sines (minus at even channels); period is a
+ * multiple of the head width and of every vector's lanes, so a row of heads is a repetition of it. Source: Su et al.
+ * 2021, section 3.4.2; pairing and base as in Ruoss et al. 2023. Reference: lh_ref_rope.
+ */
+#ifndef LONGHAND_KERNELS_ROTATION_H
+#define LONGHAND_KERNELS_ROTATION_H
+
+#include "cpu/vector.h"
+
+/* Every lane's neighbour in its pair. */
+INLINE vector swap_pairs(vector x) {
+    bits other;
+    UNROLL
+    for (int i = 0; i < LANES; i++) other[i] = i ^ 1;
+    return __builtin_shuffle(x, other);
+}
+
+/* x[width] turned in place by a table row: direction 1 forward, -1 back. */
+INLINE void rotate_row(const int width, const int period, const real *restrict row, const int direction,
+                       real *restrict x) {
+    for (int c = 0; c < width; c += period) {
+        UNROLL
+        for (int i = 0; i < period; i += LANES) {
+            vector value = load(x + c + i), turned = swap_pairs(value) * load(row + period + i);
+            store(x + c + i, value * load(row + i) + (direction > 0 ? turned : -turned));
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* Vectors of `real` in the compiler's own extension: no intrinsics, one source for every level and precision.
+ *
+ * Include after config.h, which defines `real` and REAL_BYTES.
+ */
+#ifndef LONGHAND_KERNELS_VECTOR_H
+#define LONGHAND_KERNELS_VECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "cpu/level.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
+#define UNROLL _Pragma("GCC unroll 16")
+
+#if REAL_BYTES == 8
+typedef int64_t real_bits;
+#else
+typedef int32_t real_bits;
+#endif
+
+enum {
+    LANES = LH_VECTOR_BYTES / REAL_BYTES,
+    WIDEST_ROW = 1024,                 /* features of a token, at most; schema.lua enforces it */
+    ROW_VECTORS = WIDEST_ROW / LANES   /* room for one row; only the vectors that are used cost anything */
+};
+
+/* Unaligned, may alias: loads and stores go through pointers to real. */
+typedef real vector __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
+typedef real_bits bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
+
+INLINE vector load(const real *p) { return *(const vector *)p; }
+INLINE void store(real *p, vector x) { *(vector *)p = x; }
+INLINE vector broadcast(real x) { return x - (vector){0}; }
+
+/* mask lanes are 0 or -1, as comparisons give them; C has no vector ?: in gcc 12. */
+INLINE vector choose(bits mask, vector a, vector b) { return (vector)(((bits)a & mask) | ((bits)b & ~mask)); }
+INLINE vector keep_where(bits mask, vector a) { return (vector)((bits)a & mask); }
+INLINE vector maximum(vector a, vector b) { return choose(a > b, a, b); }
+
+/* Sum of the lanes: halves are added until one lane is left. */
+INLINE real sum_lanes(vector x) {
+    real lane[LANES];
+    memcpy(lane, &x, sizeof lane);
+    UNROLL
+    for (int width = LANES / 2; width > 0; width /= 2) {
+        UNROLL
+        for (int i = 0; i < width; i++) lane[i] += lane[i + width];
+    }
+    return lane[0];
+}
+
+/* x rounded up to a multiple of step. */
+INLINE int round_up(int x, int step) { return (x + step - 1) / step * step; }
+
+#endif

@@ -1,0 +1,84 @@
+/* Reference attention of one sequence; see ref.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ref/ref.h"
+
+/* A copy of x[tokens][heads][head_width], rotated where the shape says so; the caller frees it. */
+static double *rotated(const lh_ref_attention *shape, const double *x) {
+    size_t count = (size_t)shape->tokens * shape->heads * shape->head_width;
+    double *copy = malloc(count * sizeof *copy);
+    if (!copy) abort();
+    memcpy(copy, x, count * sizeof *copy);
+    if (shape->cosine) lh_ref_rotate(shape->tokens, shape->heads, shape->head_width, shape->cosine, shape->sine, copy);
+    return copy;
+}
+
+static double dot(int count, const double *a, const double *b) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* In place; the largest score is subtracted first, so that exp cannot overflow. */
+static void softmax(int count, double *x) {
+    double largest = x[0], sum = 0;
+    for (int i = 1; i < count; i++) largest = fmax(largest, x[i]);
+    for (int i = 0; i < count; i++) {
+        x[i] = exp(x[i] - largest);
+        sum += x[i];
+    }
+    for (int i = 0; i < count; i++) x[i] /= sum;
+}
+
+void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
+                   double *out) {
+    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    double *turned_q = rotated(shape, q), *turned_k = rotated(shape, k);
+    for (int h = 0; h < shape->heads; h++) {
+        for (int i = 0; i < T; i++) {
+            double *row = weights + ((size_t)h * T + i) * T, *o = out + i * C + h * D;
+            for (int j = 0; j < T; j++) row[j] = dot(D, turned_q + i * C + h * D, turned_k + j * C + h * D) / sqrt(D);
+            softmax(T, row);
+            for (int d = 0; d < D; d++) {
+                o[d] = 0;
+                for (int j = 0; j < T; j++) o[d] += row[j] * v[j * C + h * D + d];
+            }
+        }
+    }
+    free(turned_q);
+    free(turned_k);
+}
+
+/* With p_j the weights of one query: dp_j = dout . v_j, dscore_j = p_j (dp_j - sum over j of p_j dp_j). */
+void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
+                        const double *weights, const double *dout, double *dq, double *dk, double *dv) {
+    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    double *turned_q = rotated(shape, q), *turned_k = rotated(shape, k);
+    memset(dq, 0, (size_t)T * C * sizeof *dq);
+    memset(dk, 0, (size_t)T * C * sizeof *dk);
+    memset(dv, 0, (size_t)T * C * sizeof *dv);
+    for (int h = 0; h < shape->heads; h++) {
+        for (int i = 0; i < T; i++) {
+            const double *row = weights + ((size_t)h * T + i) * T, *go = dout + i * C + h * D;
+            double mean = 0;
+            for (int j = 0; j < T; j++) mean += row[j] * dot(D, go, v + j * C + h * D);
+            for (int j = 0; j < T; j++) {
+                int key = j * C + h * D, query = i * C + h * D;
+                double dscore = row[j] * (dot(D, go, v + key) - mean) / sqrt(D);
+                for (int d = 0; d < D; d++) {
+                    dv[key + d] += row[j] * go[d];
+                    dq[query + d] += dscore * turned_k[key + d];
+                    dk[key + d] += dscore * turned_q[query + d];
+                }
+            }
+        }
+    }
+    if (shape->cosine) {
+        lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dq);
+        lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dk);
+    }
+    free(turned_q);
+    free(turned_k);
+}

@@ -1,0 +1,43 @@
+/* Reference layer norm; see ref.h. */
+#include <math.h>
+
+#include "ref/ref.h"
+
+static const double EPSILON = 1e-5;
+
+/* The mean of a row, and 1 / sqrt(variance + epsilon). */
+static void row_statistics(int width, const double *x, double *mean, double *inverse) {
+    double sum = 0, square = 0;
+    for (int c = 0; c < width; c++) sum += x[c];
+    *mean = sum / width;
+    for (int c = 0; c < width; c++) square += (x[c] - *mean) * (x[c] - *mean);
+    *inverse = 1 / sqrt(square / width + EPSILON);
+}
+
+void lh_ref_layer_norm(int rows, int width, const double *x, const double *scale, const double *offset, double *y) {
+    for (int m = 0; m < rows; m++, x += width, y += width) {
+        double mean, inverse;
+        row_statistics(width, x, &mean, &inverse);
+        for (int c = 0; c < width; c++) y[c] = (x[c] - mean) * inverse * scale[c] + offset[c];
+    }
+}
+
+/* With n = (x - mean) inverse and g = dy scale: dx = inverse (g - mean of g - n * mean of g n). */
+void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
+                            double *dscale, double *doffset) {
+    for (int m = 0; m < rows; m++, x += width, dy += width, dx += width) {
+        double mean, inverse, mean_g = 0, mean_gn = 0;
+        row_statistics(width, x, &mean, &inverse);
+        for (int c = 0; c < width; c++) {
+            double n = (x[c] - mean) * inverse, g = dy[c] * scale[c];
+            dscale[c] += dy[c] * n;
+            doffset[c] += dy[c];
+            mean_g += g / width;
+            mean_gn += g * n / width;
+        }
+        for (int c = 0; c < width; c++) {
+            double n = (x[c] - mean) * inverse, g = dy[c] * scale[c];
+            dx[c] = inverse * (g - mean_g - n * mean_gn);
+        }
+    }
+}

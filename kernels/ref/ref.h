@@ -1,0 +1,104 @@
+/* Slow double-precision twins of every operation, for tests only: the plainest loops that say what an operation means.
+ *
+ * All arrays are dense, row-major, caller-owned double; "rows" are tokens of one or more sequences. An output array is
+ * written, and may not overlap an input unless it says so; gradients of inputs are written, gradients of parameters
+ * are added to, so that calls over parts of a batch sum up. Nothing fails.
+ *
+ * Source of the model's equations: Vaswani et al. 2017, "Attention Is All You Need"; Ruoss et al. 2023, "Randomized
+ * Positional Encodings Boost Length Generalization of Transformers" and its official code.
+ */
+#ifndef LONGHAND_KERNELS_REF_H
+#define LONGHAND_KERNELS_REF_H
+
+#include <stdint.h>
+
+#include "longhand/rng.h"
+
+/* y[rows][out] = x[rows][in] w[in][out] + b[out]; b may be NULL. */
+void lh_ref_matmul(int rows, int in, int out, const double *x, const double *w, const double *b, double *y);
+
+/* dx[rows][in] = dy[rows][out] w^T. */
+void lh_ref_matmul_input_grad(int rows, int in, int out, const double *dy, const double *w, double *dx);
+
+/* dw[in][out] += x^T dy; db[out] += column sums of dy, unless db is NULL. */
+void lh_ref_matmul_weight_grad(int rows, int in, int out, const double *x, const double *dy, double *dw, double *db);
+
+/* y = max(x, 0), count elements; y may be x. */
+void lh_ref_relu(int count, const double *x, double *y);
+
+/* dx = x > 0 ? dy : 0; x is ReLU's input or its output; dx may be dy. */
+void lh_ref_relu_grad(int count, const double *x, const double *dy, double *dx);
+
+/* y = (x - mean) / sqrt(variance + 1e-5) scale + offset over each row of `width`; biased variance.
+ * Source: Ba et al. 2016, "Layer Normalization". */
+void lh_ref_layer_norm(int rows, int width, const double *x, const double *scale, const double *offset, double *y);
+
+/* From layer norm's input x: writes dx[rows][width], adds to dscale[width] and doffset[width]. */
+void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
+                            double *dscale, double *doffset);
+
+/* out[width] = sin(position omega_m), m = 0..width/2-1, then cos(position omega_m), omega_m = 10000^(-2m/width).
+ * Sines in the first half, cosines in the second (Ruoss's code; Vaswani's interleave). */
+void lh_ref_sinusoid(int width, double position, double *out);
+
+/* cosine, sine [tokens][head_width/2] of positions[t] base^(-2m/head_width), in radians.
+ * Source: Su et al. 2021, "RoFormer", equation 15; base 10000 there. */
+void lh_ref_rotation(int tokens, int head_width, double base, const int32_t *positions, double *cosine, double *sine);
+
+/* Turns the adjacent pairs (2m, 2m + 1) of every head of x[tokens][heads][head_width] by the table's angles, in place;
+ * unrotate turns them back, which is also the gradient of rotate. */
+void lh_ref_rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
+void lh_ref_unrotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
+
+/* Attention of one sequence, every query sees every key. */
+typedef struct lh_ref_attention {
+    int tokens, heads, head_width;
+    const double *cosine, *sine; /* [tokens][head_width/2] turn q and k before the product; NULL: they do not turn */
+} lh_ref_attention;
+
+/* weight_ij = softmax over j of q_i . k_j / sqrt(head_width); out_i = sum over j of weight_ij v_j.
+ *
+ *   q, k, v, out  [tokens][heads][head_width]   q and k not yet rotated
+ *   weights       [heads][tokens][tokens]       written, for the backward pass
+ */
+void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
+                   double *out);
+
+/* Writes dq, dk, dv from dout; q, k, v and weights as in the forward pass. */
+void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
+                        const double *weights, const double *dout, double *dq, double *dk, double *dv);
+
+/* Sum over rows of -log softmax(logits[rows][classes])[label], in nats. dlogits may be NULL; else
+ * dlogits = loss_scale (softmax - one at the label). */
+double lh_ref_cross_entropy(int rows, int classes, const double *logits, const uint16_t *labels, double loss_scale,
+                            double *dlogits);
+
+/* One site of dropout. */
+typedef struct lh_ref_dropout {
+    lh_key key;
+    uint32_t step, site; /* site: lh_site(LH_DOMAIN_DROPOUT, layer, place) */
+    double rate;         /* share of elements dropped, 0 <= rate < 1; 0: off */
+} lh_ref_dropout;
+
+/* Whether element e (= token * width + feature) of this example is kept: sixteen bits per element, eight elements per
+ * Philox block, low half of a word first; kept where they are at least round(65536 rate). */
+int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t element);
+
+/* y = keeps(e) ? x / (1 - rate) : 0 for the `count` elements of one example; y may be x. It is its own gradient. */
+void lh_ref_drop(const lh_ref_dropout *site, uint32_t example, int count, const double *x, double *y);
+
+/* Adam with clipping of the gradient by its global L2 norm first. */
+typedef struct lh_ref_adam {
+    double learning_rate, beta1, beta2, epsilon;
+    double clip_norm; /* 0: no clipping */
+} lh_ref_adam;
+
+/* g = gradient * min(1, clip_norm / gradient_norm); first = beta1 first + (1 - beta1) g;
+ * second = beta2 second + (1 - beta2) g^2; parameter -= learning_rate m / (sqrt(v) + epsilon), where
+ * m = first / (1 - beta1^step), v = second / (1 - beta2^step), step = 1 for the first update.
+ * gradient_norm is that of the whole model, of which these `count` elements are a part.
+ * Source: Kingma and Ba 2014, "Adam", algorithm 1; clipping: Pascanu et al. 2013, algorithm 1. */
+void lh_ref_adam_update(const lh_ref_adam *settings, int64_t step, double gradient_norm, int count,
+                        const double *gradient, double *parameter, double *first, double *second);
+
+#endif

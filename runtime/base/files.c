@@ -1,0 +1,315 @@
+/* Whole files, or none; see files.h.
+ *
+ * New content goes to a temporary file beside its target, is forced to the disk, read back and compared, and only then
+ * renamed. The temporary's name is short and this process's own, so that a target's name may be as long as the file
+ * system allows. What a killed process leaves behind is swept by the next one that takes the directory's lock.
+ */
+#define _GNU_SOURCE
+#include "base/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char TEMPORARY_START[] = ".longhand-", TEMPORARY_END[] = ".tmp";
+
+static lh_status no_memory(const char *path, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
+}
+
+static lh_status system_failure(const char *path, const char *what, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, what, strerror(errno));
+}
+
+/* The directory that path lies in; malloc'ed. */
+static char *directory_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+static lh_status make_directory(const char *path, lh_error *error) {
+    struct stat found;
+    if (mkdir(path, 0777) == 0) return LH_OK;
+    int why = errno;
+    if (stat(path, &found) == 0) {
+        if (S_ISDIR(found.st_mode)) return LH_OK;
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: is a file, expected a directory", path);
+    }
+    errno = why;
+    return system_failure(path, "cannot make this directory", error);
+}
+
+lh_status lh_make_directories(const char *path, lh_error *error) {
+    char *part = strdup(path);
+    if (!part) return no_memory(path, error);
+    lh_status status = LH_OK;
+    for (char *end = part; status == LH_OK && *end;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char kept = *end;
+        *end = 0;
+        if (part[strspn(part, "/")]) status = make_directory(part, error);
+        *end = kept;
+    }
+    free(part);
+    return status;
+}
+
+static lh_status write_all(int file, const char *path, const void *data, size_t bytes, lh_error *error) {
+    const char *next = data;
+    for (size_t left = bytes; left > 0;) {
+        ssize_t written = write(file, next, left);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return system_failure(path, "cannot write", error);
+        next += written;
+        left -= (size_t)written;
+    }
+    return LH_OK;
+}
+
+/* Compares the file with what was written; asks the system to read it from the disk. */
+static lh_status check_written(int file, const char *path, const char *data, size_t bytes, lh_error *error) {
+    char piece[16384];
+    (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    if (lseek(file, 0, SEEK_SET) != 0) return system_failure(path, "cannot read back", error);
+    for (size_t done = 0;;) {
+        ssize_t got = read(file, piece, sizeof piece);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return system_failure(path, "cannot read back", error);
+        if (got == 0 && done == bytes) return LH_OK;
+        if (got == 0 || (size_t)got > bytes - done || memcmp(piece, data + done, (size_t)got) != 0)
+            return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk returned other bytes than were written", path);
+        done += (size_t)got;
+    }
+}
+
+/* Opens a new file in directory; *name is malloc'ed. */
+static int open_temporary(const char *directory, char **name) {
+    static atomic_uint made;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        if (asprintf(name, "%s/%s%ld-%u%s", directory, TEMPORARY_START, (long)getpid(), atomic_fetch_add(&made, 1),
+                     TEMPORARY_END) < 0) {
+            *name = NULL;
+            errno = ENOMEM;
+            return -1;
+        }
+        int file = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0 || errno != EEXIST) return file;
+        free(*name);
+        *name = NULL;
+    }
+    return -1;
+}
+
+static lh_status sync_directory(const char *directory, lh_error *error) {
+    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (handle < 0) return system_failure(directory, "cannot open", error);
+    lh_status status = LH_OK;
+    if (fsync(handle) != 0 && errno != EINVAL) /* EINVAL: a file system that has no such notion */
+        status = system_failure(directory, "cannot force to the disk", error);
+    close(handle);
+    return status;
+}
+
+lh_status lh_rename_file(const char *from, const char *to, lh_error *error) {
+    if (rename(from, to) != 0) {
+        const char *why = strerror(errno);
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot rename to %s: %s", from, to, why);
+    }
+    char *directory = directory_of(to);
+    if (!directory) return no_memory(to, error);
+    lh_status status = sync_directory(directory, error);
+    free(directory);
+    return status;
+}
+
+static lh_status fill_temporary(int file, const char *path, const void *data, size_t bytes, lh_error *error) {
+    lh_status status = write_all(file, path, data, bytes, error);
+    if (status == LH_OK && fsync(file) != 0) status = system_failure(path, "cannot force to the disk", error);
+    if (status == LH_OK) status = check_written(file, path, data, bytes, error);
+    if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
+    return status;
+}
+
+lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error) {
+    char *directory = directory_of(path), *name = NULL;
+    if (!directory) return no_memory(path, error);
+    int file = open_temporary(directory, &name);
+    lh_status status;
+    if (file < 0) {
+        status = system_failure(path, "cannot make a file beside it", error);
+    } else {
+        status = fill_temporary(file, path, data, bytes, error);
+        if (status == LH_OK) status = lh_rename_file(name, path, error);
+        if (status != LH_OK) unlink(name); /* gone already where only the last fsync failed */
+    }
+    free(name);
+    free(directory);
+    return status;
+}
+
+static lh_status read_open_file(int file, const char *path, char **data, size_t *bytes, lh_error *error) {
+    struct stat found;
+    if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
+    if (S_ISDIR(found.st_mode)) return lh_fail(error, LH_ERR_INPUT, "%s: is a directory, expected a file", path);
+    size_t room = (size_t)found.st_size + 1, used = 0;
+    char *text = malloc(room);
+    for (;;) {
+        if (!text) return no_memory(path, error);
+        ssize_t got = read(file, text + used, room - used);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            free(text);
+            return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
+        }
+        used += (size_t)got;
+        if (got == 0) break;
+        if (used < room) continue;
+        char *larger = realloc(text, room *= 2);
+        if (!larger) free(text);
+        text = larger;
+    }
+    text[used] = 0;
+    *data = text;
+    *bytes = used;
+    return LH_OK;
+}
+
+lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error) {
+    *data = NULL;
+    *bytes = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot open: %s", path, strerror(errno));
+    lh_status status = read_open_file(file, path, data, bytes, error);
+    close(file);
+    return status;
+}
+
+/* Whether the file ends in the middle of a line, as a process leaves it that died while writing. */
+static bool ends_torn(int file, off_t size) {
+    char last = '\n';
+    return size > 0 && pread(file, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+/* One write; what a short one left is taken back. */
+static lh_status append(int file, const char *path, const char *line, lh_error *error) {
+    struct stat found;
+    char *text;
+    if (fstat(file, &found) != 0) return system_failure(path, "cannot read its size", error);
+    int bytes = asprintf(&text, "%s%s\n", ends_torn(file, found.st_size) ? "\n" : "", line);
+    if (bytes < 0) return no_memory(path, error);
+    lh_status status = LH_OK;
+    ssize_t written = write(file, text, (size_t)bytes);
+    if (written < 0) {
+        status = system_failure(path, "cannot write", error);
+    } else if (written < bytes) {
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: wrote %zd of %d bytes: no space left?", path, written, bytes);
+        if (ftruncate(file, found.st_size) != 0) status = LH_ERR_ENVIRONMENT; /* a torn line stays; readers skip it */
+    }
+    free(text);
+    return status;
+}
+
+lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
+    int file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0) return system_failure(path, "cannot open", error);
+    lh_status status = append(file, path, line, error);
+    if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
+    return status;
+}
+
+/* 1: the line stays, 0: its key is past last, -1: it is no JSON object with this integer. */
+static int judge_line(const char *line, size_t bytes, const char *key, int64_t last) {
+    json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
+    json_t *value = json_object_get(object, key);
+    int verdict = json_is_integer(value) ? json_integer_value(value) <= last : -1;
+    json_decref(object);
+    return verdict;
+}
+
+/* Copies the lines that stay; returns the bytes written. kept has room for one byte more than text. */
+static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, int *torn) {
+    size_t used = 0;
+    for (size_t at = 0; at < bytes;) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - (text + at)) : bytes - at;
+        int verdict = judge_line(text + at, length, key, last);
+        if (verdict < 0) ++*torn;
+        if (verdict > 0) {
+            memcpy(kept + used, text + at, length);
+            used += length;
+            kept[used++] = '\n';
+        }
+        at += length + 1;
+    }
+    return used;
+}
+
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int *torn, lh_error *error) {
+    *torn = 0;
+    if (access(path, F_OK) != 0 && errno == ENOENT) return LH_OK;
+    char *text;
+    size_t bytes;
+    lh_status status = lh_read_file(path, &text, &bytes, error);
+    if (status != LH_OK) return status;
+    char *kept = malloc(bytes + 1);
+    if (!kept) {
+        free(text);
+        return no_memory(path, error);
+    }
+    size_t used = keep_lines(text, bytes, key, last, kept, torn);
+    if (used != bytes || memcmp(kept, text, bytes) != 0) status = lh_replace_file(path, kept, used, error);
+    free(kept);
+    free(text);
+    return status;
+}
+
+static bool is_temporary(const char *name) {
+    size_t start = strlen(TEMPORARY_START), end = strlen(TEMPORARY_END), length = strlen(name);
+    return length > start + end && strncmp(name, TEMPORARY_START, start) == 0 &&
+           strcmp(name + length - end, TEMPORARY_END) == 0;
+}
+
+/* Removes what killed processes left; nobody else writes here while this process holds the lock. */
+static void sweep(const char *directory) {
+    DIR *list = opendir(directory);
+    if (!list) return;
+    for (struct dirent *entry = readdir(list); entry; entry = readdir(list))
+        if (is_temporary(entry->d_name)) (void)unlinkat(dirfd(list), entry->d_name, 0);
+    closedir(list);
+}
+
+lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error) {
+    char *path;
+    *handle = -1;
+    if (asprintf(&path, "%s/lock", directory) < 0) return no_memory(directory, error);
+    lh_status status = LH_OK;
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) {
+        status = system_failure(path, "cannot open", error);
+    } else if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK)
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: another process is writing to this directory", path);
+        else status = system_failure(path, "cannot lock", error);
+        close(file);
+    } else {
+        *handle = file;
+        sweep(directory);
+    }
+    free(path);
+    return status;
+}
+
+void lh_unlock_directory(int handle) {
+    if (handle >= 0) close(handle);
+}

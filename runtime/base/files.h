@@ -1,0 +1,37 @@
+/* Files that are whole or absent: written to a temporary name, fsynced, renamed; reads that tell what went wrong. */
+#ifndef LONGHAND_FILES_H
+#define LONGHAND_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "longhand/status.h"
+
+/* Creates path and its parents. LH_ERR_ENVIRONMENT names the component that could not be made and why. */
+lh_status lh_make_directories(const char *path, lh_error *error);
+
+/* Replaces path by these bytes: path holds the old content or the new, never a part, also after a crash or with a
+ * full disk. The temporary file lies beside path, is read back before it takes path's name, and is removed on
+ * failure. */
+lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error);
+
+/* Renames within one file system, replacing `to`, and forces the directory to the disk. */
+lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
+
+/* Reads the whole file; *data is malloc'ed, with a 0 byte after the last. LH_ERR_INPUT when missing or unreadable. */
+lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
+
+/* Appends one line (a newline is added) in one write; opens and closes the file. A short write is taken back and
+ * reported. Where the file ends in a torn line, the new one starts on a line of its own. */
+lh_status lh_append_line(const char *path, const char *line, lh_error *error);
+
+/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A torn line, that is one
+ * that is no JSON object with this field, is dropped and counted in *torn. A missing file is fine. */
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int *torn, lh_error *error);
+
+/* Takes directory/lock for this process (flock; freed by the kernel when the process dies).
+ * LH_ERR_ENVIRONMENT: another process holds it. Removes temporary files that a killed process left there. */
+lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error);
+void lh_unlock_directory(int handle);
+
+#endif

@@ -1,0 +1,95 @@
+/* Which instruction-set levels this processor runs; see level.h.
+ *
+ * The levels are those of the x86-64 psABI, section 3.1.1. Each is checked feature by feature, because compilers
+ * differ in the names that __builtin_cpu_supports takes. The vector features go through it, since it also asks whether
+ * the operating system saves the wide registers; the rest is read from cpuid.
+ */
+#include "base/level.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static bool runs_v2(void) {
+    unsigned a, b, c, d, extended = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return false;
+    bool cx16 = c >> 13 & 1;
+    if (!__get_cpuid(0x80000001, &a, &b, &extended, &d)) return false;
+    bool lahf = extended & 1;
+    return cx16 && lahf && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("sse3") &&
+           __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2");
+}
+
+static bool runs_v3(void) {
+    unsigned a, b, c, d, extended = 0;
+    if (!runs_v2() || !__get_cpuid(1, &a, &b, &c, &d)) return false;
+    bool movbe = c >> 22 & 1, osxsave = c >> 27 & 1, f16c = c >> 29 & 1;
+    if (!__get_cpuid(0x80000001, &a, &b, &extended, &d)) return false;
+    bool lzcnt = extended >> 5 & 1;
+    return movbe && osxsave && f16c && lzcnt && __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+}
+
+static bool runs_v4(void) {
+    return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+bool lh_level_runs(const char *level) {
+    __builtin_cpu_init();
+    if (strcmp(level, "x86-64") == 0) return true;
+    if (strcmp(level, "x86-64-v3") == 0) return runs_v3();
+    return strcmp(level, "x86-64-v4") == 0 && runs_v4();
+}
+
+#elif defined(__aarch64__)
+
+bool lh_level_runs(const char *level) { return strcmp(level, "aarch64") == 0; }
+
+#else
+
+bool lh_level_runs(const char *level) {
+    (void)level;
+    return false;
+}
+
+#endif
+
+/* "x86-64, x86-64-v3"; cut where text is full. */
+static void list_levels(const lh_cpu_program *const *programs, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; programs[i] && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", programs[i]->level);
+}
+
+static lh_status choose_named(const lh_cpu_program *const *programs, const char *name, const lh_cpu_program **chosen,
+                              lh_error *error) {
+    for (int i = 0; programs[i]; i++) {
+        if (strcmp(programs[i]->level, name) != 0) continue;
+        if (!lh_level_runs(name))
+            return lh_fail(error, LH_ERR_ENVIRONMENT, "LONGHAND_ISA=%s: this processor does not run it", name);
+        *chosen = programs[i];
+        return LH_OK;
+    }
+    char levels[256];
+    list_levels(programs, levels, sizeof levels);
+    return lh_fail(error, LH_ERR_USAGE, "LONGHAND_ISA=%s: no such level here, expected one of: %s", name, levels);
+}
+
+lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_program **chosen, lh_error *error) {
+    *chosen = NULL;
+    if (!programs || !programs[0]) return lh_fail(error, LH_ERR_ENVIRONMENT, "this program has no CPU half");
+    const char *name = getenv("LONGHAND_ISA");
+    if (name && name[0]) return choose_named(programs, name, chosen, error);
+    for (int i = 0; programs[i]; i++)
+        if (lh_level_runs(programs[i]->level)) *chosen = programs[i];
+    if (*chosen) return LH_OK;
+    char levels[256];
+    list_levels(programs, levels, sizeof levels);
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "this processor runs none of the levels built in: %s", levels);
+}

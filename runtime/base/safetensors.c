@@ -1,0 +1,304 @@
+/* The safetensors format; see safetensors.h. The reader trusts nothing: every number is checked before it is used. */
+#define _GNU_SOURCE
+#include "base/safetensors.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+
+static const size_t LONGEST_HEADER = 100000000;
+static const char METADATA[] = "__metadata__";
+
+struct lh_st_file {
+    char *text;            /* the whole file */
+    json_t *header;        /* owns names, types and metadata */
+    lh_st_tensor *tensors; /* [count], in the order of their data */
+    int count;
+};
+
+static const struct {
+    const char *name;
+    int bytes;
+} types[] = {{"F64", 8}, {"I64", 8},  {"U64", 8},  {"F32", 4}, {"I32", 4}, {"U32", 4},     {"F16", 2},    {"I16", 2},
+             {"U16", 2}, {"BF16", 2}, {"BOOL", 1}, {"I8", 1},  {"U8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+
+int lh_st_element_bytes(const char *dtype) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].name, dtype) == 0) return types[i].bytes;
+    return 0;
+}
+
+/* Bytes of a tensor of this type and shape; false where they do not fit a file offset. */
+static bool shape_bytes(const char *dtype, int rank, const int64_t *shape, size_t *bytes) {
+    int64_t product = lh_st_element_bytes(dtype);
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(product, shape[i], &product)) return false;
+    *bytes = (size_t)product;
+    return true;
+}
+
+/* ---- writing ---- */
+
+static int by_size_and_name(const void *left, const void *right) {
+    const lh_st_tensor *a = *(const lh_st_tensor *const *)left, *b = *(const lh_st_tensor *const *)right;
+    int difference = lh_st_element_bytes(b->dtype) - lh_st_element_bytes(a->dtype);
+    return difference ? difference : strcmp(a->name, b->name);
+}
+
+static lh_status check_tensor(const char *path, const lh_st_tensor *tensor, lh_error *error) {
+    size_t bytes;
+    if (strcmp(tensor->name, METADATA) == 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s: a tensor cannot have the name %s", path, METADATA);
+    if (lh_st_element_bytes(tensor->dtype) == 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: unknown type %s", path, tensor->name, tensor->dtype);
+    if (tensor->rank < 0 || tensor->rank > LH_ST_MAX_RANK ||
+        !shape_bytes(tensor->dtype, tensor->rank, tensor->shape, &bytes) || bytes != tensor->bytes)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: %zu bytes do not fit its shape", path, tensor->name,
+                       tensor->bytes);
+    return LH_OK;
+}
+
+/* {"dtype":...,"shape":[...],"data_offsets":[begin,end]}, or NULL without memory. */
+static json_t *describe(const lh_st_tensor *tensor, size_t begin) {
+    json_t *shape = json_array();
+    for (int i = 0; i < tensor->rank; i++) json_array_append_new(shape, json_integer(tensor->shape[i]));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", tensor->dtype, "shape", shape, "data_offsets", (json_int_t)begin,
+                     (json_int_t)(begin + tensor->bytes));
+}
+
+static json_t *describe_all(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
+                            int meta_count, lh_error *error) {
+    json_t *header = json_object(), *pairs = json_object();
+    for (int i = 0; i < meta_count; i++) {
+        if (!json_object_get(pairs, meta[i].key) &&
+            json_object_set_new(pairs, meta[i].key, json_string(meta[i].value)) == 0)
+            continue;
+        lh_fail(error, LH_ERR_INPUT, "%s: metadata %s: given twice, or not text in UTF-8", path, meta[i].key);
+        json_decref(pairs);
+        json_decref(header);
+        return NULL;
+    }
+    if (meta_count > 0) json_object_set(header, METADATA, pairs);
+    json_decref(pairs);
+    size_t begin = 0;
+    for (int i = 0; i < count; begin += sorted[i++]->bytes) {
+        if (!json_object_get(header, sorted[i]->name) &&
+            json_object_set_new(header, sorted[i]->name, describe(sorted[i], begin)) == 0)
+            continue;
+        lh_fail(error, LH_ERR_INPUT, "%s: tensor %s: given twice, or not a name in UTF-8", path, sorted[i]->name);
+        json_decref(header);
+        return NULL;
+    }
+    return header;
+}
+
+static void put_length(char *to, uint64_t value) {
+    for (int i = 0; i < 8; i++) to[i] = (char)(value >> 8 * i & 0xff);
+}
+
+/* The file's bytes, malloc'ed. */
+static char *join(const char *header, const lh_st_tensor *const *sorted, int count, size_t *bytes) {
+    size_t length = strlen(header), padded = (length + 7) / 8 * 8, total = 8 + padded;
+    for (int i = 0; i < count; i++) total += sorted[i]->bytes;
+    char *text = malloc(total);
+    if (!text) return NULL;
+    put_length(text, padded);
+    memset(text + 8, ' ', padded);
+    memcpy(text + 8, header, length);
+    char *next = text + 8 + padded;
+    for (int i = 0; i < count; i++) {
+        if (sorted[i]->bytes) memcpy(next, sorted[i]->data, sorted[i]->bytes);
+        next += sorted[i]->bytes;
+    }
+    *bytes = total;
+    return text;
+}
+
+static lh_status write_sorted(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
+                              int meta_count, lh_error *error) {
+    json_t *header = describe_all(path, sorted, count, meta, meta_count, error);
+    if (!header) return LH_ERR_INPUT;
+    char *printed = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER), *text = NULL;
+    size_t bytes = 0;
+    if (printed) text = join(printed, sorted, count, &bytes);
+    lh_status status = text ? lh_replace_file(path, text, bytes, error)
+                            : lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
+    free(text);
+    free(printed);
+    json_decref(header);
+    return status;
+}
+
+lh_status lh_st_write(const char *path, const lh_st_tensor *tensors, int count, const lh_st_meta *meta, int meta_count,
+                      lh_error *error) {
+    for (int i = 0; i < count; i++) {
+        lh_status status = check_tensor(path, &tensors[i], error);
+        if (status != LH_OK) return status;
+    }
+    const lh_st_tensor **sorted = calloc((size_t)count + 1, sizeof *sorted);
+    if (!sorted) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
+    for (int i = 0; i < count; i++) sorted[i] = &tensors[i];
+    qsort(sorted, (size_t)count, sizeof *sorted, by_size_and_name);
+    lh_status status = write_sorted(path, sorted, count, meta, meta_count, error);
+    free(sorted);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static uint64_t get_length(const char *from) {
+    uint64_t value = 0;
+    for (int i = 7; i >= 0; i--) value = value << 8 | (unsigned char)from[i];
+    return value;
+}
+
+static lh_status parse_header(const char *path, const char *text, size_t bytes, size_t *start, json_t **header,
+                              lh_error *error) {
+    if (bytes < 8) return lh_fail(error, LH_ERR_INPUT, "%s: %zu bytes, expected at least 8", path, bytes);
+    uint64_t length = get_length(text);
+    if (length > LONGEST_HEADER)
+        return lh_fail(error, LH_ERR_INPUT, "%s: header of %llu bytes, expected at most %zu", path,
+                       (unsigned long long)length, LONGEST_HEADER);
+    if (length > bytes - 8)
+        return lh_fail(error, LH_ERR_INPUT, "%s: header of %llu bytes, but only %zu follow", path,
+                       (unsigned long long)length, bytes - 8);
+    if (length == 0 || text[8] != '{')
+        return lh_fail(error, LH_ERR_INPUT, "%s: the header does not begin with {", path);
+    json_error_t at;
+    *header = json_loadb(text + 8, (size_t)length, JSON_REJECT_DUPLICATES, &at);
+    if (!*header) return lh_fail(error, LH_ERR_INPUT, "%s: header, byte %d: %s", path, at.position, at.text);
+    *start = 8 + (size_t)length;
+    return LH_OK;
+}
+
+static lh_status check_metadata(const char *path, json_t *metadata, lh_error *error) {
+    const char *key;
+    json_t *value;
+    if (metadata && !json_is_object(metadata))
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: expected an object", path, METADATA);
+    json_object_foreach(metadata, key, value) {
+        if (!json_is_string(value))
+            return lh_fail(error, LH_ERR_INPUT, "%s: %s: %s: expected a string", path, METADATA, key);
+    }
+    return LH_OK;
+}
+
+/* Non-negative integers into out; false for anything else. */
+static bool read_integers(json_t *array, int64_t *out, int most, int *count) {
+    if (!json_is_array(array) || json_array_size(array) > (size_t)most) return false;
+    *count = (int)json_array_size(array);
+    for (int i = 0; i < *count; i++) {
+        json_t *value = json_array_get(array, (size_t)i);
+        if (!json_is_integer(value) || json_integer_value(value) < 0) return false;
+        out[i] = json_integer_value(value);
+    }
+    return true;
+}
+
+/* One entry of the header; data is the section that offsets refer to, `bytes` long. */
+static lh_status read_entry(const char *path, const char *name, json_t *entry, const char *data, size_t bytes,
+                            lh_st_tensor *tensor, lh_error *error) {
+    int64_t offsets[2];
+    int two;
+    size_t want;
+    const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+    if (!dtype || json_object_size(entry) != 3)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: expected dtype, shape and data_offsets", path, name);
+    if (lh_st_element_bytes(dtype) == 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: unknown type %s", path, name, dtype);
+    if (!read_integers(json_object_get(entry, "shape"), tensor->shape, LH_ST_MAX_RANK, &tensor->rank))
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: shape: expected at most %d non-negative integers", path, name,
+                       LH_ST_MAX_RANK);
+    if (!read_integers(json_object_get(entry, "data_offsets"), offsets, 2, &two) || two != 2)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: data_offsets: expected two non-negative integers", path, name);
+    if (offsets[1] < offsets[0] || (uint64_t)offsets[1] > bytes)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: data_offsets %lld to %lld, but the file has %zu bytes of data",
+                       path, name, (long long)offsets[0], (long long)offsets[1], bytes);
+    if (!shape_bytes(dtype, tensor->rank, tensor->shape, &want) || want != (size_t)(offsets[1] - offsets[0]))
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: %lld bytes do not fit its shape", path, name,
+                       (long long)(offsets[1] - offsets[0]));
+    tensor->name = name;
+    tensor->dtype = dtype;
+    tensor->data = data + offsets[0];
+    tensor->bytes = want;
+    return LH_OK;
+}
+
+static int by_data(const void *left, const void *right) {
+    const lh_st_tensor *a = left, *b = right;
+    const char *p = a->data, *q = b->data;
+    if (p != q) return p < q ? -1 : 1;
+    return (a->bytes > b->bytes) -
+           (a->bytes < b->bytes); /* empty tensors come before the one that shares their place */
+}
+
+static lh_status check_contiguous(const char *path, const lh_st_file *file, const char *data, size_t bytes,
+                                  lh_error *error) {
+    const char *next = data;
+    for (int i = 0; i < file->count; i++) {
+        const lh_st_tensor *tensor = &file->tensors[i];
+        if ((const char *)tensor->data != next)
+            return lh_fail(error, LH_ERR_INPUT, "%s: %s: data begins at %td, expected %td", path, tensor->name,
+                           (const char *)tensor->data - data, next - data);
+        next += tensor->bytes;
+    }
+    if (next != data + bytes)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %zu bytes of data, but the tensors have %td", path, bytes,
+                       next - data);
+    return LH_OK;
+}
+
+static lh_status read_entries(const char *path, lh_st_file *file, const char *data, size_t bytes, lh_error *error) {
+    const char *name;
+    json_t *entry;
+    lh_status status = check_metadata(path, json_object_get(file->header, METADATA), error);
+    if (status != LH_OK) return status;
+    file->tensors = calloc(json_object_size(file->header) + 1, sizeof *file->tensors);
+    if (!file->tensors) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
+    json_object_foreach(file->header, name, entry) {
+        if (strcmp(name, METADATA) == 0) continue;
+        status = read_entry(path, name, entry, data, bytes, &file->tensors[file->count], error);
+        if (status != LH_OK) return status;
+        file->count++;
+    }
+    qsort(file->tensors, (size_t)file->count, sizeof *file->tensors, by_data);
+    return check_contiguous(path, file, data, bytes, error);
+}
+
+lh_status lh_st_read(const char *path, lh_st_file **file, lh_error *error) {
+    size_t bytes, start;
+    lh_st_file *made = *file = NULL;
+    made = calloc(1, sizeof *made);
+    if (!made) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
+    lh_status status = lh_read_file(path, &made->text, &bytes, error);
+    if (status == LH_OK) status = parse_header(path, made->text, bytes, &start, &made->header, error);
+    if (status == LH_OK) status = read_entries(path, made, made->text + start, bytes - start, error);
+    if (status == LH_OK) *file = made;
+    else lh_st_free(made);
+    return status;
+}
+
+void lh_st_free(lh_st_file *file) {
+    if (!file) return;
+    json_decref(file->header);
+    free(file->tensors);
+    free(file->text);
+    free(file);
+}
+
+int lh_st_count(const lh_st_file *file) { return file->count; }
+
+const lh_st_tensor *lh_st_at(const lh_st_file *file, int index) { return &file->tensors[index]; }
+
+const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name) {
+    for (int i = 0; i < file->count; i++)
+        if (strcmp(file->tensors[i].name, name) == 0) return &file->tensors[i];
+    return NULL;
+}
+
+const char *lh_st_metadata(const lh_st_file *file, const char *key) {
+    return json_string_value(json_object_get(json_object_get(file->header, METADATA), key));
+}

@@ -1,0 +1,224 @@
+/* A team of threads; see team.h.
+ *
+ * Compiled with OpenMP, the threads are its own; compiled without, they are POSIX threads, which the thread sanitizer
+ * understands. The barrier is ours in both: it spins for some 50 microseconds, the usual difference between threads,
+ * and then sleeps in the kernel. A team larger than the processors never spins, so that a waiting thread does not take
+ * the processor from the one it waits for. Between two calls of lh_team_run the OpenMP library decides how idle
+ * threads wait; GNU's sleeps at once when it has started more threads than the process has processors.
+ */
+#define _GNU_SOURCE
+#include "base/team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
+
+enum { SPINS = 1000 };
+
+typedef struct team {
+    _Alignas(64) atomic_uint arrived;    /* threads at the barrier */
+    _Alignas(64) atomic_uint generation; /* barriers passed */
+    atomic_uint sleepers;                /* threads that sleep, or are about to */
+    int spins;
+} team;
+
+/* The team that this thread works in. */
+static _Thread_local team *current;
+static _Thread_local int members;
+
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Sleeps unless generation has left `seen`; may return early. */
+static void sleep_in(team *t, unsigned seen) {
+#ifdef __linux__
+    syscall(SYS_futex, (unsigned *)&t->generation, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+#else
+    (void)t, (void)seen;
+    sched_yield();
+#endif
+}
+
+static void wake_all(team *t) {
+#ifdef __linux__
+    syscall(SYS_futex, (unsigned *)&t->generation, FUTEX_WAKE_PRIVATE, 0x7fffffff, NULL, NULL, 0);
+#else
+    (void)t;
+#endif
+}
+
+static void wait_beyond(team *t, unsigned seen) {
+    for (int i = 0; i < t->spins; i++) {
+        if (atomic_load_explicit(&t->generation, memory_order_acquire) != seen) return;
+        relax();
+    }
+    atomic_fetch_add(&t->sleepers, 1);
+    while (atomic_load(&t->generation) == seen) sleep_in(t, seen);
+    atomic_fetch_sub(&t->sleepers, 1);
+}
+
+/* A sleeper counts itself before the kernel compares generation; the last to arrive changes generation before it reads
+ * the count. So either it sees the sleeper, or the sleeper sees the change. */
+void lh_team_barrier(void) {
+    team *t = current;
+    if (!t || members == 1) return;
+    unsigned seen = atomic_load_explicit(&t->generation, memory_order_acquire);
+    if ((int)atomic_fetch_add(&t->arrived, 1) + 1 < members) {
+        wait_beyond(t, seen);
+        return;
+    }
+    atomic_store(&t->arrived, 0);
+    atomic_store(&t->generation, seen + 1);
+    if (atomic_load(&t->sleepers) > 0) wake_all(t);
+}
+
+static void enter(team *t, lh_team_work *work, void *argument, int index, int count) {
+    team *outer = current;
+    int outer_members = members;
+    current = t;
+    members = count;
+    work(argument, index, count);
+    current = outer;
+    members = outer_members;
+}
+
+#ifdef _OPENMP
+#include <omp.h>
+
+static void run(team *t, int threads, lh_team_work *work, void *argument) {
+#pragma omp parallel num_threads(threads)
+    enter(t, work, argument, omp_get_thread_num(), omp_get_num_threads());
+}
+
+#else
+
+typedef struct member {
+    pthread_t thread;
+    struct crew *crew;
+    int index;
+} member;
+
+/* Threads start work only when it is known how many there are. */
+typedef struct crew {
+    pthread_mutex_t mutex;
+    pthread_cond_t ready;
+    int count; /* 0: not known yet */
+    team *team;
+    lh_team_work *work;
+    void *argument;
+} crew;
+
+static void *start(void *pointer) {
+    member *m = pointer;
+    crew *c = m->crew;
+    pthread_mutex_lock(&c->mutex);
+    while (c->count == 0) pthread_cond_wait(&c->ready, &c->mutex);
+    int count = c->count;
+    pthread_mutex_unlock(&c->mutex);
+    enter(c->team, c->work, c->argument, m->index, count);
+    return NULL;
+}
+
+static void run(team *t, int threads, lh_team_work *work, void *argument) {
+    crew c = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, t, work, argument};
+    member *all = calloc((size_t)threads, sizeof *all);
+    int count = 1;
+    for (; all && count < threads; count++) {
+        all[count].crew = &c;
+        all[count].index = count;
+        if (pthread_create(&all[count].thread, NULL, start, &all[count]) != 0) break;
+    }
+    pthread_mutex_lock(&c.mutex);
+    c.count = count;
+    pthread_cond_broadcast(&c.ready);
+    pthread_mutex_unlock(&c.mutex);
+    enter(t, work, argument, 0, count);
+    for (int i = 1; i < count; i++) pthread_join(all[i].thread, NULL);
+    free(all);
+}
+
+#endif
+
+/* Found once, since a step asks. */
+static int spins_of(int threads) {
+    static atomic_int known;
+    int processors = atomic_load(&known);
+    if (processors == 0) {
+        processors = lh_team_processors();
+        atomic_store(&known, processors);
+    }
+    return threads > processors ? 0 : SPINS;
+}
+
+void lh_team_run(int threads, lh_team_work *work, void *argument) {
+    team t = {.spins = spins_of(threads)};
+    if (threads <= 1) enter(&t, work, argument, 0, 1);
+    else run(&t, threads, work, argument);
+}
+
+static int affinity_processors(void) {
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    int count = online > 0 ? (int)online : 1;
+#ifdef __linux__
+    for (int bits = 1024; bits <= 1 << 20; bits *= 4) {
+        cpu_set_t *set = CPU_ALLOC((size_t)bits);
+        if (!set) break;
+        size_t size = CPU_ALLOC_SIZE((size_t)bits);
+        bool known = sched_getaffinity(0, size, set) == 0;
+        if (known) count = CPU_COUNT_S(size, set);
+        CPU_FREE(set);
+        if (known) break;
+    }
+#endif
+    return count > 0 ? count : 1;
+}
+
+/* Processors' worth of time that one control group may use, rounded up; limit where it says nothing. */
+static int group_processors(const char *directory, int limit) {
+    char path[4200];
+    snprintf(path, sizeof path, "%s/cpu.max", directory);
+    FILE *file = fopen(path, "r");
+    if (!file) return limit;
+    long long quota, period;
+    if (fscanf(file, "%lld %lld", &quota, &period) == 2 && quota > 0 && period > 0) {
+        long long processors = (quota + period - 1) / period;
+        if (processors < limit) limit = (int)processors;
+    }
+    fclose(file);
+    return limit;
+}
+
+/* The smallest limit from this process's own control group up to the root (version 2 of the interface). */
+static int quota_processors(int limit) {
+    char line[4096], directory[4160] = "";
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    if (!file) return limit;
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, "0::/", 4) == 0) {
+            line[strcspn(line, "\n")] = 0;
+            snprintf(directory, sizeof directory, "/sys/fs/cgroup%s", line + 3);
+        }
+    fclose(file);
+    while (strlen(directory) >= strlen("/sys/fs/cgroup")) {
+        limit = group_processors(directory, limit);
+        *strrchr(directory, '/') = 0;
+    }
+    return limit;
+}
+
+int lh_team_processors(void) { return quota_processors(affinity_processors()); }

@@ -1,0 +1,105 @@
+/* See peak.h. Intrinsics, because this must be the multiply-add instruction and nothing else; the target attribute lets
+ * one file hold every level, however it is compiled. */
+#include "bench/peak.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define LOOP v4_floats
+#define LEVEL __attribute__((target("avx512f")))
+#define VECTOR __m512
+#define REAL float
+#define SPREAD(x) _mm512_set1_ps(x)
+#define FMA(x, a, b) _mm512_fmadd_ps(x, a, b)
+#define CHAINS 24
+#include "bench/peak_loop.inc"
+
+#define LOOP v4_doubles
+#define LEVEL __attribute__((target("avx512f")))
+#define VECTOR __m512d
+#define REAL double
+#define SPREAD(x) _mm512_set1_pd(x)
+#define FMA(x, a, b) _mm512_fmadd_pd(x, a, b)
+#define CHAINS 24
+#include "bench/peak_loop.inc"
+
+#define LOOP v3_floats
+#define LEVEL __attribute__((target("avx2,fma")))
+#define VECTOR __m256
+#define REAL float
+#define SPREAD(x) _mm256_set1_ps(x)
+#define FMA(x, a, b) _mm256_fmadd_ps(x, a, b)
+#define CHAINS 12
+#include "bench/peak_loop.inc"
+
+#define LOOP v3_doubles
+#define LEVEL __attribute__((target("avx2,fma")))
+#define VECTOR __m256d
+#define REAL double
+#define SPREAD(x) _mm256_set1_pd(x)
+#define FMA(x, a, b) _mm256_fmadd_pd(x, a, b)
+#define CHAINS 12
+#include "bench/peak_loop.inc"
+
+#define LOOP plain_floats
+#define LEVEL
+#define VECTOR __m128
+#define REAL float
+#define SPREAD(x) _mm_set1_ps(x)
+#define FMA(x, a, b) _mm_add_ps(_mm_mul_ps(x, a), b)
+#define CHAINS 12
+#include "bench/peak_loop.inc"
+
+#define LOOP plain_doubles
+#define LEVEL
+#define VECTOR __m128d
+#define REAL double
+#define SPREAD(x) _mm_set1_pd(x)
+#define FMA(x, a, b) _mm_add_pd(_mm_mul_pd(x, a), b)
+#define CHAINS 12
+#include "bench/peak_loop.inc"
+
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+
+#define LOOP plain_floats
+#define LEVEL
+#define VECTOR float32x4_t
+#define REAL float
+#define SPREAD(x) vdupq_n_f32(x)
+#define FMA(x, a, b) vfmaq_f32(b, x, a)
+#define CHAINS 24
+#include "bench/peak_loop.inc"
+
+#define LOOP plain_doubles
+#define LEVEL
+#define VECTOR float64x2_t
+#define REAL double
+#define SPREAD(x) vdupq_n_f64(x)
+#define FMA(x, a, b) vfmaq_f64(b, x, a)
+#define CHAINS 24
+#include "bench/peak_loop.inc"
+#endif
+
+static const struct {
+    const char *level;
+    lh_peak_function *floats, *doubles;
+} peaks[] = {
+#if defined(__x86_64__)
+    {"x86-64-v4", v4_floats, v4_doubles},
+    {"x86-64-v3", v3_floats, v3_doubles},
+    {"x86-64", plain_floats, plain_doubles},
+#elif defined(__aarch64__)
+    {"aarch64", plain_floats, plain_doubles},
+#endif
+    {"", NULL, NULL},
+};
+
+lh_peak_function *lh_peak_of(const char *level, int real_bytes) {
+    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
+        if (strcmp(peaks[i].level, level) == 0) return real_bytes == 8 ? peaks[i].doubles : peaks[i].floats;
+    return NULL;
+}

@@ -1,0 +1,14 @@
+/* The multiply-add peak of an instruction-set level, measured: what shares of peak are shares of. */
+#ifndef LONGHAND_PEAK_H
+#define LONGHAND_PEAK_H
+
+#include <stdint.h>
+
+/* Runs `rounds` rounds of independent multiply-adds in registers and returns how many floating-point operations that
+ * was, two per multiply-add. */
+typedef double lh_peak_function(int64_t rounds);
+
+/* The loop of a level ("x86-64-v4") for elements of real_bytes (4 or 8); NULL where there is none. */
+lh_peak_function *lh_peak_of(const char *level, int real_bytes);
+
+#endif

@@ -1,0 +1,125 @@
+/* The verbs of a trainer, and what they share. */
+#include "longhand/main.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/level.h"
+#include "base/team.h"
+#include "cli/cli.h"
+
+static const struct {
+    const char *name;
+    lh_verb_function *run;
+    const char *summary;
+} verbs[] = {
+    {"info", lh_verb_info, "what this trainer was built for, and what it uses here"},
+    {"train", lh_verb_train, "train, then evaluate"},
+    {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths"},
+    {"sample", lh_verb_sample, "examples of the task"},
+    {"predict", lh_verb_predict, "logits for inputs of your own"},
+    {"gradcheck", lh_verb_gradcheck, "analytic against numeric gradients"},
+    {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak"},
+};
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+static void usage(FILE *out, const lh_spec *spec, const char *program) {
+    fprintf(out, "usage: %s VERB [flags]\n\ntrainer of %s, plan %s\n\n", program, spec->id, spec->plan_digest);
+    for (int i = 0; i < VERBS; i++)
+        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    fprintf(out, "\n%s VERB --help lists the flags of a verb.\n", program);
+}
+
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int find_verb(const char *name) {
+    for (int i = 0; i < VERBS; i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static void report(const char *program, lh_status status, const lh_error *error) {
+    if (error->text[0] != 0)
+        fprintf(stderr, "%s: error: %s\n", program, error->text);
+    else if (status == LH_STOPPED)
+        fprintf(stderr, "%s: stopped by a signal; the same command with --resume goes on\n", program);
+}
+
+int lh_main(const lh_spec *spec, int argc, char **argv) {
+    const char *program = argc > 0 ? file_name(argv[0]) : "trainer";
+    if (spec->abi != LH_ABI) {
+        fprintf(stderr, "%s: error: generated for runtime interface %d, this is %d; run: ./longhand build\n", program,
+                spec->abi, LH_ABI);
+        return LH_ERR_STALE;
+    }
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        usage(stdout, spec, program);
+        return LH_OK;
+    }
+    if (argc < 2) {
+        usage(stderr, spec, program);
+        return LH_ERR_USAGE;
+    }
+    int verb = find_verb(argv[1]);
+    if (verb < 0) {
+        const char *near = lh_nearest_name(argv[1], &verbs[0].name, VERBS, sizeof verbs[0]);
+        fprintf(stderr, "%s: error: no such verb: %.80s\n  hint: %s%s%s\n", program, argv[1],
+                near != NULL ? "did you mean " : "", near != NULL ? near : program, near != NULL ? "?" : " --help");
+        return LH_ERR_USAGE;
+    }
+    lh_error error = {""};
+    lh_cli cli = {spec, program, argc - 2, argv + 2};
+    lh_status status = verbs[verb].run(&cli, &error);
+    if (status == LH_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = lh_fail(&error, LH_ERR_ENVIRONMENT, "the output could not be written");
+    if (status != LH_OK)
+        report(program, status, &error);
+    return status;
+}
+
+lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
+                         lh_error *error) {
+    lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, done, error);
+    if (status == LH_OK && *done)
+        lh_options_help(stdout, cli->program, verb, options, count);
+    return status;
+}
+
+lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error) {
+    if (spec->cpu == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
+    return lh_level_choose(spec->cpu, program, error);
+}
+
+int lh_cli_threads(int64_t asked) {
+    return asked > 0 ? (int)asked : lh_team_processors();
+}
+
+lh_status lh_cli_open_checkpoint(const lh_spec *spec, const char *checkpoint, int64_t threads, lh_engine **engine,
+                                 int64_t *step, lh_error *error) {
+    const lh_cpu_program *program;
+    lh_state state;
+    if (checkpoint == NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--checkpoint: missing\n  expected: --checkpoint FILE");
+    lh_status status = lh_cli_program(spec, &program, error);
+    if (status != LH_OK)
+        return status;
+    lh_engine_config config = {.spec = spec, .threads = lh_cli_threads(threads)};
+    status = lh_cpu_engine_open(&config, program, engine, error);
+    if (status != LH_OK)
+        return status;
+    status = lh_state_open(&state, *engine, false, error);
+    if (status == LH_OK)
+        status = lh_checkpoint_read_parameters(checkpoint, spec, state.real_bytes, state.parameters, step, error);
+    if (status == LH_OK)
+        (*engine)->ops->write_state(*engine, &state, *step);
+    if (state.parameters != NULL)
+        lh_state_close(&state);
+    if (status != LH_OK)
+        (*engine)->ops->close(*engine);
+    return status;
+}

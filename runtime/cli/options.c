@@ -1,0 +1,196 @@
+/* See options.h. */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_NAME = 40 };
+
+/* Edits (insert, remove, replace) between two words; long words are never near. */
+static int distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    int row[LONGEST_NAME + 1];
+    if (n > LONGEST_NAME || m > LONGEST_NAME)
+        return LONGEST_NAME;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int corner = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int replaced = corner + (a[i - 1] != b[j - 1]);
+            corner = row[j];
+            int edited = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = replaced < edited ? replaced : edited;
+        }
+    }
+    return row[m];
+}
+
+const char *lh_nearest_name(const char *word, const void *names, int count, size_t stride) {
+    const char *nearest = NULL;
+    int least = (int)strlen(word) / 3 + 2;
+    for (int i = 0; i < count; i++) {
+        const char *name = *(const char *const *)(const void *)((const char *)names + (size_t)i * stride);
+        int edits = strncmp(name, word, strlen(word)) == 0 ? 1 : distance(word, name);
+        if (edits < least) {
+            least = edits;
+            nearest = name;
+        }
+    }
+    return nearest;
+}
+
+static const lh_option *find_option(const lh_option *options, int count, const char *word, size_t bytes) {
+    for (int i = 0; i < count; i++)
+        if (strlen(options[i].name) == bytes && strncmp(options[i].name, word, bytes) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int count, const char *word,
+                              size_t bytes, lh_error *error) {
+    char name[LONGEST_NAME + 2];
+    snprintf(name, sizeof name, "%.*s", bytes < LONGEST_NAME ? (int)bytes : LONGEST_NAME, word);
+    const char *near = lh_nearest_name(name, &options[0].name, count, sizeof *options);
+    if (word[0] != '-')
+        return lh_fail(error, LH_ERR_USAGE, "%s: '%s' is not a flag\n  hint: %s --help lists them", verb->name, name,
+                       verb->name);
+    if (near == NULL)
+        return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: %s --help lists them", verb->name, name,
+                       verb->name);
+    return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, near);
+}
+
+static lh_status bad_value(const lh_option *option, const char *text, lh_error *error) {
+    bool integer = option->kind == LH_OPTION_INTEGER;
+    return lh_fail(error, LH_ERR_USAGE, "%s: '%.80s' is not %s\n  expected: %s from %.15g to %.15g", option->name, text,
+                   integer ? "an integer" : "a number", integer ? "an integer" : "a number", option->least,
+                   option->most);
+}
+
+/* Integers also in the form 2e6. */
+static lh_status parse_number(const lh_option *option, const char *text, lh_error *error) {
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end != 0 || !isfinite(value))
+        return bad_value(option, text, error);
+    if (value < option->least || value > option->most)
+        return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.15g to %.15g", option->name,
+                       text, option->least, option->most);
+    if (option->kind == LH_OPTION_NUMBER) {
+        *(double *)option->value = value;
+        return LH_OK;
+    }
+    if (value != floor(value))
+        return bad_value(option, text, error);
+    *(int64_t *)option->value = (int64_t)value;
+    return LH_OK;
+}
+
+/* One length of a list or range; *text moves behind it. */
+static bool take_length(const char **text, int32_t *length) {
+    char *end;
+    long value = strtol(*text, &end, 10);
+    if (end == *text || value < 1 || value > LH_LONGEST_LENGTH)
+        return false;
+    *text = end;
+    *length = (int32_t)value;
+    return true;
+}
+
+static bool take_range(const char *text, lh_option_lengths *out) {
+    int32_t first, last, step = 1;
+    if (!take_length(&text, &first) || *text++ != ':' || !take_length(&text, &last))
+        return false;
+    if (*text == ':') {
+        text++;
+        if (!take_length(&text, &step))
+            return false;
+    }
+    out->lengths = (lh_lengths){NULL, 0, first, last, step};
+    return *text == 0 && last >= first;
+}
+
+static bool take_list(const char *text, lh_option_lengths *out) {
+    int count = 0;
+    while (count < LH_OPTION_MOST_LENGTHS && take_length(&text, &out->list[count])) {
+        count++;
+        if (*text == 0) {
+            out->lengths = (lh_lengths){out->list, count, 0, 0, 0};
+            return true;
+        }
+        if (*text++ != ',')
+            return false;
+    }
+    return false;
+}
+
+static lh_status parse_lengths(const lh_option *option, const char *text, lh_error *error) {
+    bool fine = strchr(text, ':') != NULL ? take_range(text, option->value) : take_list(text, option->value);
+    if (!fine)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "%s: '%.80s' is not a set of lengths\n"
+                       "  expected: A:B, A:B:STEP or a list such as 41,50,60 of at most %d; from 1 to %d",
+                       option->name, text, LH_OPTION_MOST_LENGTHS, LH_LONGEST_LENGTH);
+    return LH_OK;
+}
+
+static lh_status parse_value(const lh_option *option, const char *text, lh_error *error) {
+    switch (option->kind) {
+    case LH_OPTION_TEXT:
+        if (*text == 0)
+            return lh_fail(error, LH_ERR_USAGE, "%s: the value is empty\n  expected: %s", option->name, option->word);
+        *(const char **)option->value = text;
+        return LH_OK;
+    case LH_OPTION_LENGTHS:
+        return parse_lengths(option, text, error);
+    default:
+        return parse_number(option, text, error);
+    }
+}
+
+lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
+                           lh_error *error) {
+    *help = false;
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i], *equals = strchr(word, '=');
+        size_t bytes = equals != NULL ? (size_t)(equals - word) : strlen(word);
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            *help = true;
+            return LH_OK;
+        }
+        const lh_option *option = find_option(options, count, word, bytes);
+        if (option == NULL)
+            return unknown_flag(verb, options, count, word, bytes, error);
+        if (option->given != NULL)
+            *option->given = true;
+        if (option->kind == LH_OPTION_SWITCH) {
+            if (equals != NULL)
+                return lh_fail(error, LH_ERR_USAGE, "%s: takes no value", option->name);
+            *(bool *)option->value = true;
+            continue;
+        }
+        if (equals == NULL && i + 1 == argc)
+            return lh_fail(error, LH_ERR_USAGE, "%s: the value is missing\n  expected: %s %s", option->name,
+                           option->name, option->word);
+        lh_status status = parse_value(option, equals != NULL ? equals + 1 : argv[++i], error);
+        if (status != LH_OK)
+            return status;
+    }
+    return LH_OK;
+}
+
+void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count) {
+    fprintf(out, "usage: %s %s [flags]\n\n%s\n\n", program, verb->name, verb->summary);
+    for (int i = 0; i < count; i++) {
+        char head[64];
+        snprintf(head, sizeof head, "%s %s", options[i].name, options[i].word != NULL ? options[i].word : "");
+        fprintf(out, "  %-24s %s\n", head, options[i].help);
+    }
+    if (verb->notes != NULL)
+        fprintf(out, "\n%s\n", verb->notes);
+}

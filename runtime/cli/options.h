@@ -1,0 +1,54 @@
+/* Flags of a verb, as a table: parsed, checked and explained from the same rows. */
+#ifndef LONGHAND_OPTIONS_H
+#define LONGHAND_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "longhand/spec.h"
+#include "longhand/status.h"
+
+typedef enum lh_option_kind {
+    LH_OPTION_SWITCH,  /* bool *; takes no value */
+    LH_OPTION_INTEGER, /* int64_t *, within least..most */
+    LH_OPTION_NUMBER,  /* double *, within least..most */
+    LH_OPTION_TEXT,    /* const char ** */
+    LH_OPTION_LENGTHS  /* lh_option_lengths *: A:B, A:B:STEP, or 41,50,60 */
+} lh_option_kind;
+
+enum { LH_OPTION_MOST_LENGTHS = 512, LH_LONGEST_LENGTH = 1000000 };
+#define LH_LARGEST_SEED 9007199254740992.0 /* 2^53: exact in a double */
+
+typedef struct lh_option_lengths {
+    lh_lengths lengths; /* points into list where it was a list */
+    int32_t list[LH_OPTION_MOST_LENGTHS];
+} lh_option_lengths;
+
+typedef struct lh_option {
+    const char *name; /* "--steps" */
+    lh_option_kind kind;
+    void *value;      /* keeps what it holds when the flag is absent */
+    double least, most;
+    bool *given;      /* set when the flag is there; may be NULL */
+    const char *word; /* "N" */
+    const char *help;
+} lh_option;
+
+typedef struct lh_verb {
+    const char *name;
+    const char *summary;
+    const char *notes; /* more help, or NULL */
+} lh_verb;
+
+/* Parses argv[0 .. argc - 1], the words behind the verb. LH_ERR_USAGE with a message that names the flag and what was
+ * expected. *help: --help was asked for and nothing else matters. */
+lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
+                           lh_error *error);
+
+/* What --help prints. */
+void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
+
+/* The name among these that is nearest to word, or NULL when none is near. stride: bytes from one name to the next. */
+const char *lh_nearest_name(const char *word, const void *names, int count, size_t stride);
+
+#endif

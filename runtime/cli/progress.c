@@ -1,0 +1,115 @@
+/* Progress on stderr, and the closing table. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static const double LIVE_SECONDS = 0.2; /* between two changes of the live line */
+
+double lh_clock(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void lh_progress_start(lh_progress *progress) {
+    const char *terminal = getenv("TERM");
+    *progress = (lh_progress){
+        .live = isatty(STDERR_FILENO) && (terminal == NULL || strcmp(terminal, "dumb") != 0),
+        .started = lh_clock(),
+        .shown = -INFINITY,
+    };
+}
+
+double lh_progress_seconds(const lh_progress *progress) {
+    return lh_clock() - progress->started;
+}
+
+bool lh_progress_due(const lh_progress *progress, double seconds) {
+    return lh_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
+}
+
+void lh_progress_line(lh_progress *progress, const char *format, ...) {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    int width = (int)strlen(line);
+    if (progress->live)
+        fprintf(stderr, "\r%s%*s", line, progress->width > width ? progress->width - width : 0, "");
+    else
+        fprintf(stderr, "%s\n", line);
+    fflush(stderr);
+    progress->width = width;
+    progress->shown = lh_clock();
+}
+
+void lh_progress_wipe(lh_progress *progress) {
+    if (progress->live && progress->width > 0)
+        fprintf(stderr, "\r%*s\r", progress->width, "");
+    progress->width = 0;
+}
+
+const char *lh_progress_bar(double share, char text[32]) {
+    int full = (int)(20.0 * (share < 0 ? 0 : share > 1 ? 1 : share));
+    text[0] = '[';
+    memset(text + 1, '#', (size_t)full);
+    memset(text + 1 + full, '.', (size_t)(20 - full));
+    memcpy(text + 21, "]", 2);
+    return text;
+}
+
+const char *lh_duration(double seconds, char text[32]) {
+    if (!(seconds >= 0 && seconds < 3.6e8))
+        return strcpy(text, "?");
+    long whole = (long)(seconds + 0.5);
+    if (whole >= 3600)
+        snprintf(text, 32, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    else if (whole >= 60)
+        snprintf(text, 32, "%ld min %02ld s", whole / 60, whole % 60);
+    else
+        snprintf(text, 32, "%ld s", whole);
+    return text;
+}
+
+void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count) {
+    lh_progress *progress = context;
+    char bar[32], left[32];
+    if (!lh_progress_due(progress, 10.0) && done < count)
+        return;
+    double seconds = lh_progress_seconds(progress);
+    lh_progress_line(progress, "evaluation %s %d/%d  length %d  accuracy %.4f  exact %.4f  %s left",
+                     lh_progress_bar((double)done / count, bar), done, count, result->n, result->accuracy,
+                     result->exact_match, lh_duration(seconds / done * (count - done), left));
+    if (done == count)
+        lh_progress_wipe(progress);
+}
+
+static void print_means(const char *name, const lh_eval_means *means) {
+    char lengths[48];
+    snprintf(lengths, sizeof lengths, "%d..%d", means->first, means->last);
+    if (means->count > 0)
+        printf("%-10s %-12s %7d %10.4f %12.4f %10.4f\n", name, lengths, means->count, means->accuracy,
+               means->exact_match, means->loss);
+}
+
+void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
+    enum { MOST_ROWS = 16 };
+    lh_eval_means inside = lh_eval_means_of(results, count, "train");
+    lh_eval_means beyond = lh_eval_means_of(results, count, "test");
+    printf("%-10s %-12s %7s %10s %12s %10s\n", "split", "lengths", "number", "accuracy", "exact match", "loss");
+    for (int i = 0; count <= MOST_ROWS && i < count; i++)
+        printf("%-10s %-12d %7s %10.4f %12.4f %10.4f\n", results[i].split, results[i].n, "", results[i].accuracy,
+               results[i].exact_match, results[i].loss);
+    print_means("all train", &inside);
+    print_means("all test", &beyond);
+    printf("guessing: %.4f", spec->task->chance);
+    if (spec->task->baseline_name != NULL)
+        printf("; %s: %.4f", spec->task->baseline_name, spec->task->baseline);
+    printf("\n");
+}

@@ -1,0 +1,78 @@
+/* trainer bench: steps per second, and the share of this machine's peak. */
+#include <stdlib.h>
+
+#include "bench/bench.h"
+#include "cli/cli.h"
+#include "train/json_text.h"
+
+static void print_json(const lh_bench_result *r) {
+    lh_json json;
+    lh_json_begin(&json, stdout);
+    lh_json_string(&json, "mode", r->mode == LH_MODE_TRAIN ? "train" : "eval");
+    lh_json_integer(&json, "length", r->length);
+    lh_json_integer(&json, "tokens", r->tokens);
+    lh_json_integer(&json, "replicas", 1);
+    lh_json_integer(&json, "threads", r->threads);
+    lh_json_number(&json, "steps_per_second", r->steps_per_second);
+    lh_json_number(&json, "flops_per_second", r->flops_per_second);
+    lh_json_number(&json, "peak_flops_per_second", r->peak);
+    lh_json_number(&json, "share_of_peak", r->flops_per_second / r->peak);
+    lh_json_number(&json, "share_of_peak_nominal", r->nominal_per_second / r->peak);
+    lh_json_end(&json);
+    printf("\n");
+}
+
+static void print_text(const lh_bench_result *r) {
+    printf("%-6s %7d %7d %8d %10.2f %10.1f %10.1f", r->mode == LH_MODE_TRAIN ? "train" : "eval", r->length, r->tokens,
+           r->threads, r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
+    if (r->peak > 0)
+        printf(" %7.1f%% %7.1f%%\n", 100.0 * r->flops_per_second / r->peak, 100.0 * r->nominal_per_second / r->peak);
+    else
+        printf(" %8s %8s\n", "-", "-");
+}
+
+static lh_status bench_length(const lh_spec *spec, const lh_cpu_program *program, int n, int threads, double seconds,
+                              bool json, lh_error *error) {
+    static const lh_mode modes[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};
+    for (int i = 0; i < 2; i++) {
+        lh_bench_result result;
+        lh_status status = lh_bench(spec, program, modes[i], n, threads, seconds, &result, error);
+        if (status != LH_OK)
+            return status;
+        (json ? print_json : print_text)(&result);
+        fflush(stdout);
+    }
+    return LH_OK;
+}
+
+lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
+    static const lh_verb verb = {
+        "bench", "Steps per second per task length; sampling, dropout, clipping and the optimiser are in a step.",
+        "The peak is a loop of multiply-adds on the same threads, measured in turn with the steps; medians of both.\n"
+        "The share counts the operations that the code executes, the nominal share the dense count of the model."};
+    static const int32_t standard[] = {20, 40};
+    lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
+    int64_t threads = 0;
+    double seconds = 3.0;
+    bool json = false, done;
+    const lh_option options[] = {
+        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, NULL, "A,B,...", "task lengths (20,40)"},
+        {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
+        {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
+        {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object per line"},
+    };
+    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    if (status != LH_OK || done)
+        return status;
+    const lh_cpu_program *program;
+    status = lh_cli_program(cli->spec, &program, error);
+    if (status == LH_OK)
+        status = lh_check_limit(cli->spec, &lengths.lengths, error);
+    if (status == LH_OK && !json)
+        printf("%s, level %s\n%-6s %7s %7s %8s %10s %10s %10s %8s %8s\n", cli->spec->id, program->level, "mode",
+               "length", "tokens", "threads", "steps/s", "GFLOP/s", "peak", "share", "nominal");
+    for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++)
+        status = bench_length(cli->spec, program, lh_lengths_at(&lengths.lengths, i), lh_cli_threads(threads), seconds,
+                              json, error);
+    return status;
+}

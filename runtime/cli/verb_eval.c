@@ -1,0 +1,120 @@
+/* trainer eval: a checkpoint at any lengths. */
+#define _GNU_SOURCE /* asprintf */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "cli/cli.h"
+
+typedef struct flags {
+    const char *checkpoint, *per_example, *out;
+    lh_option_lengths lengths;
+    int64_t examples, draws, seed, threads;
+} flags;
+
+static const lh_verb verb = {
+    "eval", "Token accuracy and exact match of a checkpoint, per length; appends to eval.jsonl beside it.",
+    "The examples of a length are the same for every model, run and draw, as long as the seed is."};
+
+static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
+    const lh_eval_defaults *eval = &cli->spec->eval;
+    *f = (flags){.examples = eval->examples, .draws = eval->draws, .seed = LH_EVAL_SEED};
+    f->lengths.lengths = eval->lengths;
+    const lh_option options[] = {
+        {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
+        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, NULL, "A:B[:STEP]", "or a list: 41,50,60 (the spec's)"},
+        {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, NULL, "N", "per length (the spec's)"},
+        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, 1e6, NULL, "K", "position draws per length (the spec's)"},
+        {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
+        {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE", "one JSON line per example and draw"},
+        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where eval.jsonl is (the checkpoint's folder)"},
+        {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors)"},
+    };
+    return lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+}
+
+/* The folder of eval.jsonl, for free(). */
+static char *output_folder(const flags *f) {
+    if (f->out != NULL)
+        return strdup(f->out);
+    const char *slash = strrchr(f->checkpoint, '/');
+    if (slash == NULL)
+        return strdup(".");
+    return slash == f->checkpoint ? strdup("/") : strndup(f->checkpoint, (size_t)(slash - f->checkpoint));
+}
+
+static lh_status evaluate(const flags *f, lh_engine *engine, const char *path, FILE *per_example, lh_error *error) {
+    int count = lh_lengths_count(&f->lengths.lengths);
+    lh_progress progress;
+    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
+    if (results == NULL)
+        return LH_ERR_ENVIRONMENT;
+    lh_progress_start(&progress);
+    lh_eval_request request = {
+        .lengths = f->lengths.lengths,
+        .examples = (int)f->examples,
+        .draws = (int)f->draws,
+        .seed = (uint64_t)f->seed,
+        .step = engine->step,
+        .path = path,
+        .per_example = per_example,
+        .watch = lh_progress_evaluation,
+        .context = &progress,
+    };
+    lh_status status = lh_evaluate(engine, &request, results, error);
+    lh_progress_wipe(&progress);
+    if (status == LH_OK) {
+        lh_print_evaluation(engine->spec, results, count);
+        printf("%s\n", path);
+    }
+    free(results);
+    return status;
+}
+
+static lh_status evaluate_to_files(const flags *f, lh_engine *engine, const char *path, lh_error *error) {
+    FILE *per_example = NULL;
+    if (f->per_example != NULL && (per_example = fopen(f->per_example, "w")) == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", f->per_example, strerror(errno));
+    lh_status status = evaluate(f, engine, path, per_example, error);
+    if (per_example != NULL && fclose(per_example) != 0 && status == LH_OK)
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", f->per_example, strerror(errno));
+    return status;
+}
+
+static lh_status evaluate_in_folder(const flags *f, lh_engine *engine, lh_error *error) {
+    int lock;
+    char *path = NULL, *folder = output_folder(f);
+    lh_status status = LH_OK;
+    if (folder == NULL || asprintf(&path, "%s/eval.jsonl", folder) < 0)
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a path");
+    if (status == LH_OK && f->out != NULL)
+        status = lh_make_directories(folder, error);
+    if (status == LH_OK)
+        status = lh_lock_directory(folder, &lock, error);
+    if (status == LH_OK) {
+        status = evaluate_to_files(f, engine, path, error);
+        lh_unlock_directory(lock);
+    }
+    free(folder);
+    free(path);
+    return status;
+}
+
+lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
+    flags f;
+    bool done;
+    lh_engine *engine;
+    int64_t step;
+    lh_status status = read_flags(cli, &f, &done, error);
+    if (status != LH_OK || done)
+        return status;
+    if (lh_lengths_count(&f.lengths.lengths) == 0)
+        return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
+    status = lh_cli_open_checkpoint(cli->spec, f.checkpoint, f.threads, &engine, &step, error);
+    if (status != LH_OK)
+        return status;
+    status = evaluate_in_folder(&f, engine, error);
+    engine->ops->close(engine);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* trainer info: what this trainer was built for, and what it uses here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/level.h"
+#include "base/team.h"
+#include "cli/cli.h"
+#include "train/json_text.h"
+#include "train/run_files.h"
+
+static void put_levels(FILE *out, const lh_spec *spec) {
+    putc('[', out);
+    for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) {
+        fputs(i > 0 ? "," : "", out);
+        lh_json_quote(out, spec->cpu[i]->level);
+    }
+    putc(']', out);
+}
+
+static void print_json(const lh_spec *spec, const char *level) {
+    lh_json json;
+    lh_json_begin(&json, stdout);
+    lh_json_string(&json, "id", spec->id);
+    lh_json_string(&json, "digest", spec->plan_digest);
+    lh_json_string(&json, "model_digest", spec->model_digest);
+    lh_json_string(&json, "source_digest", spec->source_digest);
+    lh_json_raw(&json, "spec", spec->resolved);
+    lh_json_string(&json, "task", spec->task->kind);
+    lh_json_string(&json, "precision", spec->precision);
+    lh_json_integer(&json, "parameters", spec->parameter_count);
+    lh_json_raw(&json, "levels", "");
+    put_levels(stdout, spec);
+    lh_json_string(&json, "level", level);
+    lh_json_raw(&json, "targets", spec->cpu != NULL ? "[\"cpu\"]" : "[]");
+    lh_json_raw(&json, "architectures", "[]");
+    lh_json_string(&json, "compiler", lh_compiler());
+    lh_json_integer(&json, "threads", lh_team_processors());
+    lh_json_integer(&json, "shards", spec->train.shards);
+    lh_json_end(&json);
+    putchar('\n');
+}
+
+static void print_lengths(const char *name, const lh_lengths *lengths) {
+    int count = lh_lengths_count(lengths);
+    if (count > 0)
+        printf("%-14s %d..%d (%d)\n", name, lh_lengths_at(lengths, 0), lh_lengths_at(lengths, count - 1), count);
+}
+
+static void print_text(const lh_spec *spec, const char *level) {
+    int processors = lh_team_processors();
+    printf("%-14s %s\n%-14s %s\n%-14s %s\n%-14s %s\n", "id", spec->id, "plan", spec->plan_digest, "model",
+           spec->model_digest, "sources", spec->source_digest);
+    printf("%-14s %s, chance %.4f\n", "task", spec->task->kind, spec->task->chance);
+    printf("%-14s %lld in %d tensors, %s\n", "parameters", (long long)spec->parameter_count, spec->tensor_count,
+           spec->precision);
+    print_lengths("training", &spec->train.lengths);
+    print_lengths("evaluation", &spec->eval.lengths);
+    printf("%-14s %lld steps of %d examples, learning rate %g, %s\n", "", (long long)spec->train.steps,
+           spec->train.batch, spec->train.learning_rate, spec->optimizer.kind);
+    printf("%-14s", "levels");
+    for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++)
+        printf(" %s", spec->cpu[i]->level);
+    printf("; here: %s\n%-14s %s\n", level, "compiler", lh_compiler());
+    printf("%-14s %d", "threads", processors);
+    if (processors > spec->train.shards)
+        printf("; training uses %d: a batch has %d shards, and threads beyond that have nothing to do",
+               spec->train.shards, spec->train.shards);
+    printf("\n%-14s %s\n", "spec", spec->resolved);
+}
+
+lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
+    static const lh_verb verb = {"info", "What this trainer was built for, and what it uses here.", NULL};
+    bool json = false, done;
+    const lh_option options[] = {
+        {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object"},
+    };
+    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    if (status != LH_OK || done)
+        return status;
+    const lh_cpu_program *program = NULL;
+    lh_error none;
+    if (lh_cli_program(cli->spec, &program, &none) != LH_OK)
+        program = NULL;
+    (json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
+    return LH_OK;
+}

@@ -1,0 +1,37 @@
+/* Random positions; see longhand/positions.h.
+ *
+ * Both ways take one word of the stream per position, in order, and time proportional to range. The draw is the
+ * contract: a GPU must make the same numbers.
+ */
+#include "longhand/positions.h"
+
+/* Floyd's subset: for j = range - count, ..., range - 1 take a uniform t <= j, or j itself where t is taken already.
+ * Source: Bentley and Floyd 1987, "A sample of brilliance", algorithm F2. Marks lie in scratch. */
+static void draw_sorted(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
+    for (int i = 0; i < range; i++) scratch[i] = 0;
+    for (int j = range - count; j < range; j++) {
+        int t = (int)lh_rng_below(rng, (uint32_t)j + 1);
+        scratch[scratch[t] ? j : t] = 1;
+    }
+    for (int i = 0, taken = 0; taken < count; i++)
+        if (scratch[i]) out[taken++] = first + i;
+}
+
+/* The first count steps of a Fisher-Yates shuffle. */
+static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
+    for (int i = 0; i < range; i++) scratch[i] = i;
+    for (int i = 0; i < count; i++) {
+        int j = i + (int)lh_rng_below(rng, (uint32_t)(range - i));
+        int32_t taken = scratch[j];
+        scratch[j] = scratch[i];
+        out[i] = first + taken;
+    }
+}
+
+void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
+                       int32_t *scratch) {
+    uint32_t place = draw->domain == LH_DOMAIN_EVAL ? LH_PLACE_POSITIONS : 0;
+    lh_rng rng = lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
+    if (sorted) draw_sorted(&rng, first, range, count, out, scratch);
+    else draw_ordered(&rng, first, range, count, out, scratch);
+}

@@ -1,0 +1,16 @@
+/* Random bits for tasks over {0, 1}: 32 tokens from each word, lowest bit first; the last word's rest is dropped. */
+#ifndef LONGHAND_TASK_BITS_H
+#define LONGHAND_TASK_BITS_H
+
+#include "longhand/rng.h"
+
+static inline void fill_bits(lh_rng *rng, int n, uint16_t *tokens) {
+    uint32_t word = 0;
+    for (int i = 0; i < n; i++) {
+        if (i % 32 == 0) word = lh_rng_word(rng);
+        tokens[i] = (uint16_t)(word & 1u);
+        word >>= 1;
+    }
+}
+
+#endif

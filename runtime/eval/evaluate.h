@@ -1,0 +1,51 @@
+/* Accuracy per task length: one batch of fixed examples per length, under one or several position draws. */
+#ifndef LONGHAND_EVALUATE_H
+#define LONGHAND_EVALUATE_H
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "train/engine.h"
+
+enum { LH_EVAL_SEED = 1 }; /* evaluation data is the same for every run unless another seed is asked for */
+
+typedef struct lh_eval_result {
+    const char *split; /* static text */
+    int n;             /* task length */
+    int examples, draws;
+    double accuracy;      /* correct / counted label positions, over all draws */
+    double exact_match;   /* share of sequences with every counted position correct */
+    double loss;          /* nats per label position */
+    double sd_over_draws; /* of the accuracy, n - 1; 0 for one draw */
+} lh_eval_result;
+
+typedef struct lh_eval_request {
+    lh_lengths lengths;
+    int examples, draws; /* draws count as 1 where the model draws nothing */
+    uint64_t seed;
+    const char *split;   /* NULL: "train" for a training length, "test" for any other */
+    int64_t step;        /* of the parameters; for the lines */
+    const char *path;    /* JSON lines are appended here; NULL: none */
+    bool only_missing;   /* take over the lines that path already has for this step, split, length, examples, draws */
+    FILE *per_example;   /* one line per example and draw; NULL: none */
+    const volatile sig_atomic_t *stop; /* checked between lengths; NULL: never */
+    void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
+    void *context;
+} lh_eval_request;
+
+/* Evaluates every length in order; results: [lengths]. Makes the engine's room itself. LH_STOPPED when *stop was set;
+ * what was written stays. */
+lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
+
+/* Plain means over results of one split; count tells how many there are. */
+typedef struct lh_eval_means {
+    int count, first, last; /* task lengths */
+    double accuracy, exact_match, loss;
+} lh_eval_means;
+
+lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split);
+
+/* Whether n is one of the spec's training lengths. */
+bool lh_is_training_length(const lh_spec *spec, int n);
+
+#endif

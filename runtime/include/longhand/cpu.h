@@ -1,0 +1,122 @@
+/* The functions that the generator writes for the CPU, one lh_cpu_program per instruction-set level.
+ *
+ * The generated code computes; it allocates nothing, starts no threads and keeps no state. The CPU engine
+ * (runtime/train/cpu_engine.c) owns memory, threads and order:
+ *
+ *     once            make_tables
+ *     training step   begin_step by all threads in parts | barrier
+ *                     per shard: train_block over its blocks, then fold in shard order | barrier
+ *                     squared_norm per chunk | barrier | update per chunk
+ *     evaluation      begin_step | barrier | forward_block over blocks
+ *
+ * `real` below is float, or double in a float64 build (lh_cpu_program.real_bytes). Vectors of parameters, gradients
+ * and optimiser state have lh_spec.parameter_storage elements and are 64-byte aligned.
+ */
+#ifndef LONGHAND_CPU_H
+#define LONGHAND_CPU_H
+
+#include <stddef.h>
+
+#include "longhand/rng.h"
+
+enum {
+    LH_MAX_STREAMS = 2, /* token streams that feed a model: source; decoder input where there are two stacks */
+    LH_CHUNK = 4096,    /* elements of a parameter vector that are reduced and updated as one: fixes the order of sums */
+    LH_MAX_STATES = 2   /* vectors of optimiser state beside the parameters */
+};
+
+typedef enum lh_mode { LH_MODE_TRAIN, LH_MODE_EVALUATE } lh_mode;
+
+typedef struct lh_shape {
+    int sequences;              /* in the block or batch */
+    int length[LH_MAX_STREAMS]; /* tokens per sequence of each stream */
+    int labels;                 /* labelled positions per sequence */
+} lh_shape;
+
+/* Where random positions come from; the site's place is LH_PLACE_POSITIONS in LH_DOMAIN_EVAL, 0 otherwise. */
+typedef struct lh_draw {
+    lh_key key;
+    uint32_t step, example, domain;
+} lh_draw;
+
+/* Constant during one step or one evaluation batch. */
+typedef struct lh_cpu_step {
+    lh_mode mode;
+    lh_shape shape;           /* sequences: of the whole batch */
+    lh_key key;               /* dropout */
+    uint32_t step;            /* dropout counter */
+    lh_draw draw;             /* positions */
+    const int32_t *positions; /* [length[0]] given by the caller in place of every draw, or NULL */
+    const void *parameters;   /* [parameter_storage] real */
+    const void *tables;       /* written by make_tables */
+    void *shared;             /* written by begin_step, read by the blocks */
+} lh_cpu_step;
+
+typedef struct lh_sums {
+    double loss;          /* summed cross-entropy in nats over all label positions */
+    int64_t positions;    /* label positions summed in loss */
+    int64_t counted;      /* of these, positions with mask 1 */
+    int64_t correct;      /* counted positions whose arg max is the label; the first index wins a tie */
+    int64_t sequences;
+    int64_t exact;        /* sequences with every counted position correct */
+} lh_sums;
+
+typedef struct lh_cpu_block {
+    int sequences;
+    uint32_t first_example;                 /* index in the batch: the dropout counter's example */
+    const uint16_t *tokens[LH_MAX_STREAMS]; /* [sequences][length] */
+    const uint16_t *labels;                 /* [sequences][labels] */
+    const uint8_t *mask;                    /* [sequences][labels] */
+    double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch */
+    void *logits;                           /* [sequences][labels][classes] real, written by forward_block; or NULL */
+} lh_cpu_block;
+
+typedef struct lh_update {
+    void *parameters;            /* real, updated in place */
+    void *state[LH_MAX_STATES];  /* real, updated in place; Adam: first and second moment */
+    void *gradient;              /* real, the folded gradient; zero on return */
+    double gradient_norm;        /* global L2 norm, for clipping */
+    double learning_rate;
+    int64_t step;                /* 1 for the first update */
+} lh_update;
+
+typedef struct lh_update_sums {
+    double parameters; /* sum of squares after the update */
+    double update;     /* sum of squares of the change */
+} lh_update_sums;
+
+typedef struct lh_cpu_program {
+    const char *level; /* "x86-64-v4" */
+    int real_bytes;
+
+    /* Sequences in one block at this length; a block of fewer (the last one of a shard) is legal. */
+    int (*block_sequences)(const int length[LH_MAX_STREAMS]);
+
+    /* Bytes for the position tables; max_length is the longest sequence of the process. NULL: no tables. */
+    size_t (*tables_bytes)(int max_length);
+    void (*make_tables)(void *tables, int max_length);
+
+    /* Bytes that suffice for every shape up to this one in this mode. Memory is 64-byte aligned and zeroed once. */
+    size_t (*shared_bytes)(const lh_shape *longest, lh_mode mode);
+    size_t (*workspace_bytes)(const lh_shape *longest, lh_mode mode);
+
+    /* Draws, and what every block of the step shares. Each of `parts` threads calls it once with its own part. */
+    void (*begin_step)(const lh_cpu_step *step, int part, int parts);
+
+    /* Forward and backward; gradients are added to gradient, losses and counts to sums. Dropout on. */
+    void (*train_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                        lh_sums *sums);
+    /* Once per shard after its last block; NULL where nothing is shared. */
+    void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
+    /* Forward only, dropout off. */
+    void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
+
+    /* total += gradient; gradient = 0; count elements from both pointers. */
+    void (*fold)(void *total, void *gradient, size_t count);
+    /* Sum of squares of count elements, in the order that every thread count uses. */
+    double (*squared_norm)(const void *gradient, size_t count);
+    /* Clips, updates elements [first, first + count) and clears their gradient. */
+    void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
+} lh_cpu_program;
+
+#endif

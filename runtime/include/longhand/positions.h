@@ -1,0 +1,19 @@
+/* Random positions: Ruoss et al. 2023, section 3.
+ *
+ *   out      [count] written; distinct integers from {first, ..., first + range - 1}
+ *   scratch  [range] overwritten
+ *
+ * Uniform over all subsets (sorted: ascending) or over all orders (unsorted). One draw is a pure function of draw and
+ * layer, which enters the counter's site: 0 for a draw per pass, l + 1 for block l. Requires count <= range.
+ */
+#ifndef LONGHAND_POSITIONS_H
+#define LONGHAND_POSITIONS_H
+
+#include <stdbool.h>
+
+#include "longhand/cpu.h"
+
+void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
+                       int32_t *scratch);
+
+#endif

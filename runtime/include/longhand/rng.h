@@ -1,0 +1,95 @@
+/* Philox4x32-10, and what its counter means in Longhand. Valid C11 and CUDA C++.
+ *
+ * Every random number is a pure function of (key, counter); nothing is carried from draw to draw, so the bits do not
+ * depend on threads, replicas, or on where a run was interrupted.
+ *
+ *   key      the run's seed (evaluation: the evaluation seed), low word first
+ *   counter  word 0: block within the site, word 1: site, word 2: example, word 3: step
+ *   site     domain << 24 | layer << 8 | place
+ *   example  index in the batch; LH_SHARED for what the whole batch shares
+ *   step     training step from 0; in evaluation the condition, e.g. the length
+ *
+ * Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; checked against Random123's known
+ * answers.
+ */
+#ifndef LONGHAND_RNG_H
+#define LONGHAND_RNG_H
+
+#include <stdint.h>
+
+enum { /* domains */
+    LH_DOMAIN_INIT = 1,      /* layer: 0; place: 0; example: index of the tensor in lh_spec.tensors */
+    LH_DOMAIN_DATA = 2,      /* place: below */
+    LH_DOMAIN_DROPOUT = 3,   /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
+    LH_DOMAIN_POSITIONS = 4, /* layer: 0 for a draw per pass, l + 1 for a draw of block l */
+    LH_DOMAIN_EVAL = 5       /* everything random in an evaluation; place: below */
+};
+enum { /* places within data and evaluation */
+    LH_PLACE_SAMPLE = 0,    /* the example itself */
+    LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
+    LH_PLACE_POSITIONS = 2  /* evaluation: a position draw; example = index of the draw */
+};
+#define LH_SHARED 0xffffffffu
+
+typedef struct lh_key {
+    uint32_t word[2];
+} lh_key;
+
+static inline lh_key lh_key_of_seed(uint64_t seed) {
+    lh_key key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
+    return key;
+}
+
+static inline uint32_t lh_site(uint32_t domain, uint32_t layer, uint32_t place) {
+    return domain << 24 | layer << 8 | place;
+}
+
+/* One block: out[4] = Philox4x32-10(counter[4], key). */
+static inline void lh_philox(const uint32_t counter[4], lh_key key, uint32_t out[4]) {
+    uint32_t x0 = counter[0], x1 = counter[1], x2 = counter[2], x3 = counter[3];
+    uint32_t k0 = key.word[0], k1 = key.word[1];
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xd2511f53u * x0, p1 = (uint64_t)0xcd9e8d57u * x2;
+        x0 = (uint32_t)(p1 >> 32) ^ x1 ^ k0;
+        x1 = (uint32_t)p1;
+        x2 = (uint32_t)(p0 >> 32) ^ x3 ^ k1;
+        x3 = (uint32_t)p0;
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    out[0] = x0;
+    out[1] = x1;
+    out[2] = x2;
+    out[3] = x3;
+}
+
+/* A stream of words at one (key, site, example, step): blocks 0, 1, 2, ... in order. A value; copy it freely. */
+typedef struct lh_rng {
+    lh_key key;
+    uint32_t counter[4];
+    uint32_t word[4];
+    int used; /* words of the current block already handed out; 4 = none left */
+} lh_rng;
+
+static inline lh_rng lh_rng_at(lh_key key, uint32_t step, uint32_t example, uint32_t site) {
+    lh_rng rng = {key, {0, site, example, step}, {0, 0, 0, 0}, 4};
+    return rng;
+}
+
+/* 32 uniform bits. */
+static inline uint32_t lh_rng_word(lh_rng *rng) {
+    if (rng->used == 4) {
+        lh_philox(rng->counter, rng->key, rng->word);
+        rng->counter[0]++;
+        rng->used = 0;
+    }
+    return rng->word[rng->used++];
+}
+
+/* Uniform on {0, ..., n - 1}, 1 <= n < 2^32. Multiply and shift: no value's share is off by more than n / 2^32 of
+ * itself. */
+static inline uint32_t lh_rng_below(lh_rng *rng, uint32_t n) {
+    return (uint32_t)((uint64_t)lh_rng_word(rng) * n >> 32);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* Status codes and error messages of every Longhand module.
+ *
+ * A status is also the exit code of the program that meets it. Library code never prints and never exits: it fills
+ * an lh_error and returns; only lh_main prints.
+ */
+#ifndef LONGHAND_STATUS_H
+#define LONGHAND_STATUS_H
+
+typedef enum lh_status {
+    LH_OK = 0,
+    LH_ERR_INPUT = 1,       /* the input is wrong: a file, a value; also a training that met NaN */
+    LH_ERR_USAGE = 2,       /* the command line is wrong */
+    LH_ERR_STALE = 3,       /* generated sources differ from what would be written */
+    LH_ERR_ENVIRONMENT = 4, /* disk, memory, processor, driver, missing package */
+    LH_STOPPED = 75         /* stopped by a signal after writing a checkpoint: run me again */
+} lh_status;
+
+typedef struct lh_error {
+    char text[1024]; /* one or more lines, no final newline; empty when nothing went wrong */
+} lh_error;
+
+/* Formats a message into error (which may be NULL) and returns status, so that callers can write
+ * `return lh_fail(error, LH_ERR_INPUT, "%s: %d rows, expected %d", path, got, want);`
+ */
+lh_status lh_fail(lh_error *error, lh_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,8 @@
+/* A trainer's entry. LH_MAIN_SPEC names the spec, e.g. -DLH_MAIN_SPEC=lh_reverse_rope_spec. */
+#include "longhand/main.h"
+
+extern const lh_spec LH_MAIN_SPEC;
+
+int main(int argc, char **argv) {
+    return lh_main(&LH_MAIN_SPEC, argc, argv);
+}

@@ -1,0 +1,31 @@
+/* What the writer and the reader of checkpoints agree on; for checkpoint.c and checkpoint_write.c alone. */
+#ifndef LONGHAND_CHECKPOINT_PARTS_H
+#define LONGHAND_CHECKPOINT_PARTS_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "base/safetensors.h"
+#include "longhand/spec.h"
+
+enum { LH_LONGEST_NAME = 256 };
+
+#define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
+
+static inline int64_t lh_tensor_rows(const lh_tensor *tensor) { return tensor->rank == 2 ? tensor->shape[0] : 1; }
+
+static inline int64_t lh_tensor_columns(const lh_tensor *tensor) { return tensor->shape[tensor->rank - 1]; }
+
+/* optimizer.<state name>.<tensor name> */
+void lh_checkpoint_state_name(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor);
+
+/* directory/checkpoint<part>.safetensors */
+lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error);
+
+/* Of one tensor's name and data; a file's checksum is the sum over its tensors, in whatever order they lie. */
+uint64_t lh_checkpoint_checksum(const lh_st_tensor *tensor);
+
+/* Whether the data is what was written. */
+lh_status lh_checkpoint_check_sum(const char *path, const lh_st_file *file, lh_error *error);
+
+#endif

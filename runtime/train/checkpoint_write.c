@@ -1,0 +1,159 @@
+/* Writing and rotating checkpoints; see checkpoint.h.
+ *
+ * Rotation, in the order of its system calls, each of which a kill may follow:
+ *
+ *     write checkpoint.new (temporary, fsync, read back, rename)   current and previous are untouched
+ *     link current as checkpoint.old                               likewise
+ *     rename checkpoint.old to checkpoint.previous                 current and previous are one file, a whole one
+ *     rename checkpoint.new to checkpoint                          done
+ *
+ * So current is whole at every moment once it exists. A damaged current never takes previous's place.
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "train/checkpoint.h"
+#include "train/checkpoint_parts.h"
+
+enum { META_COUNT = 12 };
+
+static size_t elements_of(const lh_tensor *tensor) {
+    return (size_t)(lh_tensor_rows(tensor) * lh_tensor_columns(tensor));
+}
+
+/* From the engine's strided rows to the file's dense ones. */
+static void gather(const lh_tensor *tensor, const char *vector, size_t real, char *dense) {
+    size_t row = (size_t)lh_tensor_columns(tensor) * real;
+    for (int64_t r = 0; r < lh_tensor_rows(tensor); r++)
+        memcpy(dense + (size_t)r * row, vector + (size_t)(tensor->offset + r * tensor->stride) * real, row);
+}
+
+/* Everything one file needs, gathered: the list, its names and its data. */
+typedef struct content {
+    lh_st_tensor *tensors;
+    int count;
+    char (*names)[LH_LONGEST_NAME];
+    char *data;
+} content;
+
+static void free_content(content *c) {
+    free(c->tensors);
+    free(c->names);
+    free(c->data);
+}
+
+static lh_status reserve(content *c, const char *path, const lh_spec *spec, size_t real, lh_error *error) {
+    size_t vectors = 1 + LH_MAX_STATES, most = vectors * (size_t)spec->tensor_count, elements = 0;
+    for (int t = 0; t < spec->tensor_count; t++) elements += elements_of(&spec->tensors[t]);
+    memset(c, 0, sizeof *c);
+    c->tensors = calloc(most + 1, sizeof *c->tensors);
+    c->names = calloc(most + 1, sizeof *c->names);
+    c->data = malloc(vectors * elements * real + 1);
+    if (c->tensors && c->names && c->data) return LH_OK;
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
+}
+
+/* Appends one tensor, gathered to *data, which moves on. */
+static void add(content *c, const lh_tensor *tensor, const void *vector, int real_bytes, char **data) {
+    lh_st_tensor *entry = &c->tensors[c->count];
+    *entry = (lh_st_tensor){.name = c->names[c->count], .dtype = real_bytes == 8 ? "F64" : "F32", .rank = tensor->rank};
+    for (int i = 0; i < tensor->rank; i++) entry->shape[i] = tensor->shape[i];
+    entry->data = *data;
+    entry->bytes = elements_of(tensor) * (size_t)real_bytes;
+    gather(tensor, vector, (size_t)real_bytes, *data);
+    *data += entry->bytes;
+    c->count++;
+}
+
+static void collect(content *c, const lh_spec *spec, const lh_state *state) {
+    char *data = c->data;
+    for (int t = 0; t < spec->tensor_count; t++) {
+        const lh_tensor *tensor = &spec->tensors[t];
+        snprintf(c->names[c->count], LH_LONGEST_NAME, "%s", tensor->name);
+        add(c, tensor, state->parameters, state->real_bytes, &data);
+        for (int s = 0; tensor->learned && s < spec->optimizer.states; s++) {
+            if (!state->optimizer[s]) continue;
+            lh_checkpoint_state_name(c->names[c->count], spec, s, tensor);
+            add(c, tensor, state->optimizer[s], state->real_bytes, &data);
+        }
+    }
+}
+
+static uint64_t checksum_of(const content *c) {
+    uint64_t sum = 0;
+    for (int i = 0; i < c->count; i++) sum += lh_checkpoint_checksum(&c->tensors[i]);
+    return sum;
+}
+
+static lh_status write_content(const char *path, const content *c, const lh_spec *spec, const lh_run_facts *facts,
+                               lh_error *error) {
+    char step[32], seed[32], rate[40], sum[24];
+    snprintf(step, sizeof step, "%" PRId64, facts->step);
+    snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
+    snprintf(rate, sizeof rate, "%.17g", facts->learning_rate);
+    snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c));
+    const lh_st_meta meta[META_COUNT] = {
+        {"format", LH_CHECKPOINT_FORMAT},
+        {"id", spec->id},
+        {"plan_digest", spec->plan_digest},
+        {"model_digest", spec->model_digest},
+        {"source_digest", spec->source_digest},
+        {"level", facts->level},
+        {"compiler", facts->compiler},
+        {"precision", spec->precision},
+        {"step", step},
+        {"seed", seed},
+        {"learning_rate", rate},
+        {"checksum", sum},
+    };
+    return lh_st_write(path, c->tensors, c->count, meta, META_COUNT, error);
+}
+
+lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,
+                              lh_error *error) {
+    content c;
+    lh_status status = reserve(&c, path, spec, (size_t)state->real_bytes, error);
+    if (status == LH_OK) {
+        collect(&c, spec, state);
+        status = write_content(path, &c, spec, facts, error);
+    }
+    free_content(&c);
+    return status;
+}
+
+static bool is_sound(const char *path) {
+    lh_st_file *file;
+    if (lh_st_read(path, &file, NULL) != LH_OK) return false;
+    bool sound = lh_checkpoint_check_sum(path, file, NULL) == LH_OK;
+    lh_st_free(file);
+    return sound;
+}
+
+/* Gives current the name previous, too. Where the file system knows no links, current moves there. */
+static lh_status keep_previous(const char *directory, const char *current, lh_error *error) {
+    char old[PATH_MAX], previous[PATH_MAX];
+    lh_status status = lh_checkpoint_path(old, directory, ".old", error);
+    if (status == LH_OK) status = lh_checkpoint_path(previous, directory, ".previous", error);
+    if (status != LH_OK || !is_sound(current)) return status;
+    unlink(old);
+    if (link(current, old) != 0) return lh_rename_file(current, previous, error);
+    status = lh_rename_file(old, previous, error);
+    unlink(old); /* still there where previous was current already: renaming a file to itself does nothing */
+    return status;
+}
+
+lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const lh_state *state,
+                               const lh_run_facts *facts, lh_error *error) {
+    char made[PATH_MAX], current[PATH_MAX];
+    lh_status status = lh_checkpoint_path(made, directory, ".new", error);
+    if (status == LH_OK) status = lh_checkpoint_path(current, directory, "", error);
+    if (status == LH_OK) status = lh_checkpoint_write(made, spec, state, facts, error);
+    if (status == LH_OK) status = keep_previous(directory, current, error);
+    if (status == LH_OK) status = lh_rename_file(made, current, error);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* Inside the CPU engine: shared by cpu_engine.c (memory), cpu_step.c (training) and cpu_forward.c (evaluation). */
+#ifndef LONGHAND_CPU_ENGINE_H
+#define LONGHAND_CPU_ENGINE_H
+
+#include <stdatomic.h>
+
+#include "train/engine.h"
+
+enum { LH_FOLD_PIECES = 16 }; /* the gradient is folded in so many pieces, so that threads follow each other closely */
+
+/* What a thread has for itself while it trains: one shard at a time. */
+typedef struct lh_cpu_lane {
+    void *workspace;
+    void *gradient; /* of its shard; zero between shards */
+    lh_batch batch; /* its shard's examples */
+} lh_cpu_lane;
+
+/* What a thread has for itself while it evaluates: one block at a time. */
+typedef struct lh_cpu_forward_lane {
+    void *workspace;
+    void *logits;
+    lh_batch batch;
+} lh_cpu_forward_lane;
+
+/* Room for evaluation, grown by reserve. The sizes are those of the largest request so far. */
+typedef struct lh_cpu_forward {
+    lh_cpu_forward_lane *lanes; /* [threads] */
+    void *shared;
+    lh_sums *block_sums;        /* [examples]: a block has at least one */
+    size_t workspace_bytes, shared_bytes, logits_bytes;
+    int longest_n, block, examples;
+} lh_cpu_forward;
+
+typedef struct lh_cpu_engine {
+    lh_engine engine;
+    lh_engine_config config;
+    const lh_cpu_program *program;
+    lh_key key;
+
+    void *parameters, *total; /* [parameter_storage] real; total: the folded gradient, zero between steps */
+    void *state[LH_MAX_STATES];
+    void *tables;
+    int tables_length; /* longest sequence that tables serve */
+    void *shared;
+
+    lh_cpu_lane *lanes;          /* [threads] */
+    lh_sums *shard_sums;         /* [shards] */
+    double *chunk_norms;         /* [chunks] */
+    lh_update_sums *chunk_updates; /* [chunks] */
+
+    lh_cpu_step job;                  /* the running step */
+    int length;                       /* its task length */
+    atomic_int next_shard;            /* the next one that nobody took */
+    atomic_int turn[LH_FOLD_PIECES];  /* the shard whose piece is folded next */
+
+    lh_cpu_forward forward;
+} lh_cpu_engine;
+
+/* Number of LH_CHUNK elements in the parameter vector. */
+static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) {
+    return cpu->engine.spec->parameter_storage / LH_CHUNK;
+}
+
+/* Position tables for sequences of up to `tokens` tokens. */
+lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, int tokens, lh_error *error);
+
+/* The longest stream of a shape. */
+int lh_cpu_longest_stream(const lh_spec *spec, const lh_shape *shape);
+
+lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
+
+lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
+void lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each);
+void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits);
+void lh_cpu_forward_close(lh_cpu_forward *forward, int threads);
+
+#endif

@@ -1,0 +1,244 @@
+/* Evaluation on the CPU: threads take blocks of a condition as they come; sums are added in block order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "longhand/math.h"
+#include "train/cpu_engine.h"
+
+/* What a set of lengths needs. */
+typedef struct needs {
+    size_t workspace, shared, logits;
+    int tokens, longest_n, block;
+} needs;
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static int more(int a, int b) {
+    return a > b ? a : b;
+}
+
+static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *most) {
+    const lh_spec *spec = cpu->engine.spec;
+    lh_shape shape = lh_shape_at(spec, n, examples);
+    int block = cpu->program->block_sequences(shape.length);
+    most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
+    most->tokens = more(most->tokens, lh_cpu_longest_stream(spec, &shape));
+    shape.sequences = block;
+    most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
+    size_t logits = (size_t)block * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
+    most->logits = larger(most->logits, logits);
+    most->longest_n = more(most->longest_n, n);
+    most->block = more(most->block, block);
+}
+
+static lh_status open_lane(const lh_cpu_engine *cpu, lh_cpu_forward_lane *lane, const needs *most, lh_error *error) {
+    lane->workspace = lh_engine_memory(most->workspace, "a thread's activations", error);
+    if (lane->workspace == NULL)
+        return LH_ERR_ENVIRONMENT;
+    lane->logits = lh_engine_memory(most->logits, "a thread's logits", error);
+    if (lane->logits == NULL)
+        return LH_ERR_ENVIRONMENT;
+    return lh_batch_open(&lane->batch, cpu->engine.spec, most->longest_n, most->block, error);
+}
+
+void lh_cpu_forward_close(lh_cpu_forward *forward, int threads) {
+    for (int i = 0; forward->lanes != NULL && i < threads; i++) {
+        free(forward->lanes[i].workspace);
+        free(forward->lanes[i].logits);
+        lh_batch_close(&forward->lanes[i].batch);
+    }
+    free(forward->lanes);
+    free(forward->shared);
+    free(forward->block_sums);
+    memset(forward, 0, sizeof *forward);
+}
+
+static bool enough(const lh_cpu_forward *have, const needs *most, int examples) {
+    return have->lanes != NULL && have->workspace_bytes >= most->workspace && have->shared_bytes >= most->shared &&
+           have->logits_bytes >= most->logits && have->longest_n >= most->longest_n && have->block >= most->block &&
+           have->examples >= examples;
+}
+
+static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int examples, lh_error *error) {
+    int threads = cpu->engine.threads;
+    lh_cpu_forward *forward = &cpu->forward;
+    forward->lanes = lh_engine_memory((size_t)threads * sizeof *forward->lanes, "threads", error);
+    forward->shared = lh_engine_memory(most->shared, "what a batch shares", error);
+    forward->block_sums = lh_engine_memory((size_t)examples * sizeof *forward->block_sums, "sums", error);
+    if (forward->lanes == NULL || forward->shared == NULL || forward->block_sums == NULL)
+        return LH_ERR_ENVIRONMENT;
+    for (int i = 0; i < threads; i++) {
+        lh_status status = open_lane(cpu, &forward->lanes[i], most, error);
+        if (status != LH_OK)
+            return status;
+    }
+    forward->workspace_bytes = most->workspace;
+    forward->shared_bytes = most->shared;
+    forward->logits_bytes = most->logits;
+    forward->longest_n = most->longest_n;
+    forward->block = most->block;
+    forward->examples = examples;
+    return LH_OK;
+}
+
+lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    const lh_cpu_forward *have = &cpu->forward;
+    lh_status status = lh_check_limit(engine->spec, lengths, error);
+    if (status != LH_OK)
+        return status;
+    needs most = {0, 0, 0, 0, 0, 0};
+    for (int i = 0; i < lh_lengths_count(lengths); i++)
+        need_length(cpu, lh_lengths_at(lengths, i), examples, &most);
+    status = lh_cpu_need_tables(cpu, most.tokens, error);
+    if (status != LH_OK || enough(have, &most, examples))
+        return status;
+    most.workspace = larger(most.workspace, have->workspace_bytes);
+    most.shared = larger(most.shared, have->shared_bytes);
+    most.logits = larger(most.logits, have->logits_bytes);
+    most.longest_n = more(most.longest_n, have->longest_n);
+    most.block = more(most.block, have->block);
+    examples = more(examples, have->examples);
+    lh_cpu_forward_close(&cpu->forward, engine->threads);
+    status = open_forward(cpu, &most, examples, error);
+    if (status != LH_OK)
+        lh_cpu_forward_close(&cpu->forward, engine->threads);
+    return status;
+}
+
+static lh_cpu_step forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw) {
+    lh_cpu_step step = {
+        .mode = LH_MODE_EVALUATE,
+        .shape = lh_shape_at(cpu->engine.spec, n, sequences),
+        .key = draw->key,
+        .step = draw->step,
+        .draw = *draw,
+        .parameters = cpu->parameters,
+        .tables = cpu->tables,
+        .shared = cpu->forward.shared,
+    };
+    return step;
+}
+
+static double logit_at(const lh_cpu_engine *cpu, const void *logits, size_t index) {
+    return cpu->engine.real_bytes == 4 ? (double)((const float *)logits)[index] : ((const double *)logits)[index];
+}
+
+/* Cross-entropy at one position, and whether the label has the greatest logit (the first of equals wins). */
+static double score_position(const lh_cpu_engine *cpu, const void *logits, size_t first, int label, bool *correct) {
+    int classes = cpu->engine.spec->classes, best = 0;
+    double greatest = logit_at(cpu, logits, first), sum = 0;
+    for (int c = 1; c < classes; c++)
+        if (logit_at(cpu, logits, first + (size_t)c) > greatest) {
+            greatest = logit_at(cpu, logits, first + (size_t)c);
+            best = c;
+        }
+    for (int c = 0; c < classes; c++)
+        sum += lh_exp(logit_at(cpu, logits, first + (size_t)c) - greatest);
+    *correct = best == label;
+    return lh_log(sum) + greatest - logit_at(cpu, logits, first + (size_t)label);
+}
+
+static void score_sequence(const lh_cpu_engine *cpu, const lh_cpu_block *block, int sequence, int labels,
+                           lh_sums *sums) {
+    *sums = (lh_sums){.positions = labels, .sequences = 1};
+    for (int i = 0; i < labels; i++) {
+        size_t at = (size_t)sequence * (size_t)labels + (size_t)i;
+        bool correct;
+        sums->loss +=
+            score_position(cpu, block->logits, at * (size_t)cpu->engine.spec->classes, block->labels[at], &correct);
+        sums->counted += block->mask[at];
+        sums->correct += block->mask[at] && correct;
+    }
+    sums->exact = sums->correct == sums->counted;
+}
+
+typedef struct evaluation {
+    lh_cpu_engine *cpu;
+    const lh_condition *condition;
+    lh_cpu_step step;
+    int block;  /* sequences in a block */
+    int blocks;
+    atomic_int next;
+    lh_sums *each;
+} evaluation;
+
+static void evaluate_block(evaluation *job, lh_cpu_forward_lane *lane, int index) {
+    lh_cpu_engine *cpu = job->cpu;
+    const lh_spec *spec = cpu->engine.spec;
+    int first = index * job->block, left = job->condition->examples - first, labels = job->step.shape.labels;
+    lh_cpu_block block = {
+        .sequences = left < job->block ? left : job->block,
+        .first_example = (uint32_t)first,
+        .labels = lane->batch.labels,
+        .mask = lane->batch.mask,
+        .loss_scale = 1.0 / ((double)job->step.shape.sequences * labels),
+        .logits = job->each != NULL ? lane->logits : NULL,
+    };
+    lh_batch_fill(&lane->batch, spec, &job->condition->source, job->condition->n, (uint32_t)first, block.sequences);
+    for (int s = 0; s < spec->format->streams; s++)
+        block.tokens[s] = lane->batch.tokens[s];
+    lh_sums sums = {0};
+    cpu->program->forward_block(&job->step, &block, lane->workspace, &sums);
+    cpu->forward.block_sums[index] = sums;
+    for (int i = 0; job->each != NULL && i < block.sequences; i++)
+        score_sequence(cpu, &block, i, labels, &job->each[first + i]);
+}
+
+static void evaluate_work(void *argument, int index, int count) {
+    evaluation *job = argument;
+    lh_cpu_engine *cpu = job->cpu;
+    cpu->program->begin_step(&job->step, index, count);
+    lh_team_barrier();
+    int block;
+    while ((block = atomic_fetch_add(&job->next, 1)) < job->blocks)
+        evaluate_block(job, &cpu->forward.lanes[index], block);
+}
+
+void lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    evaluation job = {
+        .cpu = cpu,
+        .condition = condition,
+        .step = forward_step(cpu, condition->n, condition->examples, &condition->draw),
+        .each = each,
+    };
+    job.block = cpu->program->block_sequences(job.step.shape.length);
+    job.blocks = (condition->examples + job.block - 1) / job.block;
+    atomic_init(&job.next, 0);
+    lh_team_run(engine->threads, evaluate_work, &job);
+    memset(sums, 0, sizeof *sums);
+    for (int i = 0; i < job.blocks; i++)
+        lh_sums_add(sums, &cpu->forward.block_sums[i]);
+}
+
+void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    const lh_spec *spec = engine->spec;
+    lh_cpu_forward_lane *lane = &cpu->forward.lanes[0];
+    lh_cpu_step step = forward_step(cpu, query->n, 1, &query->draw);
+    int labels = step.shape.labels;
+    step.positions = query->positions;
+    memset(lane->batch.labels, 0, (size_t)labels * sizeof *lane->batch.labels);
+    memset(lane->batch.mask, 0, (size_t)labels);
+    lh_example example = {spec->task->input_length(query->n), spec->task->output_length(query->n), query->input,
+                          lane->batch.labels, lane->batch.mask};
+    spec->format->assemble(&example, lane->batch.tokens);
+    lh_cpu_block block = {
+        .sequences = 1,
+        .labels = lane->batch.labels,
+        .mask = lane->batch.mask,
+        .loss_scale = 1.0,
+        .logits = lane->logits,
+    };
+    for (int s = 0; s < spec->format->streams; s++)
+        block.tokens[s] = lane->batch.tokens[s];
+    lh_sums sums = {0};
+    cpu->program->begin_step(&step, 0, 1);
+    cpu->program->forward_block(&step, &block, lane->workspace, &sums);
+    for (size_t i = 0; i < (size_t)labels * (size_t)spec->classes; i++)
+        logits[i] = logit_at(cpu, lane->logits, i);
+}

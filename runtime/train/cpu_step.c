@@ -1,0 +1,186 @@
+/* The training step on the CPU: one parallel region, four meetings of its threads.
+ *
+ * A batch is cut into spec->train.shards shards. Threads take whole shards in order; the gradient is a left fold over
+ * shards 0, 1, 2, ..., whoever computed them: before a thread adds a piece of its shard's gradient to the total it
+ * waits until the shard before has added the same piece. Shards are taken in order, so the shard that all wait for is
+ * always being worked on. Every other sum is taken over shards or chunks in index order. So the bits do not depend on
+ * the number of threads or on who was fast.
+ */
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "train/cpu_engine.h"
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Spins until *turn is shard; gives the processor away when that takes long, as it does with more threads than
+ * processors. */
+static void wait_turn(atomic_int *turn, int shard) {
+    for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != shard; spins++) {
+        if (spins < 2000)
+            relax();
+        else
+            sched_yield();
+    }
+}
+
+static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
+    int64_t chunks = lh_cpu_chunks(cpu);
+    size_t real = (size_t)cpu->engine.real_bytes;
+    for (int piece = 0; piece < LH_FOLD_PIECES; piece++) {
+        size_t first = (size_t)(chunks * piece / LH_FOLD_PIECES) * LH_CHUNK;
+        size_t end = (size_t)(chunks * (piece + 1) / LH_FOLD_PIECES) * LH_CHUNK;
+        wait_turn(&cpu->turn[piece], shard);
+        if (end > first)
+            cpu->program->fold((char *)cpu->total + first * real, (char *)gradient + first * real, end - first);
+        atomic_store_explicit(&cpu->turn[piece], shard + 1, memory_order_release);
+    }
+}
+
+/* Shards have equal sizes; the first ones take what is left over, one each. */
+static int shard_start(const lh_spec *spec, int shard) {
+    int size = spec->train.batch / spec->train.shards, rest = spec->train.batch % spec->train.shards;
+    return shard * size + (shard < rest ? shard : rest);
+}
+
+static lh_source training_source(const lh_cpu_engine *cpu) {
+    lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct};
+    if (cpu->config.distinct > 0)
+        source.step = 0;
+    return source;
+}
+
+static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
+    const lh_spec *spec = cpu->engine.spec;
+    const lh_shape *shape = &cpu->job.shape;
+    int first = shard_start(spec, shard), count = shard_start(spec, shard + 1) - first;
+    lh_source source = training_source(cpu);
+    lh_batch_fill(&lane->batch, spec, &source, cpu->length, (uint32_t)first, count);
+
+    lh_sums sums = {0};
+    int most = cpu->program->block_sequences(shape->length);
+    for (int start = 0; start < count; start += most) {
+        lh_cpu_block block = {
+            .sequences = count - start < most ? count - start : most,
+            .first_example = (uint32_t)(first + start),
+            .labels = lane->batch.labels + (size_t)start * (size_t)shape->labels,
+            .mask = lane->batch.mask + (size_t)start * (size_t)shape->labels,
+            .loss_scale = 1.0 / ((double)shape->sequences * shape->labels),
+        };
+        for (int s = 0; s < spec->format->streams; s++)
+            block.tokens[s] = lane->batch.tokens[s] + (size_t)start * (size_t)shape->length[s];
+        cpu->program->train_block(&cpu->job, &block, lane->workspace, lane->gradient, &sums);
+    }
+    if (cpu->program->end_shard != NULL)
+        cpu->program->end_shard(&cpu->job, lane->workspace, lane->gradient);
+    cpu->shard_sums[shard] = sums;
+    fold_shard(cpu, lane->gradient, shard);
+}
+
+/* Sums over shards and chunks in their order; every thread gets the same bits. */
+static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_norm) {
+    double squares = 0;
+    memset(sums, 0, sizeof *sums);
+    for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++)
+        lh_sums_add(sums, &cpu->shard_sums[shard]);
+    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++)
+        squares += cpu->chunk_norms[chunk];
+    *gradient_norm = sqrt(squares);
+}
+
+static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
+    for (int64_t chunk = first; chunk < end; chunk++)
+        cpu->chunk_norms[chunk] = cpu->program->squared_norm((char *)cpu->total + (size_t)chunk * bytes, LH_CHUNK);
+}
+
+static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    lh_sums sums;
+    lh_update update = {
+        .parameters = cpu->parameters,
+        .gradient = cpu->total,
+        .learning_rate = cpu->config.learning_rate,
+        .step = cpu->engine.step + 1,
+    };
+    memcpy(update.state, cpu->state, sizeof update.state);
+    step_totals(cpu, &sums, &update.gradient_norm);
+    if (!isfinite(sums.loss) || !isfinite(update.gradient_norm))
+        return;
+    for (int64_t chunk = first; chunk < end; chunk++) {
+        lh_update_sums *out = &cpu->chunk_updates[chunk];
+        memset(out, 0, sizeof *out);
+        cpu->program->update(&update, (size_t)chunk * LH_CHUNK, LH_CHUNK, out);
+    }
+}
+
+static void step_work(void *argument, int index, int count) {
+    lh_cpu_engine *cpu = argument;
+    int64_t chunks = lh_cpu_chunks(cpu);
+    int64_t first = chunks * index / count, end = chunks * (index + 1) / count;
+    cpu->program->begin_step(&cpu->job, index, count);
+    lh_team_barrier();
+    int shard;
+    while ((shard = atomic_fetch_add(&cpu->next_shard, 1)) < cpu->engine.spec->train.shards)
+        train_shard(cpu, &cpu->lanes[index], shard);
+    lh_team_barrier();
+    norm_chunks(cpu, first, end);
+    lh_team_barrier();
+    update_chunks(cpu, first, end);
+}
+
+static void start_step(lh_cpu_engine *cpu) {
+    const lh_spec *spec = cpu->engine.spec;
+    uint32_t step = (uint32_t)cpu->engine.step;
+    cpu->length = cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_train_length(spec, cpu->key, step);
+    cpu->job = (lh_cpu_step){
+        .mode = LH_MODE_TRAIN,
+        .shape = lh_shape_at(spec, cpu->length, spec->train.batch),
+        .key = cpu->key,
+        .step = step,
+        .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS},
+        .parameters = cpu->parameters,
+        .tables = cpu->tables,
+        .shared = cpu->shared,
+    };
+    atomic_store(&cpu->next_shard, 0);
+    for (int piece = 0; piece < LH_FOLD_PIECES; piece++)
+        atomic_store(&cpu->turn[piece], 0);
+}
+
+static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
+    double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0;
+    memset(metrics, 0, sizeof *metrics);
+    step_totals(cpu, &metrics->sums, &metrics->gradient_norm);
+    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) {
+        parameters += cpu->chunk_updates[chunk].parameters;
+        update += cpu->chunk_updates[chunk].update;
+    }
+    metrics->parameter_norm = sqrt(parameters);
+    metrics->update_norm = sqrt(update);
+    metrics->clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;
+    metrics->length = cpu->length;
+}
+
+lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    for (*done = 0; *done < count; ++*done) {
+        start_step(cpu);
+        lh_team_run(engine->threads, step_work, cpu);
+        measure_step(cpu, &metrics[*done]);
+        const lh_step_metrics *now = &metrics[*done];
+        if (!isfinite(now->sums.loss) || !isfinite(now->gradient_norm))
+            return lh_fail(error, LH_ERR_INPUT, "step %lld: the %s is %g; no update was made",
+                           (long long)engine->step + 1, isfinite(now->sums.loss) ? "gradient norm" : "loss",
+                           isfinite(now->sums.loss) ? now->gradient_norm : now->sums.loss);
+        engine->step++;
+    }
+    return LH_OK;
+}

@@ -1,0 +1,77 @@
+/* What all engines share: host copies of their state, evaluation conditions, limits, memory. */
+#include "train/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *lh_engine_memory(size_t bytes, const char *what, lh_error *error) {
+    size_t rounded = (bytes + 63) / 64 * 64;
+    if (rounded == 0)
+        rounded = 64;
+    void *memory = rounded < bytes ? NULL : aligned_alloc(64, rounded);
+    if (memory == NULL) {
+        lh_fail(error, LH_ERR_ENVIRONMENT, "no memory: %zu bytes for %s", bytes, what);
+        return NULL;
+    }
+    return memset(memory, 0, rounded);
+}
+
+lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error) {
+    const lh_spec *spec = engine->spec;
+    size_t bytes = (size_t)spec->parameter_storage * (size_t)engine->real_bytes;
+    memset(state, 0, sizeof *state);
+    state->real_bytes = engine->real_bytes;
+    state->parameters = lh_engine_memory(bytes, "a copy of the parameters", error);
+    if (state->parameters == NULL)
+        return LH_ERR_ENVIRONMENT;
+    for (int i = 0; optimizer && i < spec->optimizer.states; i++) {
+        state->optimizer[i] = lh_engine_memory(bytes, "a copy of the optimiser state", error);
+        if (state->optimizer[i] == NULL) {
+            lh_state_close(state);
+            return LH_ERR_ENVIRONMENT;
+        }
+    }
+    return LH_OK;
+}
+
+void lh_state_close(lh_state *state) {
+    free(state->parameters);
+    for (int i = 0; i < LH_MAX_STATES; i++)
+        free(state->optimizer[i]);
+    memset(state, 0, sizeof *state);
+}
+
+lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw) {
+    lh_key key = lh_key_of_seed(seed);
+    lh_condition condition = {
+        .n = n,
+        .examples = examples,
+        .source = {key, (uint32_t)n, LH_DOMAIN_EVAL, 0},
+        .draw = {key, (uint32_t)n, (uint32_t)draw, LH_DOMAIN_EVAL},
+    };
+    return condition;
+}
+
+void lh_sums_add(lh_sums *sums, const lh_sums *part) {
+    sums->loss += part->loss;
+    sums->positions += part->positions;
+    sums->counted += part->counted;
+    sums->correct += part->correct;
+    sums->sequences += part->sequences;
+    sums->exact += part->exact;
+}
+
+lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
+    int count = lh_lengths_count(lengths);
+    for (int i = 0; spec->limit.tokens > 0 && i < count; i++) {
+        int n = lh_lengths_at(lengths, i);
+        lh_shape shape = lh_shape_at(spec, n, 1);
+        for (int s = 0; s < spec->format->streams; s++)
+            if (shape.length[s] > spec->limit.tokens)
+                return lh_fail(error, LH_ERR_INPUT,
+                               "length %d: a sequence has %d tokens, the encoding allows %d (%s)\n"
+                               "  hint: shorter lengths, or a spec with a higher limit",
+                               n, shape.length[s], spec->limit.tokens, spec->limit.because);
+    }
+    return LH_OK;
+}

@@ -1,0 +1,106 @@
+/* Engines: what trains and evaluates a model. The training loop and the verbs see a model only through this.
+ *
+ * An engine owns its parameters, optimiser state and step counter, and the memory for them. Every call is made by one
+ * thread; what happens in parallel inside is the engine's own affair and never changes a bit of the result.
+ */
+#ifndef LONGHAND_ENGINE_H
+#define LONGHAND_ENGINE_H
+
+#include <stdbool.h>
+
+#include "data/batch.h"
+#include "longhand/spec.h"
+#include "longhand/status.h"
+#include "train/checkpoint.h"
+
+typedef struct lh_engine_config {
+    const lh_spec *spec;
+    uint64_t seed;
+    double learning_rate;
+    int threads;      /* at least 1 */
+    bool trains;      /* false: no optimiser state and no gradients; step must not be called */
+    int fixed_length; /* > 0: task length of every step, in place of the drawn one */
+    int distinct;     /* > 0: every step sees these many examples of step 0 */
+} lh_engine_config;
+
+typedef struct lh_step_metrics {
+    lh_sums sums;          /* of the batch, dropout on, before the update */
+    double gradient_norm;  /* before clipping */
+    double parameter_norm; /* after the update */
+    double update_norm;    /* of the change of the parameters */
+    bool clipped;
+    int length;            /* task length */
+} lh_step_metrics;
+
+/* One batch to evaluate: which examples, under which position draw. */
+typedef struct lh_condition {
+    int n; /* task length */
+    int examples;
+    lh_source source;
+    lh_draw draw;
+} lh_condition;
+
+/* One sequence to run forward: its input tokens, and what stands in place of the position draws. */
+typedef struct lh_query {
+    int n;                    /* task length */
+    uint16_t *input;          /* [task input length] */
+    const int32_t *positions; /* [length of stream 0], or NULL: drawn */
+    lh_draw draw;
+} lh_query;
+
+typedef struct lh_engine lh_engine;
+
+typedef struct lh_engine_ops {
+    /* Runs count steps and writes metrics[0 .. *done - 1]. LH_ERR_INPUT, before anything is updated, at the first step
+     * whose loss or gradient is not finite. */
+    lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
+
+    /* Makes room to evaluate any of these task lengths with up to this many examples. LH_ERR_INPUT beyond the
+     * encoding's limit, LH_ERR_ENVIRONMENT without memory. */
+    lh_status (*reserve)(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
+
+    /* Sums over a condition that lies within what was reserved; each: [examples], one by one, or NULL. */
+    void (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each);
+
+    /* Logits of one sequence at a reserved length, [labels][classes]. */
+    void (*predict)(lh_engine *engine, const lh_query *query, double *logits);
+
+    /* Copies parameters and, where both sides have it, optimiser state to or from vectors of spec->parameter_storage
+     * elements of engine->real_bytes. */
+    void (*read_state)(lh_engine *engine, lh_state *state);
+    void (*write_state)(lh_engine *engine, const lh_state *state, int64_t step);
+
+    void (*close)(lh_engine *engine);
+} lh_engine_ops;
+
+struct lh_engine {
+    const lh_engine_ops *ops;
+    const lh_spec *spec;
+    const char *level; /* "x86-64-v4" */
+    int real_bytes;
+    int threads;       /* at most this many work */
+    int64_t step;      /* steps done */
+};
+
+/* An engine over one level's generated functions; parameters start as lh_initialise(seed). */
+lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
+                             lh_error *error);
+
+/* Host vectors for read_state and write_state; optimizer vectors too where asked. */
+lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error);
+void lh_state_close(lh_state *state);
+
+/* The standard evaluation condition: examples and draws of an evaluation seed. Draw d of every task length shares its
+ * examples with draw 0. */
+lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw);
+
+/* Adds every field of part to sums. */
+void lh_sums_add(lh_sums *sums, const lh_sums *part);
+
+/* LH_ERR_INPUT, naming the reason, when a sequence at some of these task lengths is longer than the encoding allows. */
+lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
+
+/* Zeroed memory, 64-byte aligned, for free(). NULL and a message with the bytes when there is none. */
+void *lh_engine_memory(size_t bytes, const char *what, lh_error *error);
+
+#endif

@@ -1,0 +1,42 @@
+/* Writes JSON objects as text, key by key, in the order of the calls. Numbers are as short as they can be and still
+ * read back as the same double; what is not finite becomes null. For reading there is jansson.
+ */
+#ifndef LONGHAND_JSON_TEXT_H
+#define LONGHAND_JSON_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "longhand/status.h"
+
+enum { LH_NUMBER_TEXT = 32 }; /* room for any double */
+
+/* The shortest decimal that reads back as x, in the manner of %g. Returns text. */
+char *lh_shortest(double x, char text[LH_NUMBER_TEXT]);
+
+typedef struct lh_json {
+    FILE *out;
+    const char *separator; /* before the next key: "" or "," */
+} lh_json;
+
+void lh_json_begin(lh_json *json, FILE *out); /* { */
+void lh_json_number(lh_json *json, const char *key, double value);
+void lh_json_integer(lh_json *json, const char *key, int64_t value);
+void lh_json_string(lh_json *json, const char *key, const char *text);
+void lh_json_raw(lh_json *json, const char *key, const char *text); /* text is JSON already */
+void lh_json_end(lh_json *json);                                    /* } */
+
+/* A string in quotes, alone. */
+void lh_json_quote(FILE *out, const char *text);
+
+/* A stream into memory. close gives the text, for free(), or LH_ERR_ENVIRONMENT when memory ran out. */
+typedef struct lh_text {
+    FILE *out;
+    char *text;
+    size_t bytes;
+} lh_text;
+
+lh_status lh_text_open(lh_text *text, lh_error *error);
+lh_status lh_text_close(lh_text *text, lh_error *error);
+
+#endif

@@ -1,0 +1,240 @@
+/* See loop.h.
+ *
+ * The engine is asked for as many steps at once as pass before the next event (a metrics line, an evaluation, a
+ * checkpoint, the end) and take about a tenth of a second, so that a signal is noticed soon and an engine may keep
+ * many steps in flight.
+ */
+#include "train/loop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "eval/evaluate.h"
+
+enum {
+    STEPS_AT_ONCE = 256,
+    CHANCE_WINDOWS = 10 /* windows near chance before it is said */
+};
+static const double SECONDS_AT_ONCE = 0.1;
+static const double ABOVE_CHANCE = 0.02; /* accuracy that counts as more than guessing */
+
+typedef struct loop {
+    const lh_training *training;
+    const lh_spec *spec;
+    lh_engine *engine;
+    lh_window *window;
+    double seconds;           /* spent in the window's steps */
+    int64_t timed_steps;      /* of them; fewer than window->steps after a resume */
+    double rate;              /* steps per second of late */
+    double checkpoint_time;   /* clock at the last checkpoint */
+    int64_t last_above_chance; /* step of the last line that was above chance */
+    bool logged_once;
+    lh_training_view view;
+    lh_step_metrics metrics[STEPS_AT_ONCE];
+} loop;
+
+static double clock_seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool divides(int64_t every, int64_t step) {
+    return every > 0 && step % every == 0;
+}
+
+static int64_t next_multiple(int64_t step, int64_t every, int64_t latest) {
+    int64_t next = every > 0 ? (step / every + 1) * every : latest;
+    return next < latest ? next : latest;
+}
+
+static bool is_kept(const lh_spec *spec, int64_t step) {
+    for (int i = 0; i < spec->train.keep_steps_count; i++)
+        if (spec->train.keep_steps[i] == step)
+            return true;
+    return false;
+}
+
+/* The next step after which something other than a step happens. */
+static int64_t next_event(const loop *l) {
+    const lh_training *training = l->training;
+    int64_t step = l->engine->step, next = training->steps;
+    next = next_multiple(step, training->log_every, next);
+    next = next_multiple(step, training->checkpoint_every, next);
+    next = next_multiple(step, l->spec->eval.during_every, next);
+    for (int i = 0; i < l->spec->train.keep_steps_count; i++) {
+        int64_t kept = l->spec->train.keep_steps[i];
+        if (kept > step && kept < next)
+            next = kept;
+    }
+    return next;
+}
+
+static void show(loop *l, bool logged) {
+    lh_training_view *view = &l->view;
+    if (l->training->watch == NULL)
+        return;
+    view->step = l->engine->step;
+    view->steps = l->training->steps;
+    view->steps_per_second = l->rate;
+    view->logged = logged;
+    l->training->watch(l->training->context, view);
+}
+
+static void view_window(loop *l) {
+    if (l->window->steps > 0) {
+        l->view.loss = l->window->loss / (double)l->window->steps;
+        l->view.accuracy = l->window->accuracy / (double)l->window->steps;
+    }
+}
+
+static lh_status explain_failure(const loop *l, lh_status status, lh_error *error) {
+    lh_error first = *error;
+    const lh_run *run = l->training->run;
+    if (status != LH_ERR_INPUT)
+        return status;
+    if (run->checkpoint_step < 0)
+        return lh_fail(error, status, "%.700s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
+                       first.text);
+    return lh_fail(error, status, "%.300s\n  the last good checkpoint is of step %lld: %.500s\n"
+                   "  hint: a lower --learning-rate", first.text, (long long)run->checkpoint_step, run->directory);
+}
+
+static lh_status run_steps(loop *l, int64_t until, lh_error *error) {
+    int64_t left = until - l->engine->step, most = (int64_t)(l->rate * SECONDS_AT_ONCE);
+    int count = (int)(left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE), done = 0;
+    if (count > most)
+        count = most > 1 ? (int)most : 1;
+    double start = clock_seconds();
+    lh_status status = l->engine->ops->step(l->engine, count, l->metrics, &done, error);
+    double seconds = clock_seconds() - start;
+    l->seconds += seconds;
+    l->timed_steps += done;
+    for (int i = 0; i < done; i++)
+        lh_window_add(l->window, &l->metrics[i]);
+    if (status != LH_OK)
+        return explain_failure(l, status, error);
+    if (l->seconds > 0)
+        l->rate = (double)l->timed_steps / l->seconds;
+    if (!l->logged_once)
+        view_window(l);
+    return LH_OK;
+}
+
+static void judge_chance(loop *l, double accuracy) {
+    int64_t step = l->engine->step;
+    if (accuracy > l->spec->task->chance + ABOVE_CHANCE)
+        l->last_above_chance = step;
+    bool long_enough = step - l->last_above_chance >= CHANCE_WINDOWS * l->training->log_every;
+    l->view.at_chance_since = long_enough ? l->last_above_chance : -1;
+}
+
+static lh_status log_window(loop *l, lh_error *error) {
+    lh_status status = lh_window_log(l->window, l->training->run->metrics, l->engine->step,
+                                     l->training->run->learning_rate, l->rate, error);
+    view_window(l);
+    judge_chance(l, l->view.accuracy);
+    l->logged_once = true;
+    memset(l->window, 0, sizeof *l->window);
+    l->seconds = 0;
+    l->timed_steps = 0;
+    return status;
+}
+
+static lh_status evaluate_during(loop *l, lh_error *error) {
+    const lh_eval_defaults *eval = &l->spec->eval;
+    lh_eval_request request = {
+        .lengths = eval->during_lengths,
+        .examples = eval->during_examples,
+        .draws = 1,
+        .seed = LH_EVAL_SEED,
+        .split = "during",
+        .step = l->engine->step,
+        .path = l->training->run->evaluations,
+    };
+    int count = lh_lengths_count(&request.lengths);
+    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
+    if (results == NULL)
+        return LH_ERR_ENVIRONMENT;
+    lh_status status = lh_evaluate(l->engine, &request, results, error);
+    l->view.beyond = lh_eval_means_of(results, count, "during").accuracy;
+    free(results);
+    return status;
+}
+
+static lh_status write_checkpoint(loop *l, bool keep, lh_error *error) {
+    l->checkpoint_time = clock_seconds();
+    return lh_run_checkpoint(l->training->run, l->engine, l->window, keep, error);
+}
+
+static bool checkpoint_due(const loop *l) {
+    double minutes = l->training->checkpoint_minutes;
+    return divides(l->training->checkpoint_every, l->engine->step) || l->engine->step == l->training->steps ||
+           (minutes > 0 && clock_seconds() - l->checkpoint_time >= 60.0 * minutes);
+}
+
+/* A checkpoint of this very step, unless there is one. */
+static lh_status secure_step(loop *l, lh_error *error) {
+    return l->training->run->checkpoint_step == l->engine->step ? LH_OK : write_checkpoint(l, false, error);
+}
+
+/* Everything that happens after some steps. */
+static lh_status after_steps(loop *l, lh_error *error) {
+    int64_t step = l->engine->step;
+    bool logged = divides(l->training->log_every, step);
+    lh_status status = LH_OK;
+    if (logged)
+        status = log_window(l, error);
+    if (status == LH_OK && divides(l->spec->eval.during_every, step))
+        status = evaluate_during(l, error);
+    bool kept = is_kept(l->spec, step);
+    bool due = checkpoint_due(l);
+    if (status == LH_OK && (kept || due))
+        status = write_checkpoint(l, kept || (due && l->spec->train.keep_all), error);
+    if (status == LH_OK)
+        show(l, logged);
+    return status;
+}
+
+static bool is_perfect(const loop *l) {
+    return l->training->perfect != NULL && divides(l->training->log_every, l->engine->step) &&
+           l->training->perfect(l->training->context, l->engine);
+}
+
+static lh_status train(loop *l, lh_error *error) {
+    lh_status status = LH_OK;
+    if (l->engine->step == 0 && is_kept(l->spec, 0))
+        status = write_checkpoint(l, true, error);
+    if (status == LH_OK && l->training->steps == 0)
+        return secure_step(l, error);
+    while (status == LH_OK && l->engine->step < l->training->steps) {
+        status = run_steps(l, next_event(l), error);
+        if (status == LH_OK)
+            status = after_steps(l, error);
+        if (status == LH_OK && *l->training->stop) {
+            status = secure_step(l, error);
+            return status == LH_OK ? LH_STOPPED : status;
+        }
+        if (status == LH_OK && is_perfect(l))
+            return secure_step(l, error);
+    }
+    return status;
+}
+
+lh_status lh_train(const lh_training *training, lh_engine *engine, lh_window *window, lh_error *error) {
+    loop *l = lh_engine_memory(sizeof *l, "the training loop", error);
+    if (l == NULL)
+        return LH_ERR_ENVIRONMENT;
+    l->training = training;
+    l->spec = engine->spec;
+    l->engine = engine;
+    l->window = window;
+    l->checkpoint_time = clock_seconds();
+    l->last_above_chance = engine->step;
+    l->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .beyond = NAN, .at_chance_since = -1};
+    lh_status status = train(l, error);
+    free(l);
+    return status;
+}

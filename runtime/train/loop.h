@@ -1,0 +1,34 @@
+/* The training loop: steps, metrics, evaluation on the way, checkpoints, and an orderly stop. */
+#ifndef LONGHAND_LOOP_H
+#define LONGHAND_LOOP_H
+
+#include <signal.h>
+
+#include "train/run_files.h"
+
+/* What a watcher is told. */
+typedef struct lh_training_view {
+    int64_t step, steps;     /* done, and when training ends */
+    double steps_per_second; /* of late; evaluation and set-up left out */
+    double loss, accuracy;   /* means over the last full window, or the running one before the first */
+    double beyond;           /* mean accuracy of the last evaluation on the way; NaN before there is one */
+    int64_t at_chance_since; /* the step since which the training accuracy has been that of guessing; -1: it is not */
+    bool logged;             /* a metrics line was just written */
+} lh_training_view;
+
+typedef struct lh_training {
+    lh_run *run;
+    int64_t steps; /* to reach */
+    int64_t log_every, checkpoint_every; /* 0: no checkpoint by steps */
+    double checkpoint_minutes;           /* 0: none by time */
+    const volatile sig_atomic_t *stop;   /* set: write a checkpoint and return LH_STOPPED */
+    void (*watch)(void *context, const lh_training_view *view); /* NULL: nobody */
+    bool (*perfect)(void *context, lh_engine *engine); /* asked at each metrics line: true ends training; NULL: never */
+    void *context;
+} lh_training;
+
+/* Trains engine from its step to training->steps; window is what lh_run_resume gave, or all zero. Writes a checkpoint
+ * at the end. LH_STOPPED after a signal; LH_ERR_INPUT when a loss or gradient is not finite. */
+lh_status lh_train(const lh_training *training, lh_engine *engine, lh_window *window, lh_error *error);
+
+#endif

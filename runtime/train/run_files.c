@@ -1,0 +1,258 @@
+/* See run_files.h. */
+#include "train/run_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/team.h"
+#include "train/json_text.h"
+
+const char *lh_compiler(void) {
+#if defined(__clang__)
+    return __VERSION__;
+#else
+    return "gcc " __VERSION__;
+#endif
+}
+
+static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
+    if ((size_t)snprintf(path, size, "%s/%s", directory, name) >= size)
+        return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", directory);
+    return LH_OK;
+}
+
+static void now(char text[32]) {
+    time_t seconds = time(NULL);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+/* The processor's name, how many of them, and the system. */
+static void describe_machine(char *text, size_t size) {
+    char line[256], model[128] = "";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file != NULL && model[0] == 0 && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "model name%*[ \t]: %127[^\n]", model) != 1)
+            model[0] = 0;
+    if (file != NULL)
+        fclose(file);
+    struct utsname system = {0};
+    uname(&system);
+    snprintf(text, size, "%s%s%s %s, %d processors", model, model[0] != 0 ? ", " : "", system.sysname, system.machine,
+             lh_team_processors());
+}
+
+static void put_facts(const lh_run *run, FILE *out, const char *ended, int exit_code) {
+    const lh_spec *spec = run->spec;
+    char machine[512];
+    lh_json json;
+    describe_machine(machine, sizeof machine);
+    lh_json_begin(&json, out);
+    lh_json_string(&json, "id", spec->id);
+    lh_json_string(&json, "digest", spec->plan_digest);
+    lh_json_string(&json, "model_digest", spec->model_digest);
+    lh_json_string(&json, "source_digest", spec->source_digest);
+    lh_json_raw(&json, "spec", spec->resolved);
+    lh_json_raw(&json, "flags", run->flags);
+    lh_json_integer(&json, "seed", (int64_t)run->seed);
+    lh_json_number(&json, "learning_rate", run->learning_rate);
+    lh_json_string(&json, "level", run->level);
+    lh_json_string(&json, "compiler", lh_compiler());
+    lh_json_string(&json, "variant", "cpu");
+    lh_json_string(&json, "precision", spec->precision);
+    lh_json_integer(&json, "threads", run->threads);
+    lh_json_integer(&json, "parameters", spec->parameter_count);
+    lh_json_string(&json, "machine", machine);
+    lh_json_string(&json, "started", run->started);
+    if (ended == NULL) {
+        lh_json_raw(&json, "ended", "null");
+        lh_json_raw(&json, "exit", "null");
+    } else {
+        lh_json_string(&json, "ended", ended);
+        lh_json_integer(&json, "exit", exit_code);
+    }
+    lh_json_end(&json);
+    putc('\n', out);
+}
+
+static lh_status write_facts(const lh_run *run, const char *ended, int exit_code, lh_error *error) {
+    char path[LH_PATH_MAX + 64];
+    lh_text text;
+    lh_status status = join(path, sizeof path, run->directory, "run.json", error);
+    if (status == LH_OK)
+        status = lh_text_open(&text, error);
+    if (status != LH_OK)
+        return status;
+    put_facts(run, text.out, ended, exit_code);
+    status = lh_text_close(&text, error);
+    if (status == LH_OK)
+        status = lh_replace_file(path, text.text, text.bytes, error);
+    free(text.text);
+    return status;
+}
+
+static bool has_file(const lh_run *run, const char *name) {
+    char path[LH_PATH_MAX + 64];
+    return join(path, sizeof path, run->directory, name, NULL) == LH_OK && access(path, F_OK) == 0;
+}
+
+static bool belongs_to_run(const char *name) {
+    return strncmp(name, "checkpoint", strlen("checkpoint")) == 0 || strcmp(name, "metrics.jsonl") == 0 ||
+           strcmp(name, "eval.jsonl") == 0 || strcmp(name, "window.jsonl") == 0 || strcmp(name, "run.json") == 0;
+}
+
+static lh_status remove_files(const lh_run *run, lh_error *error) {
+    lh_status status = LH_OK;
+    DIR *directory = opendir(run->directory);
+    if (directory == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", run->directory, strerror(errno));
+    for (struct dirent *entry; status == LH_OK && (entry = readdir(directory)) != NULL;) {
+        char path[LH_PATH_MAX + 512];
+        if (!belongs_to_run(entry->d_name))
+            continue;
+        status = join(path, sizeof path, run->directory, entry->d_name, error);
+        if (status == LH_OK && unlink(path) != 0)
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    }
+    closedir(directory);
+    return status;
+}
+
+static lh_status apply_start(const lh_run *run, lh_run_start start, lh_error *error) {
+    bool trained = has_file(run, "checkpoint.safetensors") || has_file(run, "checkpoint.previous.safetensors");
+    if (start == LH_RUN_RESUME)
+        return LH_OK;
+    if (start == LH_RUN_FRESH && trained)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "%s: there is a trained run here\n"
+                       "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
+                       run->directory);
+    return remove_files(run, error);
+}
+
+static lh_status name_files(lh_run *run, lh_error *error) {
+    char rate[LH_NUMBER_TEXT], suffix[32] = "";
+    size_t size = sizeof run->directory;
+    if (run->overfit > 0)
+        snprintf(suffix, sizeof suffix, "-overfit%d", run->overfit);
+    int used =
+        snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s", run->root, run->spec->id, run->spec->plan_digest,
+                 lh_shortest(run->learning_rate, rate), (unsigned long long)run->seed, suffix);
+    if (used < 0 || (size_t)used >= size)
+        return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
+    lh_status status = join(run->metrics, sizeof run->metrics, run->directory, "metrics.jsonl", error);
+    if (status == LH_OK)
+        status = join(run->evaluations, sizeof run->evaluations, run->directory, "eval.jsonl", error);
+    if (status == LH_OK)
+        status = join(run->windows, sizeof run->windows, run->directory, "window.jsonl", error);
+    return status;
+}
+
+lh_status lh_run_open(lh_run *run, lh_run_start start, lh_error *error) {
+    run->checkpoint_step = -1;
+    now(run->started);
+    lh_status status = name_files(run, error);
+    if (status == LH_OK)
+        status = lh_make_directories(run->directory, error);
+    if (status == LH_OK)
+        status = lh_lock_directory(run->directory, &run->lock, error);
+    if (status != LH_OK)
+        return status;
+    status = apply_start(run, start, error);
+    if (status == LH_OK)
+        status = write_facts(run, NULL, 0, error);
+    if (status != LH_OK)
+        lh_unlock_directory(run->lock);
+    return status;
+}
+
+static lh_status truncate_all(const lh_run *run, int64_t last, lh_error *note, lh_error *error) {
+    const char *paths[] = {run->metrics, run->evaluations, run->windows};
+    for (int i = 0; i < 3; i++) {
+        int torn = 0;
+        lh_status status = lh_truncate_lines(paths[i], "step", last, &torn, error);
+        if (status != LH_OK)
+            return status;
+        size_t used = strlen(note->text);
+        if (torn)
+            snprintf(note->text + used, sizeof note->text - used, "%s%s: the last line was torn and is left out",
+                     used > 0 ? "\n" : "", paths[i]);
+    }
+    return LH_OK;
+}
+
+static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
+    char have[LH_NUMBER_TEXT], want[LH_NUMBER_TEXT];
+    if (facts->seed != run->seed)
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of seed %llu, this run has seed %llu",
+                       run->directory, (unsigned long long)facts->seed, (unsigned long long)run->seed);
+    if (facts->learning_rate != run->learning_rate)
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
+                       run->directory, lh_shortest(facts->learning_rate, have),
+                       lh_shortest(run->learning_rate, want));
+    return LH_OK;
+}
+
+lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
+                        lh_error *error) {
+    lh_state state;
+    int there = 0;
+    lh_run_facts facts = {.level = run->level, .compiler = lh_compiler()};
+    memset(window, 0, sizeof *window);
+    note->text[0] = 0;
+    lh_status status = lh_state_open(&state, engine, true, error);
+    if (status != LH_OK)
+        return status;
+    status = lh_checkpoint_resume(run->directory, run->spec, &state, &facts, &there, note, error);
+    if (status == LH_OK && there)
+        status = check_facts(run, &facts, error);
+    if (status == LH_OK)
+        status = truncate_all(run, there ? facts.step : -1, note, error);
+    if (status == LH_OK && there) {
+        engine->ops->write_state(engine, &state, facts.step);
+        run->checkpoint_step = facts.step;
+        status = lh_window_load(window, run->windows, facts.step, error);
+    }
+    lh_state_close(&state);
+    *found = there != 0;
+    return status;
+}
+
+lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error) {
+    lh_state state;
+    lh_run_facts facts = {run->level, lh_compiler(), engine->step, run->seed, run->learning_rate};
+    lh_status status = lh_state_open(&state, engine, true, error);
+    if (status != LH_OK)
+        return status;
+    engine->ops->read_state(engine, &state);
+    if (window->steps > 0)
+        status = lh_window_save(window, run->windows, engine->step, error);
+    if (status == LH_OK)
+        status = lh_checkpoint_rotate(run->directory, run->spec, &state, &facts, error);
+    if (status == LH_OK)
+        run->checkpoint_step = engine->step;
+    if (status == LH_OK && keep) {
+        char name[64], path[LH_PATH_MAX + 64];
+        snprintf(name, sizeof name, "checkpoint-%lld.safetensors", (long long)engine->step);
+        status = join(path, sizeof path, run->directory, name, error);
+        if (status == LH_OK)
+            status = lh_checkpoint_write(path, run->spec, &state, &facts, error);
+    }
+    lh_state_close(&state);
+    return status;
+}
+
+lh_status lh_run_close(lh_run *run, int exit_code, lh_error *error) {
+    char ended[32];
+    now(ended);
+    lh_status status = write_facts(run, ended, exit_code, error);
+    lh_unlock_directory(run->lock);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* The folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/ (with -overfit<K> behind it for --overfit K).
+ *
+ *     run.json                          what ran, where, and how it ended
+ *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
+ *     checkpoint.safetensors            and checkpoint.previous.safetensors
+ *     checkpoint-<step>.safetensors     those that stay
+ *     window.jsonl                      sums of metrics windows that a checkpoint fell into
+ *     lock                              held while a process works here
+ */
+#ifndef LONGHAND_RUN_FILES_H
+#define LONGHAND_RUN_FILES_H
+
+#include "train/window.h"
+
+typedef enum lh_run_start {
+    LH_RUN_FRESH,    /* refuse a folder that has a checkpoint */
+    LH_RUN_RESUME,   /* go on from its checkpoint where it has one */
+    LH_RUN_OVERWRITE /* remove what is there */
+} lh_run_start;
+
+enum { LH_PATH_MAX = 4096 };
+
+typedef struct lh_run {
+    /* Set by the caller. */
+    const lh_spec *spec;
+    const char *root; /* RUNS */
+    const char *level;
+    const char *flags; /* the command line as a JSON list */
+    uint64_t seed;
+    double learning_rate;
+    int threads;
+    int overfit; /* examples that are trained on; 0: an ordinary run */
+    /* Written by lh_run_open. */
+    char directory[LH_PATH_MAX];
+    char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64];
+    char started[32];
+    int lock;
+    int64_t checkpoint_step; /* of the newest checkpoint; -1: none */
+} lh_run;
+
+/* What compiled this program: its kind and version. */
+const char *lh_compiler(void);
+
+/* Makes and locks the folder and applies `start`; writes run.json. LH_ERR_INPUT where a checkpoint is in the way. */
+lh_status lh_run_open(lh_run *run, lh_run_start start, lh_error *error);
+
+/* Loads the newest checkpoint into the engine and cuts metrics.jsonl, eval.jsonl and window.jsonl back to its step;
+ * with none, cuts them to nothing and *found is false. Whatever deserves a word is in note. */
+lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
+                        lh_error *error);
+
+/* Writes a checkpoint of the engine, with the window it falls into; keep: also under the name of its step. */
+lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error);
+
+/* Writes run.json with this exit code and lets the folder go. */
+lh_status lh_run_close(lh_run *run, int exit_code, lh_error *error);
+
+#endif

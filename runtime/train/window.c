@@ -1,0 +1,112 @@
+/* See window.h. */
+#include "train/window.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "train/json_text.h"
+
+/* The sums, and their names in the file that lh_window_save writes. */
+static const struct {
+    const char *key;
+    size_t offset;
+} fields[] = {
+    {"loss", offsetof(lh_window, loss)},
+    {"accuracy", offsetof(lh_window, accuracy)},
+    {"exact_match", offsetof(lh_window, exact_match)},
+    {"grad_norm", offsetof(lh_window, gradient_norm)},
+    {"clipped_share", offsetof(lh_window, clipped)},
+    {"parameter_norm", offsetof(lh_window, parameter_norm)},
+    {"update_norm", offsetof(lh_window, update_norm)},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static double *field(lh_window *window, int index) {
+    return (double *)(void *)((char *)window + fields[index].offset);
+}
+
+static double share(int64_t part, int64_t whole) {
+    return whole > 0 ? (double)part / (double)whole : 0.0;
+}
+
+void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
+    const lh_sums *sums = &metrics->sums;
+    window->steps++;
+    window->loss += sums->loss / (double)sums->positions;
+    window->accuracy += share(sums->correct, sums->counted);
+    window->exact_match += share(sums->exact, sums->sequences);
+    window->gradient_norm += metrics->gradient_norm;
+    window->clipped += metrics->clipped;
+    window->parameter_norm += metrics->parameter_norm;
+    window->update_norm += metrics->update_norm;
+}
+
+static lh_status append(lh_text *text, const char *path, lh_error *error) {
+    lh_status status = lh_text_close(text, error);
+    if (status == LH_OK)
+        status = lh_append_line(path, text->text, error);
+    free(text->text);
+    return status;
+}
+
+lh_status lh_window_log(const lh_window *window, const char *path, int64_t step, double learning_rate,
+                        double steps_per_second, lh_error *error) {
+    lh_text text;
+    lh_status status = lh_text_open(&text, error);
+    if (status != LH_OK)
+        return status;
+    lh_window sums = *window;
+    lh_json line;
+    lh_json_begin(&line, text.out);
+    lh_json_integer(&line, "step", step);
+    for (int i = 0; i < FIELDS; i++)
+        lh_json_number(&line, fields[i].key, *field(&sums, i) / (double)sums.steps);
+    lh_json_number(&line, "learning_rate", learning_rate);
+    lh_json_number(&line, "steps_per_second", steps_per_second);
+    lh_json_end(&line);
+    return append(&text, path, error);
+}
+
+lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error) {
+    lh_text text;
+    lh_status status = lh_text_open(&text, error);
+    if (status != LH_OK)
+        return status;
+    lh_window sums = *window;
+    lh_json line;
+    lh_json_begin(&line, text.out);
+    lh_json_integer(&line, "step", step);
+    lh_json_integer(&line, "steps", sums.steps);
+    for (int i = 0; i < FIELDS; i++)
+        lh_json_number(&line, fields[i].key, *field(&sums, i));
+    lh_json_end(&line);
+    return append(&text, path, error);
+}
+
+static void take_line(lh_window *window, const char *text, int64_t step) {
+    json_t *line = json_loads(text, 0, NULL);
+    if (json_is_integer(json_object_get(line, "step")) && json_integer_value(json_object_get(line, "step")) == step) {
+        window->steps = json_integer_value(json_object_get(line, "steps"));
+        for (int i = 0; i < FIELDS; i++)
+            *field(window, i) = json_number_value(json_object_get(line, fields[i].key));
+    }
+    json_decref(line);
+}
+
+lh_status lh_window_load(lh_window *window, const char *path, int64_t step, lh_error *error) {
+    memset(window, 0, sizeof *window);
+    if (access(path, F_OK) != 0)
+        return LH_OK;
+    char *text;
+    size_t bytes;
+    lh_status status = lh_read_file(path, &text, &bytes, error);
+    if (status != LH_OK)
+        return status;
+    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;)
+        take_line(window, one, step);
+    free(text);
+    return LH_OK;
+}

@@ -1,0 +1,5 @@
+-- No positional encoding: all tokens of one kind look alike.
+return {
+  additive = { kind = "none" },
+  rotation = { kind = "none" },
+}

@@ -1,0 +1,6 @@
+-- The evaluation of Ruoss et al. 2023: every length beyond training.
+return {
+  lengths = { 41, 500 },
+  examples = 500,
+  draws = 1,
+}

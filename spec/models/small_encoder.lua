@@ -1,0 +1,9 @@
+-- The smallest encoder worth a test.
+return {
+  kind = "encoder",
+  layers = 2,
+  heads = 2,
+  width = 16,
+  feedforward = 32,
+  dropout = 0.1,
+}

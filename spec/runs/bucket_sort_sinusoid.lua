@@ -1,0 +1,8 @@
+-- Sorting with plain sinusoids: learnt within the training lengths, lost beyond them.
+return {
+  task     = { kind = "bucket_sort" },
+  encoding = { kind = "sinusoid" },
+  model    = { use = "ruoss_encoder" },
+  train    = { use = "quick", lengths = { 1, 40 } },
+  eval     = { use = "quick" },
+}

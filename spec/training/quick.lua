@@ -1,0 +1,8 @@
+-- A short training that shows the effect within minutes.
+return {
+  batch = 128,
+  steps = 1000,
+  learning_rate = 1e-3,
+  lengths = { 1, 40 },
+  log_every = 20,
+}

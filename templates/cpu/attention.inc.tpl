@@ -1,0 +1,208 @@
+% local name = attentions[1].name
+% include("parts/banner.tpl", { template = "cpu/attention.inc.tpl", about = about.attention })
+
+/* One head of one sequence at a time; LANES queries side by side, keys one after another, so that the softmax needs no
+ * sum across lanes and any head width fills the registers. T is a loop bound, nothing is padded but the last group of
+ * queries. */
+enum {
+    HEAD_PART = ${head_part} < LANES ? ${head_part} : LANES, /* channels of a head in one vector, keys side by side */
+    HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
+    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* keys whose gradients are summed together */
+    QUERY_STRIDE = 3 * WIDTH
+};
+typedef real head_vector __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+
+/* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
+INLINE size_t group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
+
+INLINE vector dot_key(const vector *column, const real *restrict key) {
+    vector sum = column[0] * key[0];
+    UNROLL
+    for (int d = 1; d < HEAD_WIDTH; d++) sum += column[d] * key[d];
+    return sum;
+}
+% if rotation.kind == "rope" then
+
+/* Turns queries and keys of one sequence by their positions: direction 1; turns their gradients back: -1. */
+INLINE void rotate(const lh_cpu_step *step, int l, int T, const int direction, real *restrict query_key_value) {
+    const position_row *table = step->tables;
+% if positions.kind == "randomized" then
+    const int32_t *position = ((const shared *)step->shared)->position[${rotation.draw}];
+% if rotation.draw == "0" then
+    (void)l;
+% end
+    for (int t = 0; t < T; t++)
+        rotate_row(2 * WIDTH, ROTATION_PERIOD, table[position[t]].rotation, direction,
+                   query_key_value + t * QUERY_STRIDE);
+% else
+    (void)l;
+    for (int t = 0; t < T; t++)
+        rotate_row(2 * WIDTH, ROTATION_PERIOD, table[t].rotation, direction, query_key_value + t * QUERY_STRIDE);
+% end
+}
+% end
+
+/* One head of one sequence.
+ *
+ *   query             [T] rows of HEAD_WIDTH, QUERY_STRIDE apart; keys and values WIDTH and 2 WIDTH further on
+ *   out               [T] rows of HEAD_WIDTH, WIDTH apart, written
+ *   weights           [groups][keys][LANES] written: exp(logit - largest), not yet divided by their sum
+ *   inverse_sum       [groups][LANES] written
+ *   weights_step      elements from one group's weights to the next; 0: the groups share one scratch
+ */
+NOINLINE void attend_${name}(int T, const real *restrict query, real *restrict out, real *restrict weights,
+                      size_t weights_step, real *restrict inverse_sum) {
+    const real *key = query + WIDTH, *value = query + 2 * WIDTH;
+    for (int first = 0; first < T; first += LANES, weights += weights_step, inverse_sum += LANES) {
+        vector q[HEAD_WIDTH], o[HEAD_WIDTH], sum = {0};
+        load_columns(HEAD_WIDTH, T, first, QUERY_STRIDE, query, LOGIT_SCALE, q);
+        vector largest = dot_key(q, key);
+        store(weights, largest);
+        for (int j = 1; j < T; j++) {
+            vector logit = dot_key(q, key + j * QUERY_STRIDE);
+            largest = maximum(largest, logit);
+            store(weights + j * LANES, logit);
+        }
+        UNROLL
+        for (int d = 0; d < HEAD_WIDTH; d++) o[d] = (vector){0};
+        for (int j = 0; j < T; j++) {
+            vector weight = exp_negative(load(weights + j * LANES) - largest);
+            store(weights + j * LANES, weight);
+            sum += weight;
+            UNROLL
+            for (int d = 0; d < HEAD_WIDTH; d++) o[d] += weight * value[j * QUERY_STRIDE + d];
+        }
+        vector inverse = 1 / sum;
+        store(inverse_sum, inverse);
+        UNROLL
+        for (int d = 0; d < HEAD_WIDTH; d++) o[d] *= inverse;
+        store_columns(HEAD_WIDTH, T, first, WIDTH, o, out);
+    }
+}
+
+/* Room for one head's backward pass. */
+typedef struct head_scratch {
+    real *dlogits; /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
+    real *rows;    /* [T][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
+} head_scratch;
+
+/* Gradients of queries, and the rows that the keys' pass reads. */
+INLINE void attend_${name}_queries(int T, const real *restrict query, const real *restrict out, const real *restrict dout,
+                            const real *restrict weights, const real *restrict inverse_sum,
+                            const head_scratch *scratch, real *restrict dquery) {
+    const real *key = query + WIDTH, *value = query + 2 * WIDTH;
+    real *dlogits = scratch->dlogits;
+    for (int first = 0; first < T; first += LANES) {
+        vector g[HEAD_WIDTH], o[HEAD_WIDTH], dq[HEAD_WIDTH], inverse = load(inverse_sum + first);
+        load_columns(HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
+        load_columns(HEAD_WIDTH, T, first, WIDTH, out, 1, o);
+        vector mean = g[0] * o[0];
+        UNROLL
+        for (int d = 1; d < HEAD_WIDTH; d++) mean += g[d] * o[d];
+        UNROLL
+        for (int d = 0; d < HEAD_WIDTH; d++) dq[d] = (vector){0};
+        for (int j = 0; j < T; j++) {
+            vector dlogit = (dot_key(g, value + j * QUERY_STRIDE) - mean) * load(weights + j * LANES);
+            store(dlogits + j * LANES, dlogit);
+            UNROLL
+            for (int d = 0; d < HEAD_WIDTH; d++) dq[d] += dlogit * key[j * QUERY_STRIDE + d];
+        }
+        UNROLL
+        for (int d = 0; d < HEAD_WIDTH; d++) dq[d] *= inverse * LOGIT_SCALE;
+        store_columns(HEAD_WIDTH, T, first, QUERY_STRIDE, dq, dquery);
+        weights += group_weights(T);
+        dlogits += group_weights(T);
+    }
+    for (int t = 0; t < T; t++) {
+        real *row = scratch->rows + t * 2 * HEAD_WIDTH;
+        real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * LOGIT_SCALE;
+        UNROLL
+        for (int d = 0; d < HEAD_WIDTH; d += HEAD_PART) {
+            *(head_vector *)(row + d) = *(const head_vector *)(dout + t * WIDTH + d) * dout_factor;
+            *(head_vector *)(row + HEAD_WIDTH + d) = *(const head_vector *)(query + t * QUERY_STRIDE + d) * query_factor;
+        }
+    }
+}
+
+/* Gradients of KEYS keys and values, from key j on; lanes are channels here. */
+INLINE void attend_${name}_keys(int T, int j, const real *restrict weights, const head_scratch *scratch,
+                         real *restrict dkey, real *restrict dvalue) {
+    head_vector dk[KEYS][HEAD_PARTS], dv[KEYS][HEAD_PARTS];
+    UNROLL
+    for (int u = 0; u < KEYS; u++) {
+        UNROLL
+        for (int part = 0; part < HEAD_PARTS; part++) dk[u][part] = dv[u][part] = (head_vector){0};
+    }
+    const real *row = scratch->rows;
+    for (int first = 0; first < T; first += LANES) {
+        const real *weight = weights + first / LANES * group_weights(T) + j * LANES;
+        const real *dlogit = scratch->dlogits + first / LANES * group_weights(T) + j * LANES;
+        int count = T - first < LANES ? T - first : LANES;
+        for (int i = 0; i < count; i++, row += 2 * HEAD_WIDTH) {
+            UNROLL
+            for (int part = 0; part < HEAD_PARTS; part++) {
+                head_vector g = *(const head_vector *)(row + part * HEAD_PART);
+                head_vector q = *(const head_vector *)(row + HEAD_WIDTH + part * HEAD_PART);
+                UNROLL
+                for (int u = 0; u < KEYS; u++) {
+                    dv[u][part] += g * weight[u * LANES + i];
+                    dk[u][part] += q * dlogit[u * LANES + i];
+                }
+            }
+        }
+    }
+    for (int u = 0; u < KEYS && j + u < T; u++) {
+        UNROLL
+        for (int part = 0; part < HEAD_PARTS; part++) {
+            *(head_vector *)(dkey + (j + u) * QUERY_STRIDE + part * HEAD_PART) = dk[u][part];
+            *(head_vector *)(dvalue + (j + u) * QUERY_STRIDE + part * HEAD_PART) = dv[u][part];
+        }
+    }
+}
+
+NOINLINE void attend_${name}_backward(int T, const real *restrict query, const real *restrict out, const real *restrict dout,
+                               const real *restrict weights, const real *restrict inverse_sum,
+                               const head_scratch *scratch, real *restrict dquery) {
+    attend_${name}_queries(T, query, out, dout, weights, inverse_sum, scratch, dquery);
+    for (int j = 0; j < T; j += KEYS)
+        attend_${name}_keys(T, j, weights, scratch, dquery + WIDTH, dquery + 2 * WIDTH);
+}
+
+/* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${rotated_in_place}, out [sequences][T][WIDTH].
+ * weights_step 0: forward only, weights and inverse_sum are scratch for one group. */
+static void attention_${name}(${step_argument}int sequences, int T, real *query_key_value, real *out, real *weights,
+                           size_t weights_step, real *inverse_sum) {
+    int groups = round_up(T, LANES) / LANES;
+    for (int s = 0; s < sequences; s++, query_key_value += T * QUERY_STRIDE, out += T * WIDTH) {
+% if rotation.kind == "rope" then
+        rotate(step, l, T, 1, query_key_value);
+% end
+        for (int h = 0; h < HEADS; h++) {
+            attend_${name}(T, query_key_value + h * HEAD_WIDTH, out + h * HEAD_WIDTH, weights, weights_step, inverse_sum);
+            weights += (size_t)groups * weights_step;
+            if (weights_step) inverse_sum += groups * LANES;
+        }
+    }
+}
+
+/* dquery_key_value [sequences][T][3 WIDTH] written, from dout [sequences][T][WIDTH]. */
+static void attention_${name}_backward(${step_argument}int sequences, int T, const real *query_key_value, const real *out,
+                                    const real *dout, const real *weights, const real *inverse_sum,
+                                    const head_scratch *scratch, real *dquery_key_value) {
+    int groups = round_up(T, LANES) / LANES;
+    for (int s = 0; s < sequences; s++) {
+        for (int h = 0; h < HEADS; h++) {
+            attend_${name}_backward(T, query_key_value + h * HEAD_WIDTH, out + h * HEAD_WIDTH, dout + h * HEAD_WIDTH,
+                                 weights, inverse_sum, scratch, dquery_key_value + h * HEAD_WIDTH);
+            weights += (size_t)groups * group_weights(T);
+            inverse_sum += groups * LANES;
+        }
+% if rotation.kind == "rope" then
+        rotate(step, l, T, -1, dquery_key_value);
+% end
+        query_key_value += T * QUERY_STRIDE;
+        dquery_key_value += T * QUERY_STRIDE;
+        out += T * WIDTH;
+        dout += T * WIDTH;
+    }
+}

@@ -1,0 +1,114 @@
+% local real = precision == "float64" and f64 or f32
+% include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
+#include "config.h"
+
+#include "cpu/adam.h"
+#include "cpu/columns.h"
+#include "cpu/crossentropy.h"
+#include "cpu/layernorm.h"
+#include "cpu/matmul.h"
+% if rotation.kind == "rope" then
+#include "cpu/rotation.h"
+% end
+% if positions.kind == "randomized" then
+#include "longhand/positions.h"
+% end
+
+static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* sqrt(WIDTH) */
+static const real LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(HEAD_WIDTH) */
+% for _, d in ipairs(dropouts) do
+static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
+enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
+% end
+
+% include("parts/positions.tpl")
+
+% for _, attention in ipairs(attentions) do
+#include "attention_${attention.name}.inc"
+% end
+#include "layers.inc"
+#include "loss.inc"
+
+% include("parts/begin_step.tpl")
+
+static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
+    (void)longest;
+    (void)mode;
+    return sizeof(shared);
+}
+
+/* Sequences that go through all layers together. */
+static int block_sequences(const int length[LH_MAX_STREAMS]) {
+    int sequences = (BLOCK_TOKENS + length[0] / 2) / length[0];
+    return sequences > 0 ? sequences : 1;
+}
+
+static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
+    size_t most = 0;
+    for (int length = 1; length <= longest->length[0]; length++) {
+        lh_shape shape = {0, {length, 0}, longest->labels};
+        shape.sequences = block_sequences(shape.length);
+        workspace w;
+        size_t bytes = lay_out(&w, NULL, &shape, mode);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+static lh_shape block_shape(const lh_cpu_step *step, const lh_cpu_block *block) {
+    lh_shape shape = step->shape;
+    shape.sequences = block->sequences;
+    return shape;
+}
+
+static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
+                        lh_sums *sums) {
+    const parameters *p = step->parameters;
+    parameters *g = gradient;
+    lh_shape shape = block_shape(step, block);
+    workspace w;
+    lay_out(&w, memory, &shape, LH_MODE_TRAIN);
+    embed(step, block, &w, w.layer[0].input);
+    for (int l = 0; l < LAYERS; l++) {
+        real *output = l + 1 < LAYERS ? w.layer[l + 1].input : w.output;
+        layer_forward(step, block, &w, l, &p->layer[l], &w.layer[l], output);
+    }
+    loss_and_gradient(step, block, p, g, &w, sums);
+    for (int l = LAYERS - 1; l >= 0; l--) layer_backward(step, &w, l, &p->layer[l], &g->layer[l], &w.layer[l]);
+    embed_backward(${embed_backward_pass}block, &w, g);
+}
+
+static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
+    const parameters *p = step->parameters;
+    lh_shape shape = block_shape(step, block);
+    workspace w;
+    lay_out(&w, memory, &shape, LH_MODE_EVALUATE);
+    embed(step, block, &w, w.output);
+    for (int l = 0; l < LAYERS; l++) layer_forward(step, block, &w, l, &p->layer[l], &w.layer[0], w.output);
+    classify(step, block, p, &w, sums);
+}
+
+static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
+
+static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
+
+% include("parts/update.tpl")
+
+extern const lh_cpu_program LH_LEVEL_SYMBOL(lh_${id});
+const lh_cpu_program LH_LEVEL_SYMBOL(lh_${id}) = {
+    .level = LH_LEVEL_NAME,
+    .real_bytes = REAL_BYTES,
+    .block_sequences = block_sequences,
+% if tables then
+    .tables_bytes = tables_bytes,
+    .make_tables = make_tables,
+% end
+    .shared_bytes = shared_bytes,
+    .workspace_bytes = workspace_bytes,
+    .begin_step = begin_step,
+    .train_block = train_block,
+    .forward_block = forward_block,
+    .fold = fold,
+    .squared_norm = squared_norm,
+    .update = update,
+};

@@ -1,0 +1,78 @@
+% if tables then
+/* What a position contributes, made once for every position that can occur. */
+% if rotation.kind == "rope" then
+enum { ROTATION_PERIOD = ${rotation.period} }; /* channels after which a row of heads repeats its angles */
+% end
+typedef struct position_row {
+% if additive.kind == "sinusoid" then
+    real sinusoid[WIDTH]; /* sines, then cosines */
+% end
+% if rotation.kind == "rope" then
+    real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
+% end
+} position_row;
+
+static int position_rows(int max_length) {
+% if positions.kind == "randomized" then
+    (void)max_length;
+    return MAX_POSITION;
+% else
+    return max_length;
+% end
+}
+
+static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+
+% if additive.kind == "sinusoid" then
+/* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
+static void make_sinusoid(int position, real *row) {
+    const double step = lh_log(10000.0) * 2 / WIDTH;
+    for (int m = 0; m < WIDTH / 2; m++) {
+        double sine, cosine;
+        lh_sincos(position * lh_exp(-m * step), &sine, &cosine);
+        row[m] = (real)sine;
+        row[WIDTH / 2 + m] = (real)cosine;
+    }
+}
+
+% end
+% if rotation.kind == "rope" then
+/* Pairs (2m, 2m + 1) of a head turn by position * ${rotation.base_text}^(-2m / HEAD_WIDTH). */
+static void make_rotation(int position, real *row) {
+    const double step = lh_log(${f64(rotation.base)}) * 2 / HEAD_WIDTH;
+    for (int c = 0; c < ROTATION_PERIOD; c++) {
+        double sine, cosine;
+        lh_sincos(position * lh_exp(-(c % HEAD_WIDTH / 2) * step), &sine, &cosine);
+        row[c] = (real)cosine;
+        row[ROTATION_PERIOD + c] = (real)(c % 2 ? sine : -sine);
+    }
+}
+
+% end
+static void make_tables(void *tables, int max_length) {
+    position_row *row = tables;
+    for (int position = 0; position < position_rows(max_length); position++) {
+% if additive.kind == "sinusoid" then
+        make_sinusoid(position, row[position].sinusoid);
+% end
+% if rotation.kind == "rope" then
+        make_rotation(position, row[position].rotation);
+% end
+    }
+}
+
+% end
+/* What the blocks of a step share: weights transposed for the backward pass${shared_also}. */
+typedef struct shared {
+    struct {
+        real query_key_value[3 * WIDTH * WIDTH];
+        real attention_output[WIDTH * WIDTH];
+        real up[FEEDFORWARD * WIDTH];
+        real down[WIDTH * FEEDFORWARD];
+    } transposed[LAYERS];
+    real output_rows[CLASS_COLUMNS * WIDTH];
+% if positions.kind == "randomized" then
+    int32_t position[DRAWS][MAX_POSITION]; /* the first T of each draw are in use */
+    int32_t scratch[DRAWS][MAX_POSITION];
+% end
+} shared;

@@ -1,0 +1,2 @@
+-- The other half of ../cycle.lua.
+return { use = "../cycle.lua" }

@@ -1,0 +1,4 @@
+-- The base of ../inherited.lua.
+return {
+  model = { width = 72 },
+}

@@ -1,0 +1,4 @@
+-- The least a spec can say.
+return {
+  task = { kind = "bucket_sort" },
+}

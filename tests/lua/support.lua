@@ -1,0 +1,68 @@
+-- What the Lua tests share: where modules are, how a spec is checked from its text, temporary files.
+--
+-- Use: local support = dofile("tests/lua/support.lua"), from the repository's root.
+
+package.path = "generator/?.lua;" .. package.path
+
+local support = {}
+
+support.tasks_folder = "tests/golden/tasks/good"
+
+-- Writes text to a file and returns its path; the folder is removed by support.clean().
+local folder
+
+function support.write(name, text)
+  if not folder then
+    folder = os.tmpname()
+    os.remove(folder)
+    assert(os.execute(("mkdir -p '%s'"):format(folder)))
+  end
+  local path = folder .. "/" .. name
+  if name:find("/") then
+    assert(os.execute(("mkdir -p '%s'"):format(path:match("^(.*)/"))))
+  end
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+function support.clean()
+  if folder then
+    os.execute(("rm -rf '%s'"):format(folder))
+    folder = nil
+  end
+end
+
+function support.read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+-- Loads and validates a spec file: resolved, info, diagnostics.
+function support.check(path, sets)
+  local d = require("diagnostics").new()
+  local tasks = require("tasks").read(support.tasks_folder, d)
+  local loaded = require("load").spec(path, { root = ".", diagnostics = d, sets = sets })
+  if not loaded then
+    return nil, nil, d
+  end
+  local resolved, info = require("validate").resolve(loaded, d, { tasks = tasks })
+  return resolved, info, d
+end
+
+-- The same from the text of a spec.
+function support.check_text(text, sets)
+  return support.check(support.write("probe.lua", text), sets)
+end
+
+-- Runs the tests of one file and ends the program.
+function support.run()
+  local code = require("luaunit").LuaUnit.run()
+  support.clean()
+  os.exit(code == 0)
+end
+
+return support

@@ -1,0 +1,99 @@
+-- generator/diagnostics.lua: form, order and number of errors; names that were meant.
+
+local support = dofile("tests/lua/support.lua")
+local diagnostics = require("diagnostics")
+local lu = require("luaunit")
+
+TestDiagnostics = {}
+
+function TestDiagnostics.test_text_without_errors_is_empty()
+  lu.assertEquals(diagnostics.new():text(), "")
+end
+
+function TestDiagnostics.test_text_full_record_has_every_part()
+  local d = diagnostics.new()
+  d:source("a.lua", "one\n  two = 3,\nfour")
+  d:add({ path = "a.lua", line = 2, col = 3, field = "two", what = "3 is odd", expected = "an even integer",
+    hint = "4 is the nearest", notes = { { path = "a.lua", line = 3, col = 1, what = "four is set here" } } })
+  lu.assertEquals(d:text(), table.concat({
+    "a.lua:2:3: error: two: 3 is odd",
+    "    2 |   two = 3,",
+    "      |   ^",
+    "  a.lua:3:1: note: four is set here",
+    "    3 | four",
+    "      | ^",
+    "  expected: an even integer",
+    "  hint: 4 is the nearest",
+    "1 error; nothing was written",
+    "",
+  }, "\n"))
+end
+
+function TestDiagnostics.test_text_sorts_by_file_then_position()
+  local d = diagnostics.new()
+  d:source("main.lua", "x\ny")
+  d:source("base.lua", "z")
+  d:add({ path = "base.lua", line = 1, col = 1, what = "third" })
+  d:add({ path = "main.lua", line = 2, col = 1, what = "second" })
+  d:add({ path = "main.lua", line = 1, col = 1, what = "first" })
+  local text = d:text()
+  lu.assertTrue(text:find("first") < text:find("second"))
+  lu.assertTrue(text:find("second") < text:find("third"))
+end
+
+function TestDiagnostics.test_text_stops_after_twenty()
+  local d = diagnostics.new()
+  for i = 1, 23 do
+    d:add({ path = "a.lua", line = i, col = 1, what = "wrong" })
+  end
+  local _, shown = d:text():gsub("error: wrong", "")
+  lu.assertEquals(shown, 20)
+  lu.assertStrContains(d:text(), "\n23 errors, 3 more not shown; nothing was written\n")
+end
+
+function TestDiagnostics.test_text_without_position_or_column()
+  local d = diagnostics.new()
+  d:add({ at = { set = "--set a=1" }, field = "a", what = "wrong" })
+  d:add({ path = "task.c", line = 3, what = "wrong" })
+  d:add({ what = "nowhere" })
+  lu.assertStrContains(d:text(), "--set a=1: error: a: wrong\n")
+  lu.assertStrContains(d:text(), "task.c:3: error: wrong\n")
+  lu.assertStrContains(d:text(), "error: nowhere\n")
+end
+
+function TestDiagnostics.test_caret_follows_tabs_and_wide_characters()
+  local d = diagnostics.new()
+  d:source("a.lua", "\tx = 1\n\"é\" y")
+  d:add({ path = "a.lua", line = 1, col = 2, what = "tab" })
+  d:add({ path = "a.lua", line = 2, col = 6, what = "wide" })
+  lu.assertStrContains(d:text(), "      | \t^\n")
+  lu.assertStrContains(d:text(), "      |     ^\n")
+end
+
+function TestDiagnostics.test_long_lines_are_cut_around_the_caret()
+  local d = diagnostics.new()
+  d:source("a.lua", ("a"):rep(500) .. "X" .. ("b"):rep(500))
+  d:add({ path = "a.lua", line = 1, col = 501, what = "far" })
+  local source, caret = d:text():match("1 | (%C*)\n      | ( *)%^")
+  lu.assertTrue(#source < 200)
+  lu.assertEquals(source:sub(#caret + 1, #caret + 1), "X")
+end
+
+function TestDiagnostics.test_nearest_names()
+  local names = { "sinusoid", "learned", "rope", "none" }
+  lu.assertEquals(diagnostics.nearest("sinusiod", names), "sinusoid")
+  lu.assertEquals(diagnostics.nearest("lerned", names), "learned")
+  lu.assertEquals(diagnostics.nearest("rop", names), "rope")
+  lu.assertNil(diagnostics.nearest("alibi", names))
+  lu.assertNil(diagnostics.nearest(("x"):rep(1000), names))
+end
+
+function TestDiagnostics.test_show_and_number()
+  lu.assertEquals(diagnostics.show('a"b\n'), '"a\\"b\\10"')
+  lu.assertEquals(diagnostics.show(0.1), "0.1")
+  lu.assertEquals(diagnostics.number(1e-8), "1e-8")
+  lu.assertEquals(diagnostics.number(0.1 + 0.2), "0.30000000000000004")
+  lu.assertEquals(diagnostics.number(2e6), "2000000")
+end
+
+support.run()

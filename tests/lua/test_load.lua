@@ -1,0 +1,308 @@
+-- generator/load.lua, sandbox.lua and tree.lua: what a spec may do, how tables meet, what --set does.
+
+local support = dofile("tests/lua/support.lua")
+local diagnostics = require("diagnostics")
+local load_module = require("load")
+local lu = require("luaunit")
+local sandbox = require("sandbox")
+
+local function load_spec(path, sets)
+  local d = diagnostics.new()
+  return load_module.spec(path, { root = ".", diagnostics = d, sets = sets }), d
+end
+
+local function load_text(text, sets)
+  return load_spec(support.write("probe.lua", text), sets)
+end
+
+-- The value at a path of a loaded tree, and its origin.
+local function value(loaded, path)
+  local node = loaded.tree
+  for name in path:gmatch("[^%.]+") do
+    node = node and (tonumber(name) and node.items[tonumber(name)] or node.fields[name])
+  end
+  return node and node.value, node and node.origin
+end
+
+local function assert_refused(text, message)
+  local loaded, d = load_text(text)
+  lu.assertNil(loaded)
+  lu.assertStrContains(d:text(), message)
+  return d
+end
+
+TestSandbox = {}
+
+-- A smaller limit than the real one: these tests run to it.
+function TestSandbox:setUp()
+  self.instructions = sandbox.INSTRUCTIONS
+  sandbox.INSTRUCTIONS = 100000
+end
+
+function TestSandbox:tearDown()
+  sandbox.INSTRUCTIONS = self.instructions
+end
+
+function TestSandbox.test_endless_loop_is_stopped()
+  assert_refused("local n = 0\nwhile true do n = n + 1 end",
+    "probe.lua:2:1: error: still running after 100000 instructions")
+end
+
+function TestSandbox:test_recursion_is_stopped()
+  sandbox.INSTRUCTIONS = self.instructions
+  assert_refused("local function f() return 1 + f() end\nreturn f()", "a function calls itself without end")
+end
+
+function TestSandbox.test_endless_tail_calls_are_stopped()
+  assert_refused("local function f() return f() end\nreturn f()", "still running")
+end
+
+function TestSandbox.test_memory_is_bounded()
+  assert_refused("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 256 MB")
+end
+
+function TestSandbox.test_library_names_are_named()
+  for _, name in ipairs({ "os", "io", "require", "math", "string", "debug", "coroutine", "pcall", "setmetatable",
+    "load",
+    "print", "_G", "error", "collectgarbage", "rawget", "next", "select", "getmetatable" }) do
+    local d = assert_refused("return {\n  x = " .. name .. ".y,\n}", '"' .. name
+      .. '" is not defined; a spec has no I/O')
+    lu.assertStrContains(d:text(), "probe.lua:2:7: error:")
+  end
+end
+
+function TestSandbox.test_globals_cannot_be_set()
+  assert_refused("width = 64\nreturn {}", '1:1: error: "width" is set as a global')
+end
+
+function TestSandbox.test_strings_have_no_methods()
+  assert_refused("return { x = ('x'):rep(3) }", "attempt to index a string value")
+  assert_refused("local s = 'x'\nreturn { x = s.rep }", "attempt to index a string value")
+  assert_refused("return { x = '1' + 1 }", "attempt to perform arithmetic on a string value")
+  lu.assertEquals(("x"):rep(2), "xx")
+end
+
+function TestSandbox.test_string_metatable_is_back_after_a_failure()
+  sandbox.run("local function f() return 1 + f() end return f()")
+  sandbox.run("while true do end")
+  lu.assertEquals(("ab"):upper(), "AB")
+  lu.assertNil(debug.gethook())
+end
+
+function TestSandbox.test_bytecode_is_refused()
+  assert_refused(string.dump(function() return {} end), "this is precompiled Lua")
+end
+
+function TestSandbox.test_syntax_errors_have_positions()
+  assert_refused("return {\n  a = 1\n  b = 2,\n}", "probe.lua:3:3: error: not valid Lua: '}' expected")
+  assert_refused("return {\n  a = 1,", "probe.lua:2:3: error: not valid Lua")
+  assert_refused("return " .. ("{"):rep(300), "not valid Lua")
+end
+
+function TestSandbox.test_results_that_are_no_spec()
+  assert_refused("local x = 1", "the file returns nothing")
+  assert_refused("return 5", "the file returns 5")
+  assert_refused("return function() end", "the file returns a function")
+  assert_refused("", "the file is empty")
+  assert_refused("local t = {}\nt.t = { t }\nreturn t", "the table contains itself")
+  assert_refused("local t = {}\nt[{}] = 1\nreturn t", "a key is a table")
+  assert_refused("return { [true] = 1 }", "a key is true")
+  assert_refused("return { [0.5] = 1 }", "a key is 0.5")
+  assert_refused("return { a = { 1, nil, 3 } }", "a: the list has item 3 but no item 2")
+  assert_refused("return { a = { [0] = 1 } }", "the list has item 0")
+  assert_refused("return { a = 0 / 0 }", "a: NaN is not a finite number")
+  assert_refused("return { a = { 1, -1 / 0 } }", "a[2]: -inf is not a finite number")
+  assert_refused("local t = {}\nfor i = 1, 40 do t = { t } end\nreturn t", "nested deeper")
+  assert_refused("local t = {}\nfor i = 1, 9 do t = { t, t, t, t } end\nreturn t", "more than 150000 values")
+end
+
+function TestSandbox.test_functions_may_not_compare()
+  local d = assert_refused("return {\n  score = function(x) return x.a < 0 end,\n}",
+    "2:34: error: `<` inside a function body")
+  lu.assertEquals(d:count(), 1)
+end
+
+function TestSandbox.test_local_arithmetic_is_fine()
+  local loaded,
+    d = load_text("local n = 3\nlocal function twice(x) return 2 * x end\nreturn { a = twice(n), b = n // 2 }")
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals(value(loaded, "a"), 6)
+end
+
+function TestSandbox.test_windows_line_ends_keep_lines()
+  local _, origin = value(load_text("\xEF\xBB\xBFreturn {\r\n  a = 1,\r\n}\r\n"), "a")
+  lu.assertEquals({ origin.line, origin.col }, { 2, 3 })
+end
+
+TestLoad = {}
+
+function TestLoad.test_id_is_the_base_name()
+  lu.assertEquals(load_spec("spec/runs/bucket_sort_none.lua").id, "bucket_sort_none")
+  for _, name in ipairs({ "a.lua", "Upper.lua", "9lives.lua", "with-dash.lua", ("a"):rep(41) .. ".lua", "noend" }) do
+    local loaded, d = load_spec(support.write(name, "return {}"))
+    lu.assertNil(loaded, name)
+    lu.assertStrContains(d:text(), "is no name for a spec")
+  end
+  lu.assertNotNil(load_spec(support.write(("a"):rep(40) .. ".lua", "return {}")))
+  lu.assertNotNil(load_spec(support.write("ab.lua", "return {}")))
+end
+
+function TestLoad.test_source_shows_no_path_outside_the_root()
+  lu.assertEquals(load_spec("./spec/../spec/runs/bucket_sort_none.lua").source, "spec/runs/bucket_sort_none.lua")
+  lu.assertEquals(load_text("return {}").source, "probe.lua")
+  local loaded, d = load_spec("/nowhere/at_all.lua")
+  lu.assertNil(loaded)
+  lu.assertStrContains(d:text(), "at_all.lua: error: cannot read it: No such file or directory")
+end
+
+function TestLoad.test_a_directory_is_no_spec()
+  support.write("folder.lua/x", "")
+  local loaded, d = load_spec(support.write("y.txt", ""):gsub("y.txt$", "folder.lua"))
+  lu.assertNil(loaded)
+  lu.assertStrContains(d:text(), "cannot read it")
+end
+
+function TestLoad.test_use_lays_fields_upon_a_preset()
+  local loaded = load_text('return { model = { use = "ruoss_encoder", heads = 4 } }')
+  lu.assertEquals(value(loaded, "model.heads"), 4)
+  local layers, origin = value(loaded, "model.layers")
+  lu.assertEquals(layers, 5)
+  lu.assertEquals(origin.path, "spec/models/ruoss_encoder.lua")
+  lu.assertNil(loaded.tree.fields.model.fields.use)
+end
+
+function TestLoad.test_encoding_kind_is_short_for_use()
+  local loaded = load_text('return { encoding = { kind = "rope", positions = { kind = "randomized" } } }')
+  lu.assertEquals(value(loaded, "encoding.rotation.kind"), "rope")
+  lu.assertEquals(value(loaded, "encoding.positions.kind"), "randomized")
+  lu.assertNil(value(loaded, "encoding.kind"))
+  assert_refused('return { encoding = { kind = "rope", use = "rope" } }', "encoding.kind: stands beside encoding.use")
+end
+
+function TestLoad.test_lists_replace()
+  local loaded = load_text('return { train = { use = "quick", lengths = { 1, 20 } }, '
+    .. 'eval = { use = "quick", lengths = { 5, 6 } } }')
+  lu.assertEquals(value(loaded, "train.lengths.2"), 20)
+  lu.assertNil(loaded.tree.fields.eval.fields.lengths.fields.list)
+end
+
+function TestLoad.test_another_kind_drops_the_preset()
+  local base = 'return { encoding = { additive = { kind = "learned", rows = 9 } }, '
+    .. 'train = { clip = { max_norm = 2 } } }'
+  support.write("base.lua", base)
+  local loaded = load_text('return { use = "./base.lua", encoding = { additive = { kind = "none" } } }')
+  lu.assertNil(value(loaded, "encoding.additive.rows"))
+  loaded = load_text('return { use = "./base.lua", encoding = { additive = { kind = "learned" } } }')
+  lu.assertEquals(value(loaded, "encoding.additive.rows"), 9)
+  loaded = load_text('return { use = "./base.lua", train = { clip = { kind = "none" } } }')
+  lu.assertTrue(loaded.tree.fields.train.fields.clip.fields.max_norm.unstated)
+end
+
+function TestLoad.test_a_preset_may_be_a_spec_of_ones_own()
+  support.write("mine/base.lua",
+    'return { precision = "float64", model = { use = "small_encoder", heads = 4 }, train = { steps = 7 } }')
+  local loaded = load_text('return { model = { use = "./mine/base.lua", layers = 1 } }')
+  lu.assertEquals((value(loaded, "model.heads")), 4)
+  lu.assertEquals((value(loaded, "model.layers")), 1)
+  lu.assertEquals((value(loaded, "model.width")), 16)
+  lu.assertNil(value(loaded, "precision"))
+  lu.assertNil(value(loaded, "train.steps"))
+end
+
+function TestLoad.test_a_whole_spec_may_be_built_upon()
+  support.write("mine/grand.lua", 'return { train = { steps = 7, batch = 8 }, task = { kind = "bucket_sort" } }')
+  support.write("mine/base.lua",
+    'return { use = "./grand.lua", precision = "float64", train = { batch = 9 }, eval = { use = "quick" } }')
+  local loaded = load_text('return { use = "./mine/base.lua", train = { learning_rate = 1 }, '
+    .. 'eval = { use = "ruoss" } }')
+  lu.assertEquals(value(loaded, "train.steps"), 7)
+  lu.assertEquals(value(loaded, "train.batch"), 9)
+  lu.assertEquals(value(loaded, "precision"), "float64")
+  local kind, origin = value(loaded, "task.kind")
+  lu.assertEquals(kind, "bucket_sort")
+  lu.assertEquals(origin.path, "mine/grand.lua")
+  lu.assertEquals(value(loaded, "eval.examples"), 500)
+  lu.assertNil(loaded.tree.fields.use)
+end
+
+function TestLoad.test_cycles_are_told_with_their_chain()
+  support.write("one.lua", 'return { use = "./two.lua" }')
+  local two = support.write("two.lua", 'return { use = "./one.lua" }')
+  local loaded, d = load_spec(two)
+  lu.assertNil(loaded)
+  lu.assertStrContains(d:text(), "uses itself: two.lua -> one.lua -> two.lua")
+  assert_refused('return { model = { use = "./probe.lua" } }', "model.use: uses itself: probe.lua -> probe.lua")
+  support.write("three.lua", 'return { model = { use = "./probe.lua" } }')
+  assert_refused('return { model = { use = "./three.lua" } }', "probe.lua -> three.lua -> probe.lua")
+end
+
+function TestLoad.test_unknown_presets_list_what_there_is()
+  local d = assert_refused('return { model = { use = "small_encodr" } }',
+    "model.use: there is no small_encodr.lua in spec/models")
+  lu.assertStrContains(d:text(), "expected: ruoss_encoder, small_encoder\n")
+  lu.assertStrContains(d:text(), 'hint: did you mean "small_encoder"?')
+  assert_refused('return { encoding = { kind = "rop" } }', "encoding.kind: there is no rop.lua in spec/encodings")
+  assert_refused("return { model = { use = 5 } }", "model.use: 5 is no name")
+  assert_refused('return { model = { use = "../../secret" } }', 'model.use: "../../secret" names nothing')
+  assert_refused('return { use = "ruoss" }', 'use: "ruoss" names nothing')
+  assert_refused('return { use = "./gone.lua" }', "cannot read gone.lua: No such file")
+end
+
+TestSet = {}
+
+function TestSet.test_constants()
+  local sets = { { path = "train.steps", text = "2e3" }, { path = "task.kind", text = "even_pairs" },
+    { path = "train.lengths", text = "{ 1, 20 }" }, { path = "encoding.positions.sorted", text = "false" },
+    { path = "precision", text = '"float64"' } }
+  local loaded, d = load_text('return { task = { kind = "bucket_sort" } }', sets)
+  lu.assertEquals(d:text(), "")
+  local steps, origin = value(loaded, "train.steps")
+  lu.assertEquals(steps, 2000)
+  lu.assertEquals(origin.set, "--set train.steps=2e3")
+  lu.assertEquals(value(loaded, "task.kind"), "even_pairs")
+  lu.assertEquals(value(loaded, "train.lengths.2"), 20)
+  lu.assertEquals(value(loaded, "encoding.positions.sorted"), false)
+  lu.assertEquals(value(loaded, "precision"), "float64")
+end
+
+function TestSet.test_another_encoding_keeps_what_stands_beside_it()
+  local text = 'return { encoding = { kind = "sinusoid", positions = { kind = "randomized" } } }'
+  for _, path in ipairs({ "encoding.kind", "encoding.use" }) do
+    local loaded = load_text(text, { { path = path, text = "rope" } })
+    lu.assertEquals(value(loaded, "encoding.rotation.kind"), "rope")
+    lu.assertNil(value(loaded, "encoding.additive.kind"))
+    lu.assertEquals(value(loaded, "encoding.positions.kind"), "randomized")
+  end
+end
+
+function TestSet.test_order_does_not_matter_between_fields()
+  local text = 'return { encoding = { kind = "sinusoid" } }'
+  for _, order in ipairs({ { 1, 2 }, { 2, 1 } }) do
+    local sets = { { path = "encoding.additive.kind", text = "learned" }, { path = "encoding.additive.rows",
+      text = "9" } }
+    local loaded = load_text(text, { sets[order[1]], sets[order[2]] })
+    lu.assertEquals(value(loaded, "encoding.additive.kind"), "learned")
+    lu.assertEquals(value(loaded, "encoding.additive.rows"), 9)
+  end
+end
+
+function TestSet.test_later_wins()
+  local loaded = load_text("return {}", { { path = "train.steps", text = "1" }, { path = "train.steps", text = "2" } })
+  lu.assertEquals(value(loaded, "train.steps"), 2)
+end
+
+function TestSet.test_wrong_ones_are_told()
+  for _, case in ipairs({
+    { "train..steps", "1", '"train..steps" is no field path' }, { "eval.lengths.list[1]", "1", "is no field path" },
+    { "", "1", "is no field path" }, { "train.steps", " ", "has no value" }, { "train.lengths", "{ 1, ",
+      "not valid Lua" },
+    { "train.lengths", "{ os }", '"os" is not defined' }, { "train.batch", "1e999", "inf is not a finite number" },
+  }) do
+    local loaded, d = load_text("return {}", { { path = case[1], text = case[2] } })
+    lu.assertNil(loaded)
+    lu.assertStrContains(d:text(), case[3])
+    lu.assertStrContains(d:text(), "--set " .. case[1] .. "=")
+  end
+end
+
+support.run()

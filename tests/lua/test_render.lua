@@ -1,0 +1,180 @@
+-- The template engine: what it writes, the line map, and every rule as an error at its place.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local render = require("render")
+
+local PLAN = {
+  n = 4,
+  name = "cap",
+  half = 0.5,
+  flag = true,
+  layers = { { name = "first", weight = 0.5, rope = true }, { name = "second", weight = 1, rope = false } },
+}
+
+local function run(templates, plan)
+  if type(templates) == "string" then
+    templates = { ["t.tpl"] = templates }
+  end
+  return render.render("t.tpl", plan or PLAN, function(name)
+    return templates[name]
+  end)
+end
+
+local function check_text(template, want)
+  local text, err = run(template)
+  lu.assertEquals(text or err, want)
+end
+
+-- want is "line:col: what" or "line:col: what | hint".
+local function check_error(template, want)
+  local text, err = run(template)
+  lu.assertNil(text, "rendered instead of: " .. want)
+  local got = ("%d:%d: %s"):format(err.line, err.col, err.what)
+  lu.assertEquals(want:find(" | ", 1, true) and got .. " | " .. (err.hint or "") or got, want)
+  return err
+end
+
+TestText = {}
+
+function TestText:test_lines_are_kept_as_they_are()
+  check_text("int x;   \n\n  y\n", "int x;   \n\n  y\n")
+  check_text("no final newline", "no final newline\n")
+  check_text("", "\n")
+  check_text("% if flag then\n% end\n", "")
+end
+
+function TestText:test_holes()
+  check_text("${name}_${n} ${layers[2].name}\n", "cap_4 second\n")
+  check_text("a $ {x} $$ }{\n", "a $ {x} $$ }{\n")
+  check_text("${f32(half)} ${f64(half)} ${f32(n)}\n", "0.5f 0.5 4.0f\n")
+  check_text('${ident("x86-64-v3")} ${ident("}")}\n', "x86_64_v3 _\n")
+end
+
+function TestText:test_control_lines_leave_no_trace()
+  check_text("% for i, layer in ipairs(layers) do\n  % if layer.rope then\nrope ${i}\n  % else\nnone ${i}\n  % end\n% end\n",
+    "rope 1\nnone 2\n")
+  check_text("% local k = n * 2 -- twice\n${k}\n% repeat\n% k = k - 1\n% until k < 7\n${k}\n", "8\n6\n")
+  check_text("% for i = 1, 9 do if i == 3 then break end\n${i}\n% end\n", "1\n2\n")
+end
+
+function TestText:test_include_indents_to_its_column()
+  local text, map = run({
+    ["t.tpl"] = "{\n    % include(\"parts/a.tpl\", { depth = n })\n}\n",
+    ["parts/a.tpl"] = "a ${depth}\n\n  % include(\"parts/b.tpl\")\n",
+    ["parts/b.tpl"] = "b ${depth} ${name}\n",
+  })
+  lu.assertEquals(text, "{\n    a 4\n\n      b 4 cap\n}\n")
+  lu.assertEquals(map[1], { { "t.tpl", 1 } })
+  lu.assertEquals(map[2], { { "parts/a.tpl", 1 }, { "t.tpl", 2 } })
+  lu.assertEquals(map[4], { { "parts/b.tpl", 1 }, { "parts/a.tpl", 3 }, { "t.tpl", 2 } })
+  lu.assertEquals(#map, 5)
+end
+
+function TestText:test_include_arguments_may_span_lines()
+  local text = run({ ["t.tpl"] = "% include(\"p\", {\n%   a = 1,\n% })\nend\n", p = "${a}\n" })
+  lu.assertEquals(text, "1\nend\n")
+end
+
+function TestText:test_names_of_a_part_end_with_it()
+  local text, err = run({ ["t.tpl"] = "% include(\"p\", { a = 1 })\n${a}\n", p = "${a}\n" })
+  lu.assertNil(text)
+  lu.assertEquals(err.what, "'a' is not in the plan")
+end
+
+TestNumbers = {}
+
+function TestNumbers:test_f32_has_nine_digits_and_a_suffix()
+  local cases = { [0.1] = "0.1f", [1 / 3] = "0.333333333f", [1e20] = "1e+20f", [3] = "3.0f", [-2.0] = "-2.0f",
+    [16777217] = "16777217.0f", [1e-40] = "1e-40f" }
+  for value, want in pairs(cases) do
+    lu.assertEquals(render.f32(value), want)
+  end
+end
+
+function TestNumbers:test_f64_reads_back_exactly()
+  for _, value in ipairs({ 0.1, 1 / 3, 1e300, 5e-324, -0.0, 2 ^ 53 + 2, 123456789 }) do
+    local text = render.f64(value)
+    lu.assertStrMatches(text, ".*[.e].*")
+    lu.assertEquals(tonumber(text), value)
+  end
+end
+
+function TestNumbers:test_values_without_a_literal_are_refused()
+  for _, value in ipairs({ 0 / 0, 1 / 0, -1 / 0, 1e39 }) do
+    lu.assertNil((render.f32(value)))
+  end
+  lu.assertNil((render.f64(1 / 0)))
+  lu.assertNil((render.f64("1")))
+end
+
+TestErrors = {}
+
+function TestErrors:test_unknown_names()
+  check_error("x\n  ${naem}\n", "2:5: 'naem' is not in the plan | did you mean \"name\"?")
+  check_error("% if flg then\n% end\n", "1:6: 'flg' is not in the plan | did you mean \"flag\"?")
+  check_error("${pairs}\n", "1:3: 'pairs' is not in the plan | did you mean \"ipairs\"?")
+  check_error("% local t = os.time()\n", "1:13: 'os' is not in the plan")
+  check_error("% for _, l in ipairs(layers) do\n${l.nmae}\n% end\n", "2:1: l.nmae is nil | did you mean \"name\"?")
+end
+
+function TestErrors:test_values_a_hole_does_not_take()
+  local hint = " | a hole takes a one-line string or an integer"
+  check_error("${layers}\n", "1:1: layers is a table" .. hint)
+  check_error("a ${flag}\n", "1:3: flag is a boolean" .. hint)
+  check_error("${half}\n", "1:1: half is a float: 0.5 | print floats with f32(x) or f64(x)")
+  check_error('${"a\\nb"}\n', '1:1: "a\\nb" has more than one line' .. hint)
+  check_error("${f32(n)} ${f32(name)}\n", "1:13: f32: a number is needed, not string")
+  check_error('${ident("int")}\n', '1:3: ident: "int" makes no C identifier')
+end
+
+function TestErrors:test_holes_compute_nothing()
+  local hint = " | a hole holds a name, a field or one helper call; compute in plan.lua"
+  check_error("${n + 1}\n", "1:5: '+' in a hole" .. hint)
+  check_error("${name .. name}\n", "1:8: '..' in a hole" .. hint)
+  check_error("${#layers}\n", "1:3: '#' in a hole" .. hint)
+  check_error("${name\n", "1:1: this hole never closes | a hole ends on its line: ${name}")
+  check_error("${}\n", "1:1: an empty hole")
+  check_error('${include("p")}\n', "1:3: 'include' in a hole")
+end
+
+function TestErrors:test_blocks_are_balanced_at_their_opener()
+  check_error("x\n% for i = 1, 3\n${i}\n% end\n", "2:3: 'for' has no 'do'")
+  check_error("% if flag\n% end\n", "1:3: 'if' has no 'then'")
+  check_error("x\n  % if flag then\n% for i = 1, 2 do\n% end\n", "2:5: 'if' is never closed | add a line: % end")
+  check_error("% repeat\nx\n", "1:3: 'repeat' is never closed | add a line: % until")
+  check_error("x\n% end\n", "2:3: 'end' closes nothing")
+  check_error("% for i = 1, 2 do\n% until flag\n", "2:3: 'until' closes nothing")
+  check_error("% else\n", "1:3: 'else' without 'if'")
+  check_error("% if flag then\n% else\n% elseif n then\n% end\n", "3:3: 'elseif' without 'if'")
+  check_error("% include(\"p\", {\nx\n% })\n", "1:16: '{' is never closed")
+  check_error("% include(\"p\"))\n", "1:15: ')' closes nothing")
+end
+
+function TestErrors:test_lines_of_lua_are_checked_one_by_one()
+  check_error("% if n = 3 then\n% end\n", "1:3: 'then' expected near '='")
+  check_error("% local s = 'abc\n", "1:13: a string that does not end on its line")
+  check_error("% n\n", "1:3: syntax error at the end of the line")
+  check_error("% local function f()\n% end\n", "1:9: no 'function' in a template")
+  check_error("% goto out\n", "1:3: no 'goto' in a template | use if")
+  check_error("% if flag then return end\n", "1:16: no 'return' in a template")
+  check_error("x\ty\n", "1:2: a tab or a carriage return")
+end
+
+function TestErrors:test_mistakes_at_run_time_have_their_line()
+  check_error("x\n% local x = layers.foo.bar\n", "2:20: attempt to index a nil value (field 'foo')")
+  check_error("% n = 5\n", "1:3: a template cannot set 'n' | write: local n")
+end
+
+function TestErrors:test_includes()
+  check_error('% if flag then include("p") end\n', "1:16: include stands alone on its line, or under an if")
+  check_error('  % include("zzz")\n', "1:3: no such template: templates/zzz")
+  local text, err = run({ ["t.tpl"] = 'x\n% include("a")\n', a = '% include("b")\n', b = '\n% include("a")\n' })
+  lu.assertNil(text)
+  lu.assertEquals(err.what, "a includes itself: a -> b -> a")
+  lu.assertEquals(err.path, "templates/b")
+  lu.assertEquals(err.notes[2], { path = "templates/t.tpl", line = 2, what = "included here" })
+end
+
+support.run()

@@ -1,0 +1,168 @@
+-- generator/schema.lua: every field has a case that is accepted and one that is refused, through the whole front end.
+
+local support = dofile("tests/lua/support.lua")
+local lu = require("luaunit")
+local schema = require("schema")
+
+TestSchema = {}
+
+local RANDOM = "encoding.positions.kind=randomized"
+local LEARNED = "encoding.additive.kind=learned"
+local ROPE = "encoding.rotation.kind=rope"
+local DURING = "eval.during.every=5"
+
+-- Field, a text it takes, a text it refuses, part of the message, and what else must be set.
+local CASES = {
+  { "precision", "float64", "float16", '"float16" does not fit here' },
+  { "task", "{ kind = 'even_pairs' }", "5", "5 does not fit here" },
+  { "task.kind", "parity_check", "parity_chek", 'did you mean "parity_check"?' },
+  { "model", "{ layers = 1 }", "true", "true does not fit here" },
+  { "model.kind", "encoder", "decoder", 'there is no kind "decoder"' },
+  { "model.layers", "64", "65", "65 is above 64" },
+  { "model.heads", "16", "0", "0 is below 1" },
+  { "model.width", "128", "72", "80 is the nearest legal value" },
+  { "model.feedforward", "16", "8", "8 is below 16" },
+  { "model.dropout", "0", "1", "1 is not below 1" },
+  { "encoding", "{ kind = 'rope' }", "word", 'write encoding = { kind = "word" }' },
+  { "encoding.rotation", "{ kind = 'none' }", "1", "1 does not fit here" },
+  { "encoding.rotation.kind", "rope", "rop", 'did you mean "rope"?' },
+  { "encoding.rotation.base", "500", "1", "1 is not above 1", { ROPE } },
+  { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
+  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized" },
+  { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
+  { "encoding.positions.sorted", "false", "0", "expected: true or false", { RANDOM } },
+  { "encoding.positions.draw", "layer", "head", "expected: pass, layer", { RANDOM } },
+  { "encoding.additive", "{ kind = 'none' }", "1", "1 does not fit here" },
+  { "encoding.additive.kind", "sinusoid", "sinus", "expected: none, sinusoid, learned" },
+  { "encoding.additive.rows", "1000", "0", "0 is below 1", { LEARNED } },
+  { "encoding.additive.init_sigma", "0.02", "0", "0 is not above 0", { LEARNED } },
+  { "encoding.additive.dropout", "0.5", "-0.1", "-0.1 is below 0", { LEARNED } },
+  { "train", "{ steps = 1 }", "1", "1 does not fit here" },
+  { "train.batch", "65536", "65537", "65537 is above 65536" },
+  { "train.shards", "128", "257", "257 is above 256" },
+  { "train.steps", "2e6", "2147483648", "2147483648 is above 2147483647" },
+  { "train.learning_rate", "1", "0", "0 is not above 0" },
+  { "train.lengths", "{ 3, 9, step = 2 }", "{ 9, 3 }", "train.lengths[2]: 3 is below the first length, 9" },
+  { "train.optimizer", "{ kind = 'adam' }", "adam", '"adam" is a string' },
+  { "train.optimizer.kind", "adam", "sgd", 'there is no kind "sgd"' },
+  { "train.optimizer.beta1", "0", "1", "1 is not below 1" },
+  { "train.optimizer.beta2", "0.99", "-1", "-1 is below 0" },
+  { "train.optimizer.epsilon", "1e-6", "0", "0 is not above 0" },
+  { "train.clip", "{ kind = 'none' }", "none", '"none" is a string' },
+  { "train.clip.kind", "none", "value", "expected: none, global_norm" },
+  { "train.clip.max_norm", "0.5", "0", "0 is not above 0" },
+  { "train.log_every", "1", "0", "0 is below 1" },
+  { "train.checkpoint", "{ every = 5 }", "5", "5 does not fit here" },
+  { "train.checkpoint.every", "5", "2.5", "2.5 is not an integer" },
+  { "train.checkpoint.minutes", "0", "-1", "-1 is below 0" },
+  { "train.checkpoint.keep", "{ 100, 200 }", "first", "expected: last, all, or an ascending list of steps" },
+  { "eval", "{ draws = 2 }", "1", "1 does not fit here" },
+  { "eval.lengths", "{ list = { 6, 10, 50 } }", "{ 6, 10, 50 }", "write { list = { 6, 10, 50 } }" },
+  { "eval.examples", "1", "0", "0 is below 1" },
+  { "eval.draws", "4", "0", "0 is below 1" },
+  { "eval.during", "{ every = 5 }", "{ examples = 5 }", "eval.during.every: is missing" },
+  { "eval.during.every", "5", "0", "0 is below 1" },
+  { "eval.during.lengths", "{ 50, 60 }", "50", "write { 50, 50 }", { DURING } },
+  { "eval.during.examples", "64", "none", '"none" is a string', { DURING } },
+}
+
+local function check_with(case, text)
+  local sets = {}
+  for _, set in ipairs(case[5] or {}) do
+    local path, value = set:match("^(.-)=(.*)$")
+    sets[#sets + 1] = { path = path, text = value }
+  end
+  sets[#sets + 1] = { path = case[1], text = text }
+  return support.check("tests/golden/specs/plain.lua", sets)
+end
+
+function TestSchema.test_every_field_accepts()
+  for _, case in ipairs(CASES) do
+    local resolved, _, d = check_with(case, case[2])
+    lu.assertNotNil(resolved, case[1] .. "\n" .. d:text())
+  end
+end
+
+function TestSchema.test_every_field_refuses()
+  for _, case in ipairs(CASES) do
+    local resolved, _, d = check_with(case, case[3])
+    lu.assertNil(resolved, case[1])
+    lu.assertStrContains(d:text(), case[4])
+    lu.assertStrContains(d:text(), "error: " .. case[1])
+  end
+end
+
+function TestSchema.test_every_field_has_a_case()
+  local seen = {}
+  for _, case in ipairs(CASES) do
+    lu.assertNotNil(schema.at[case[1]], case[1] .. " is no field")
+    seen[case[1]] = true
+  end
+  for _, field in ipairs(schema.fields) do
+    lu.assertTrue(seen[field.path], field.path .. " has no case here")
+  end
+end
+
+function TestSchema.test_entries_are_whole()
+  local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
+    lengths = true,
+    keep = true }
+  for _, field in ipairs(schema.fields) do
+    lu.assertTrue(types[field.type], field.path)
+    lu.assertIsString(field.doc, field.path)
+    if field.type ~= "table" then
+      lu.assertTrue(field.default ~= nil or field.required == true, field.path .. " has no default")
+    end
+    if type(field.default) == "function" or type(field.default) == "table" then
+      lu.assertIsString(field.default_text, field.path .. " has no default_text")
+    end
+    if field.only then
+      local parent = field.path:match("^(.*)%.")
+      for _, name in ipairs(field.only) do
+        lu.assertStrContains(schema.expected(schema.at[parent .. ".kind"]), name)
+      end
+    end
+  end
+end
+
+function TestSchema.test_defaults_are_legal()
+  for _, field in ipairs(schema.fields) do
+    if type(field.default) == "number" or type(field.default) == "string" then
+      local with = { DURING }
+      if field.only then
+        with[2] = field.path:match("^(.*)%.") .. ".kind=" .. field.only[#field.only]
+      end
+      local resolved, _, d = check_with({ field.path, nil, nil, nil, with }, tostring(field.default))
+      lu.assertNotNil(resolved, field.path .. "\n" .. d:text())
+    end
+  end
+end
+
+function TestSchema.test_fields_text_names_every_field()
+  local text = schema.fields_text()
+  for _, field in ipairs(schema.fields) do
+    lu.assertStrContains(text, "\n" .. field.path)
+    lu.assertStrContains(text, field.doc)
+  end
+  lu.assertStrContains(text, "a number from 0 to below 1")
+  lu.assertEquals(text, support.read("tests/golden/fields.txt"))
+end
+
+function TestSchema.test_absent_follows_the_features()
+  local function absent(...)
+    local sets = {}
+    for i, set in ipairs({ ... }) do
+      local path, value = set:match("^(.-)=(.*)$")
+      sets[i] = { path = path, text = value }
+    end
+    return table.concat(schema.absent(assert(support.check("tests/golden/specs/plain.lua", sets))), " ")
+  end
+  lu.assertEquals(absent(), "rotate rotation lh_draw_positions sinusoid position_table")
+  lu.assertEquals(absent("model.dropout=0"), "dropout rotate rotation lh_draw_positions sinusoid position_table")
+  lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
+    "rotate rotation lh_draw_positions sinusoid")
+  lu.assertEquals(absent(RANDOM, LEARNED), "rotate rotation sinusoid")
+  lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"), "lh_draw_positions position_table")
+end
+
+support.run()

@@ -1,0 +1,119 @@
+-- generator/tasks.lua: the headers of task files, and their formulas.
+
+local support = dofile("tests/lua/support.lua")
+local diagnostics = require("diagnostics")
+local lu = require("luaunit")
+local tasks = require("tasks")
+
+TestTasks = {}
+
+local HEADER = {
+  "/* Test Task (Someone 2020, section 1): does it.",
+  " *",
+  " * input symbols:  a b c",
+  " * output symbols: 0 1",
+  " * input length:   2 * n + 1",
+  " * output length:  (n + 1) / 2",
+  " * chance:         0.5 the accuracy of guessing",
+  " * baseline:       0.75 majority symbol",
+  " */",
+  "void lh_task_probe(lh_rng *rng, int n, lh_example *example) {}",
+}
+
+-- Reads the header with line `at` replaced (false: removed).
+local function read(at, line)
+  local lines = table.move(HEADER, 1, #HEADER, 1, {})
+  if at and line then
+    lines[at] = line
+  elseif at then
+    table.remove(lines, at)
+  end
+  local d = diagnostics.new()
+  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+  return tasks.read(folder, d), d
+end
+
+function TestTasks.test_header_gives_all_facts()
+  local all, d = read()
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals(all.list, { all.probe })
+  lu.assertEquals(all.probe, { kind = "probe", title = "Test Task", path = "runtime/data/tasks/probe.c",
+    summary = "Test Task (Someone 2020, section 1): does it.", input_symbols = { "a", "b", "c" },
+    output_symbols = { "0", "1" }, input_length = "2 * n + 1", output_length = "(n + 1) / 2", chance = 0.5,
+    baseline = 0.75, baseline_name = "majority symbol" })
+end
+
+function TestTasks.test_list_is_sorted_and_helpers_are_no_tasks()
+  support.write("more/b_task.c", (table.concat(HEADER, "\n"):gsub("probe", "b_task")))
+  support.write("more/a_task.c", (table.concat(HEADER, "\n"):gsub("probe", "a_task")))
+  local folder = support.write("more/bits.h", "/* no task */"):match("^(.*)/")
+  local all = tasks.read(folder, diagnostics.new())
+  lu.assertEquals({ #all.list, all.list[1].kind, all.list[2].kind }, { 2, "a_task", "b_task" })
+end
+
+function TestTasks.test_baseline_is_optional()
+  local all, d = read(8, nil)
+  lu.assertEquals(d:count(), 0)
+  lu.assertNil(all.probe.baseline)
+end
+
+function TestTasks.test_malformed_headers_are_told_with_their_line()
+  local cases = {
+    { 1, "int x;", "probe.c:1:1: error: the file does not start with a comment" },
+    { 3, " * input symbol:  a b", 'probe.c:3:4: error: there is no "input symbol"' },
+    { 3, " * input symbols:  a b a", 'probe.c:3:4: error: input symbols: the symbol "a" stands twice' },
+    { 3, " * input symbols:", "input symbols: no symbols" },
+    { 3, ' * input symbols: a "', "is no symbol" },
+    { 4, " * input symbols: a b", "probe.c:4:4: error: input symbols stands twice" },
+    { 5, " * input length:   n ^ 2", 'input length: "^" does not belong in a formula' },
+    { 5, " * input length:   2 n", '"2 n" does not belong in a formula' },
+    { 5, " * input length:   (n", '"(n" is no formula' },
+    { 5, " * input length:", '"" is no formula' },
+    { 5, " * input length:   n - 1", "n - 1 is 0 at n = 1" },
+    { 5, " * input length:   n / (n - 1)", "has no value at n = 1" },
+    { 5, " * input length:   n // 2", '"//" does not belong' },
+    { 5, " * input length:   os", '"o" does not belong' },
+    { 6, false, "the header has no line `output length:`" },
+    { 7, " * chance:         half", 'chance: "half" is no accuracy' },
+    { 7, " * chance:         20", 'chance: "20" is no accuracy' },
+    { 7, " * some words", "probe.c:7:4: error: not of the form key: value" },
+    { 8, " * baseline:       0.75", "baseline: it has no name" },
+    { 10, "void lh_task_other(void);", "lh_task_probe is not defined here" },
+  }
+  for _, case in ipairs(cases) do
+    local all, d = read(case[1], case[2])
+    lu.assertNil(all.probe, case[3])
+    lu.assertEquals(all.list, {})
+    lu.assertStrContains(d:text(), case[3])
+  end
+end
+
+function TestTasks.test_a_missing_folder_is_told()
+  local d = diagnostics.new()
+  lu.assertEquals(tasks.read("tests/golden/nowhere", d), { list = {} })
+  lu.assertStrContains(d:text(), "there is no such folder")
+end
+
+function TestTasks.test_length_rounds_down()
+  lu.assertEquals(tasks.length("n / 2", 5), 2)
+  lu.assertEquals(tasks.length("(n + 1) / 2 * 3 - 1", 5), 8)
+  lu.assertEquals(tasks.length("1", 500), 1)
+  lu.assertNil((tasks.length("n / 0", 5)))
+  lu.assertNil((tasks.length("n + x", 5)))
+end
+
+function TestTasks.test_tokens_is_input_and_output()
+  lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "n" }, 41), 82)
+  lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1" }, 41), 42)
+end
+
+function TestTasks.test_the_real_tasks_are_well_formed()
+  local d = diagnostics.new()
+  local all = tasks.read("runtime/data/tasks", d)
+  lu.assertEquals(d:text(), "")
+  for _, kind in ipairs({ "bucket_sort", "reverse_string", "even_pairs", "parity_check" }) do
+    lu.assertNotNil(all[kind], kind)
+  end
+end
+
+support.run()

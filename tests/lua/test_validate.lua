@@ -1,0 +1,237 @@
+-- generator/validate.lua and rules.lua: what comes out of a spec, the rules between fields, and the messages (goldens).
+--
+-- tests/golden/errors/<case>.lua is checked and its errors compared with <case>.err, byte for byte. A first line
+-- `-- set: a.b=v` stands for --set a.b=v. LH_UPDATE_GOLDEN=1 rewrites the .err files. Files below a folder are bases.
+
+local support = dofile("tests/lua/support.lua")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local validate = require("validate")
+
+TestValidate = {}
+
+local function good(text, sets)
+  local resolved, info, d = support.check_text(text, sets)
+  lu.assertEquals(d:text(), "")
+  return resolved, info
+end
+
+local function refused(text, message, sets)
+  local resolved, _, d = support.check_text(text, sets)
+  lu.assertNil(resolved)
+  lu.assertStrContains(d:text(), message)
+end
+
+local PLAIN = 'task = { kind = "bucket_sort" }, '
+
+function TestValidate.test_defaults_are_the_papers()
+  local resolved = good("return { " .. PLAIN .. "}")
+  lu.assertEquals(resolved, {
+    id = "probe", source = "probe.lua", precision = "float32",
+    task = { kind = "bucket_sort" },
+    model = { kind = "encoder", layers = 5, heads = 8, width = 64, feedforward = 256, dropout = 0.1 },
+    encoding = { rotation = { kind = "none" }, positions = { kind = "index" }, additive = { kind = "none" } },
+    train = { batch = 128, shards = 16, steps = 2000000, learning_rate = 3e-4,
+      lengths = { first = 1, last = 40, step = 1 },
+      optimizer = { kind = "adam", beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 },
+      clip = { kind = "global_norm", max_norm = 1.0 }, log_every = 100,
+      checkpoint = { every = 10000, minutes = 10.0, keep = "last" } },
+    eval = { lengths = { first = 41, last = 500, step = 1 }, examples = 500, draws = 1 },
+  })
+end
+
+function TestValidate.test_defaults_follow_other_fields()
+  local resolved = good("return { " .. PLAIN .. [[
+    model = { dropout = 0.2 }, train = { batch = 5 },
+    encoding = { positions = { kind = "randomized", max_position = 3000 }, additive = { kind = "learned" } },
+    eval = { lengths = { 5, 9, step = 2 }, during = { every = 10 } } }]])
+  lu.assertEquals(resolved.train.shards, 5)
+  lu.assertEquals(resolved.encoding.additive, { kind = "learned", rows = 3000, init_sigma = 1.0, dropout = 0.2 })
+  lu.assertEquals(resolved.encoding.positions.draw, "pass")
+  lu.assertEquals(resolved.eval.during, { every = 10, lengths = { first = 5, last = 9, step = 2 }, examples = 128 })
+  resolved = good("return { " .. PLAIN .. 'encoding = { kind = "rope", positions = { kind = "randomized" } } }')
+  lu.assertEquals(resolved.encoding.positions.draw, "layer")
+end
+
+function TestValidate.test_numbers_have_one_form()
+  local resolved = good("return { " .. PLAIN
+    .. "model = { dropout = 0 }, train = { steps = 2e6, clip = { max_norm = 2 } } }")
+  lu.assertEquals(math.type(resolved.train.steps), "integer")
+  lu.assertEquals(math.type(resolved.model.dropout), "float")
+  lu.assertEquals(math.type(resolved.train.clip.max_norm), "float")
+  lu.assertEquals(math.type(resolved.train.checkpoint.minutes), "float")
+  refused("return { " .. PLAIN .. "train = { steps = 1e300 } }", "train.steps: 1e300 is above 2147483647")
+  refused("return { " .. PLAIN .. "train = { steps = 1.5 } }", "train.steps: 1.5 is not an integer")
+end
+
+function TestValidate.test_lengths_forms()
+  local function lengths(text)
+    return good("return { " .. PLAIN .. "eval = { lengths = " .. text .. " } }").eval.lengths
+  end
+  lu.assertEquals(lengths("{ 5, 5 }"), { first = 5, last = 5, step = 1 })
+  lu.assertEquals(lengths("{ 1.0, 100000, step = 7 }"), { first = 1, last = 100000, step = 7 })
+  lu.assertEquals(lengths("{ list = { 6, 10, 50 } }"), { list = { 6, 10, 50 } })
+  for text, message in pairs({
+    ["{ 0, 5 }"] = "eval.lengths[1]: 0 is out of range", ["{ 1, 100001 }"] = "eval.lengths[2]: 100001 is out of range",
+    ["{ 1, 'x' }"] = "eval.lengths[2]", ["{ 1, 5, step = 0 }"] = "eval.lengths.step: 0 is out of range",
+    ["{ 1, 5, list = { 1 } }"] = "eval.lengths.list", ["{ list = { 5, 3 } }"] = "eval.lengths.list[2]: 3 follows 5",
+    ["{ list = {} }"] = "eval.lengths.list: the list is empty", ["{}"] = "eval.lengths: no lengths are given",
+    ["{ 5 }"] = "write { list = { 5 } }", ["{ list = { 1 }, step = 2 }"] = "eval.lengths.step",
+    ["{ first = 1, last = 5 }"] = "eval.lengths.first: no such field",
+      ["{ list = 5 }"] = "eval.lengths.list: 5 is no list",
+    ["{ { 1, 2 }, 3 }"] = "eval.lengths[1]: a table is no integer",
+  }) do
+    refused("return { " .. PLAIN .. "eval = { lengths = " .. text .. " } }", message)
+  end
+end
+
+function TestValidate.test_functions_fit_no_field()
+  refused("return { " .. PLAIN .. "train = { steps = function() end } }", "no field takes a function in this version")
+  refused("return { " .. PLAIN .. "encoding = { score = function(x) return x end } }", "encoding.score: no such field")
+  refused("return { " .. PLAIN .. "model = function() end }", "model: a function does not fit here")
+end
+
+function TestValidate.test_inherited_fields_of_another_kind_are_dropped()
+  support.write("base.lua", "return { " .. PLAIN .. "train = { clip = { max_norm = 2 } } }")
+  local resolved = good('return { use = "./base.lua", train = { clip = { kind = "none" } } }')
+  lu.assertEquals(resolved.train.clip, { kind = "none" })
+  resolved = good('return { use = "./base.lua", train = { clip = { kind = "global_norm" } } }')
+  lu.assertEquals(resolved.train.clip, { kind = "global_norm", max_norm = 2.0 })
+  refused("return { " .. PLAIN .. 'train = { clip = { kind = "none", max_norm = 2 } } }',
+    'train.clip.max_norm: no such field for kind "none"')
+end
+
+function TestValidate.test_sequences_fit_their_encoding()
+  local learned = "return { " .. PLAIN .. 'encoding = { additive = { kind = "learned", rows = %d } } }'
+  good(learned:format(1000)) -- 500 in, 500 out
+  refused(learned:format(999), "eval.lengths[2]: length 500, a sequence of 1000 tokens, is past the learned table")
+  local random = "return { " .. PLAIN
+    .. 'encoding = { kind = "sinusoid", positions = { kind = "randomized", max_position = %d } } }'
+  good(random:format(1000))
+  refused(random:format(999), "is past the range of positions")
+  local during = learned:format(1000):gsub("}$", ", eval = { during = { every = 1, lengths = { 1, 501 } } } }")
+  refused(during, "eval.during.lengths[2]: length 501")
+  refused("return { " .. PLAIN .. [[encoding = { positions = { kind = "randomized" },
+    additive = { kind = "learned", rows = 2047 } } }]], "2047 rows are fewer than the positions that can be drawn")
+end
+
+function TestValidate.test_head_width()
+  good("return { " .. PLAIN .. "model = { width = 96, heads = 24 } }")
+  refused("return { " .. PLAIN .. "model = { width = 80, heads = 8 } }",
+    "the head width 80 / 8 = 10 is not a multiple of 4")
+  refused("return { " .. PLAIN .. "model = { width = 80, heads = 7 } }", "7 does not divide the width, 80")
+  refused("return { " .. PLAIN .. 'encoding = { kind = "rope" }, model = { width = 80, heads = 8 } }',
+    "rope turns channels in pairs")
+end
+
+function TestValidate.test_shards_fit_the_batch()
+  good("return { " .. PLAIN .. "train = { batch = 16, shards = 16 } }")
+  refused("return { " .. PLAIN .. "train = { batch = 8, shards = 16 } }", "train.shards: 16 shards for a batch of 8")
+end
+
+function TestValidate.test_warnings()
+  local function warnings(text)
+    local _, info = good("return { " .. PLAIN .. text .. " }")
+    return table.concat(info.warnings, "\n")
+  end
+  lu.assertEquals(warnings(""), "")
+  lu.assertStrContains(warnings('encoding = { positions = { kind = "randomized" } }'), "not used by anything")
+  lu.assertStrContains(
+    warnings('encoding = { kind = "sinusoid", positions = { kind = "randomized", draw = "layer" } }'),
+    'the same as "pass"')
+  lu.assertStrContains(warnings("train = { steps = 50 }"), "train.log_every: 100 is past the last step, 50")
+  lu.assertStrContains(warnings("train = { steps = 500, checkpoint = { keep = { 5, 501 } } }"), "step 501 is past")
+  lu.assertStrContains(warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"), "eval.during.every")
+  lu.assertStrContains(warnings("model = { dropout = 1e-6 }"), "model.dropout: 1e-6 drops nothing")
+end
+
+function TestValidate.test_origins_name_file_set_and_default()
+  local _, info = good("return { " .. PLAIN .. 'model = { use = "small_encoder" } }', { { path = "train.steps",
+    text = "5" } })
+  lu.assertEquals(info.origins["task.kind"], "probe.lua:1:19")
+  lu.assertEquals(info.origins["model.width"], "spec/models/small_encoder.lua:6:3")
+  lu.assertEquals(info.origins["train.steps"], "--set train.steps=5")
+  lu.assertEquals(info.origins["train.batch"], "default")
+end
+
+function TestValidate.test_print_resolved_shows_every_value()
+  local resolved, info = good("return { " .. PLAIN .. [[eval = { during = { every = 5 } },
+    encoding = { positions = { kind = "randomized", sorted = false }, additive = { kind = "sinusoid" } },
+    train = { checkpoint = { keep = { 10, 20 } }, lengths = { list = { 3, 4 } } } }]])
+  local text = validate.print_resolved(resolved, info.origins)
+  for _, line in ipairs({ "encoding.positions.sorted       = false ",
+    "train.lengths                   = { list = { 3, 4 } } ",
+    "train.checkpoint.keep           = { 10, 20 } ", "eval.during.lengths             = { 41, 500 } ",
+    "train.optimizer.epsilon         = 1e-8 ", "task.kind                       = \"bucket_sort\" " }) do
+    lu.assertStrContains(text, line)
+  end
+  lu.assertEquals(text, validate.print_resolved(resolved, info.origins))
+end
+
+function TestValidate.test_resolving_leaves_the_schema_alone()
+  local first = good("return { " .. PLAIN .. "}")
+  first.train.lengths.first = 99
+  lu.assertEquals(good("return { " .. PLAIN .. "}").train.lengths.first, 1)
+end
+
+TestRuns = {}
+
+function TestRuns.test_every_run_is_valid()
+  support.tasks_folder = "runtime/data/tasks"
+  local count = 0
+  for entry in lfs.dir("spec/runs") do
+    if entry:find("%.lua$") then
+      local resolved, info, d = support.check("spec/runs/" .. entry)
+      lu.assertEquals(d:text(), "")
+      lu.assertEquals(resolved.source, "spec/runs/" .. entry)
+      lu.assertEquals(info.warnings, {})
+      count = count + 1
+    end
+  end
+  support.tasks_folder = "tests/golden/tasks/good"
+  lu.assertTrue(count >= 9)
+end
+
+TestErrors = {}
+
+local function golden_cases()
+  local cases = {}
+  for entry in lfs.dir("tests/golden/errors") do
+    cases[#cases + 1] = entry:match("^(.*)%.lua$")
+  end
+  table.sort(cases)
+  return cases
+end
+
+local function errors_of(path)
+  local sets = {}
+  for set in support.read(path):gmatch("%-%- set: ([^\n]*)") do
+    local name, text = set:match("^(.-)=(.*)$")
+    sets[#sets + 1] = { path = name, text = text }
+  end
+  local resolved, _, d = support.check(path, sets)
+  lu.assertNil(resolved, path)
+  return d:text()
+end
+
+function TestErrors.test_messages_are_the_golden_ones()
+  for _, case in ipairs(golden_cases()) do
+    local path = "tests/golden/errors/" .. case
+    local text = errors_of(path .. ".lua")
+    if os.getenv("LH_UPDATE_GOLDEN") == "1" then
+      local file = assert(io.open(path .. ".err", "wb"))
+      file:write(text)
+      file:close()
+    end
+    lu.assertEquals(text, support.read(path .. ".err"), case)
+  end
+end
+
+function TestErrors.test_messages_are_the_same_every_time()
+  for _, case in ipairs({ "many", "unknown_fields" }) do
+    local path = "tests/golden/errors/" .. case .. ".lua"
+    lu.assertEquals(errors_of(path), errors_of(path))
+  end
+end
+
+support.run()

@@ -1,0 +1,39 @@
+/* The stored reference vectors of tests/reference, as the C tests want them. README.md there says what they are.
+ *
+ * Paths are relative to the repository's root, where tests run. A file that is missing or not as described aborts
+ * with a message: that is a broken checkout, not a failing test.
+ */
+#ifndef LH_REFERENCE_VECTORS_H
+#define LH_REFERENCE_VECTORS_H
+
+#include "base/safetensors.h"
+#include "ref/encoder.h"
+
+enum { LH_VECTORS_ENCODINGS = 7, LH_VECTORS_LENGTHS = 3, LH_VECTORS_GRADIENT_LENGTH = 18 };
+
+extern const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS]; /* "none", "sincos", ... */
+extern const int lh_vectors_length[LH_VECTORS_LENGTHS];             /* 1, 5, 18: input tokens */
+
+/* The file of one encoding; lh_st_free closes it. */
+lh_st_file *lh_vectors_open(const char *encoding);
+
+/* A reference encoder of the right sizes with the file's weights; the caller frees it. */
+lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding);
+
+/* One batch with its results. */
+typedef struct lh_vectors_case {
+    lh_ref_batch batch; /* dropout off, loss_scale of the mean, backward on */
+    double *logits;     /* [sequences][labels][classes] */
+    double loss;        /* mean, in nats */
+    uint16_t *token, *label;
+    int32_t *positions;
+} lh_vectors_case;
+
+/* The batch with n input tokens; lh_vectors_case_free frees it. */
+lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n);
+void lh_vectors_case_free(lh_vectors_case *stored);
+
+/* Elements of a tensor of the file as double; *count of them. The caller frees the array. NULL: no such tensor. */
+double *lh_vectors_doubles(const lh_st_file *file, const char *name, int *count);
+
+#endif

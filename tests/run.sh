@@ -1,0 +1,170 @@
+#!/bin/sh
+# Runs the test suite layer by layer and ends with one line: "N passed, N failed, N skipped".
+#
+#     sh tests/run.sh [--long] [--only LAYER]
+#
+# Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), system.
+# LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
+
+cd -- "$(dirname -- "$0")/.." || exit 4
+LUA=${LUA:-lua5.4}
+MAKE=${MAKE:-make}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+jobs=$(nproc 2>/dev/null || echo 2)
+[ "$jobs" -le 16 ] || jobs=16
+long='' only=''
+while [ $# -gt 0 ]; do
+    case $1 in
+        --long) long=1 ;;
+        --only) only=$2 && shift ;;
+        *) echo "tests/run.sh: unknown argument $1" >&2 && exit 2 ;;
+    esac
+    shift
+done
+
+passed=0 failed=0 skipped=0
+layer_passed=0 layer_failed=0 layer_skipped=0
+log=$(mktemp) || exit 4
+trap 'rm -f "$log"' EXIT
+trap 'exit 130' INT TERM
+
+count() {
+    layer_passed=$((layer_passed + $1))
+    layer_failed=$((layer_failed + $2))
+    layer_skipped=$((layer_skipped + $3))
+}
+
+# One check that either works or does not: a name and a command, whose output is shown when it fails.
+check() {
+    name=$1
+    shift
+    if "$@" >"$log" 2>&1; then
+        count 1 0 0
+    else
+        count 0 1 0
+        echo "FAILED: $name"
+        cat "$log"
+    fi
+}
+
+skip() {
+    count 0 0 1
+    echo "skipped: $1"
+}
+
+layer_lint() {
+    if command -v luacheck >/dev/null 2>&1; then
+        check luacheck "$MAKE" -s lint
+    else
+        skip "luacheck: not installed"
+    fi
+    if command -v clang-format-14 >/dev/null 2>&1 || clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+        check clang-format "$MAKE" -s fmt-check
+    else
+        skip "clang-format 14: not installed"
+    fi
+    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/system/*.sh; do sh -n "$script" || exit; done'
+}
+
+# luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
+layer_lua() {
+    for file in tests/lua/test_*.lua; do
+        "$LUA" "$file" >"$log" 2>&1
+        status=$?
+        line=$(grep '^Ran [0-9]* tests in' "$log" | tail -1)
+        if [ -z "$line" ]; then
+            count 0 1 0
+            echo "FAILED: $file stopped"
+            cat "$log"
+            continue
+        fi
+        good=$(echo "$line" | sed -n 's/.*, \([0-9]*\) success.*/\1/p')
+        skips=$(echo "$line" | sed -n 's/.*, \([0-9]*\) skipped.*/\1/p')
+        total=$(echo "$line" | sed 's/^Ran \([0-9]*\) .*/\1/')
+        bad=$((total - ${good:-0}))
+        [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+        count "${good:-0}" "$bad" "${skips:-0}"
+        [ "$bad" -eq 0 ] || { echo "FAILED: $file" && cat "$log"; }
+    done
+}
+
+layer_stale() {
+    check "generated/ is what would be written" ./longhand stale
+}
+
+# One cmocka binary. Its XML is parsed, because its other formats count a skipped test as failed.
+run_unit() {
+    CMOCKA_MESSAGE_OUTPUT=XML "$1" >"$log" 2>"$log.errors"
+    status=$?
+    counts=$(sed -n 's/.*<testsuite .*tests="\([0-9]*\)" failures="\([0-9]*\)" errors="\([0-9]*\)" skipped="\([0-9]*\)".*/\1 \2 \3 \4/p' \
+        "$log" | awk '{ t += $1; f += $2 + $3; s += $4 } END { print t + 0, f + 0, s + 0 }')
+    set -- "$1" $counts
+    bad=$3 skips=$4 good=$(($2 - $3 - $4))
+    [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+    if [ "${LH_REQUIRE_GPU:-0}" = 1 ]; then
+        bad=$((bad + skips)) skips=0
+    fi
+    count "$good" "$bad" "$skips"
+    if [ "$bad" -gt 0 ]; then
+        echo "FAILED: $1 (exit status $status)"
+        cat "$log" "$log.errors"
+    elif [ "$skips" -gt 0 ]; then
+        echo "skipped in $1:"
+        grep -B1 '<skipped' "$log" | sed -n 's/.*<testcase name="\([^"]*\)".*/    \1/p'
+    fi
+    rm -f "$log.errors"
+}
+
+build_and_run_units() {
+    if ! "$MAKE" -s -j"$jobs" unit "VARIANT=$1" "LEVELS=$2" >"$log" 2>&1; then
+        count 0 1 0
+        echo "FAILED: the unit tests do not compile (make unit VARIANT=$1)"
+        cat "$log"
+        return
+    fi
+    for binary in $("$MAKE" -s "VARIANT=$1" print-unit-tests); do
+        run_unit "$binary"
+    done
+}
+
+layer_unit() {
+    build_and_run_units asan best
+}
+
+layer_generated() {
+    for spec in tests/specs/*.lua; do
+        ./longhand gen "$spec" --out "build/tests/specs/$(basename "$spec" .lua)" >"$log" 2>&1 && continue
+        count 0 1 0
+        echo "FAILED: ./longhand gen $spec"
+        cat "$log"
+    done
+    build_and_run_units release all
+}
+
+# System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.
+layer_system() {
+    for script in tests/system/test_*.sh ${long:+tests/system/long_*.sh}; do
+        [ -f "$script" ] || continue
+        sh "$script" >"$log" 2>&1
+        status=$?
+        good=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log") skips=$(grep -c '^skip ' "$log")
+        [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+        count "$good" "$bad" "$skips"
+        grep '^skip ' "$log"
+        [ "$bad" -eq 0 ] || { echo "FAILED: $script (exit status $status)" && cat "$log"; }
+    done
+}
+
+start=$(date +%s)
+for layer in lint lua stale unit generated system; do
+    [ -z "$only" ] || [ "$only" = "$layer" ] || continue
+    layer_passed=0 layer_failed=0 layer_skipped=0
+    began=$(date +%s)
+    "layer_$layer"
+    printf '%-10s %4d passed, %d failed, %d skipped  (%d s)\n' "$layer" "$layer_passed" "$layer_failed" \
+        "$layer_skipped" "$(($(date +%s) - began))"
+    passed=$((passed + layer_passed)) failed=$((failed + layer_failed)) skipped=$((skipped + layer_skipped))
+done
+echo "all layers: $(($(date +%s) - start)) s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

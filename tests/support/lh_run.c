@@ -1,0 +1,60 @@
+/* See lh_run.h. */
+#include "lh_run.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lh_test.h"
+#include "longhand/main.h"
+
+enum { MOST_WORDS = 64 };
+
+static int redirect(int stream, const char *path, int flags) {
+    int saved = dup(stream), file = open(path, flags, 0666);
+    assert_true(saved >= 0 && file >= 0);
+    dup2(file, stream);
+    close(file);
+    return saved;
+}
+
+static void restore(int stream, int saved) {
+    dup2(saved, stream);
+    close(saved);
+}
+
+static int split(char *command, char **words) {
+    int count = 0;
+    words[count++] = "trainer";
+    for (char *word = strtok(command, " "); word && count < MOST_WORDS - 1; word = strtok(NULL, " "))
+        words[count++] = word;
+    words[count] = NULL;
+    return count;
+}
+
+lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char *command, const char *input) {
+    static lh_run_result result;
+    char *words[MOST_WORDS], *copy = strdup(command), *here = getcwd(NULL, 0);
+    int count = split(copy, words);
+    free(result.out);
+    free(result.err);
+    lh_test_write(lh_test_path(directory, "stdin"), input ? input : "", input ? strlen(input) : 0);
+    fflush(NULL);
+    int saved[] = {redirect(0, lh_test_path(directory, "stdin"), O_RDONLY),
+                   redirect(1, lh_test_path(directory, "stdout"), O_WRONLY | O_CREAT | O_TRUNC),
+                   redirect(2, lh_test_path(directory, "stderr"), O_WRONLY | O_CREAT | O_TRUNC)};
+    rewind(stdin);
+    assert_int_equal(chdir(directory), 0);
+    result.code = lh_main(spec, count, words);
+    fflush(NULL);
+    assert_int_equal(chdir(here), 0);
+    for (int i = 0; i < 3; i++) restore(i, saved[i]);
+    clearerr(stdin);
+    result.out = lh_test_read(lh_test_path(directory, "stdout"), NULL);
+    result.err = lh_test_read(lh_test_path(directory, "stderr"), NULL);
+    free(copy);
+    free(here);
+    return result;
+}

@@ -1,0 +1,111 @@
+/* See toy_program.h. */
+#include "toy_program.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "longhand/math.h"
+#include "longhand/positions.h"
+
+enum { POSITION_ROWS = 64 };
+
+#if defined(__aarch64__)
+#define LEVEL "aarch64"
+#else
+#define LEVEL "x86-64"
+#endif
+
+static int block_sequences(const int length[LH_MAX_STREAMS]) {
+    (void)length;
+    return 2;
+}
+
+static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
+    (void)mode;
+    return (size_t)(longest->labels + POSITION_ROWS) * sizeof(int32_t);
+}
+
+/* Each part writes its share of the rows, so that a missing barrier shows. */
+static void begin_plain(const lh_cpu_step *step, int part, int parts) {
+    int32_t *rows = step->shared;
+    int labels = step->shape.labels;
+    for (int j = labels * part / parts; j < labels * (part + 1) / parts; j++)
+        rows[j] = step->positions ? step->positions[j] : j;
+}
+
+static void begin_drawn(const lh_cpu_step *step, int part, int parts) {
+    int32_t *rows = step->shared;
+    int labels = step->shape.labels;
+    if (step->positions) begin_plain(step, part, parts);
+    else if (part == 0) lh_draw_positions(&step->draw, 0, 0, POSITION_ROWS, labels, true, rows, rows + labels);
+}
+
+static int row_of(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
+
+#define REAL float
+#define NAME(name) name##_float
+#include "toy_program.inc"
+#undef REAL
+#undef NAME
+
+#define REAL double
+#define NAME(name) name##_double
+#include "toy_program.inc"
+#undef REAL
+#undef NAME
+
+const lh_cpu_program toy_float = {
+    .level = LEVEL,
+    .real_bytes = 4,
+    .block_sequences = block_sequences,
+    .tables_bytes = tables_bytes_float,
+    .make_tables = make_tables_float,
+    .shared_bytes = shared_bytes,
+    .workspace_bytes = workspace_bytes_float,
+    .begin_step = begin_plain,
+    .train_block = train_block_float,
+    .end_shard = end_shard_float,
+    .forward_block = forward_block_float,
+    .fold = fold_float,
+    .squared_norm = squared_norm_float,
+    .update = update_float,
+};
+
+const lh_cpu_program toy_drawn = {
+    .level = LEVEL,
+    .real_bytes = 4,
+    .block_sequences = block_sequences,
+    .tables_bytes = tables_bytes_float,
+    .make_tables = make_tables_float,
+    .shared_bytes = shared_bytes,
+    .workspace_bytes = workspace_bytes_float,
+    .begin_step = begin_drawn,
+    .train_block = train_block_float,
+    .end_shard = end_shard_float,
+    .forward_block = forward_block_float,
+    .fold = fold_float,
+    .squared_norm = squared_norm_float,
+    .update = update_float,
+};
+
+const lh_cpu_program toy_double = {
+    .level = LEVEL,
+    .real_bytes = 8,
+    .block_sequences = block_sequences,
+    .tables_bytes = tables_bytes_double,
+    .make_tables = make_tables_double,
+    .shared_bytes = shared_bytes,
+    .workspace_bytes = workspace_bytes_double,
+    .begin_step = begin_plain,
+    .train_block = train_block_double,
+    .end_shard = end_shard_double,
+    .forward_block = forward_block_double,
+    .fold = fold_double,
+    .squared_norm = squared_norm_double,
+    .update = update_double,
+};
+
+const lh_cpu_program *const toy_float_list[] = {&toy_float, NULL};
+const lh_cpu_program *const toy_double_list[] = {&toy_double, NULL};
+const lh_cpu_program *const toy_drawn_list[] = {&toy_drawn, NULL};

@@ -1,0 +1,100 @@
+/* See toy_spec.h. */
+#include "toy_spec.h"
+
+#include <stddef.h>
+
+lh_task_sample lh_task_bucket_sort;
+
+static int same(int n) { return n; }
+
+static int twice(int n) { return 2 * n; }
+
+static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
+    for (int i = 0; i < example->input_length; i++) tokens[0][i] = example->input[i];
+    for (int i = 0; i < example->output_length; i++) tokens[0][example->input_length + i] = TOY_EMPTY;
+}
+
+static double flops(const lh_shape *shape, lh_mode mode) {
+    double forward = 2.0 * TOY_WIDTH * TOY_CLASSES * shape->labels * shape->sequences;
+    return mode == LH_MODE_TRAIN ? 3.0 * forward : forward;
+}
+
+static const char *const symbols[TOY_SYMBOLS] = {"0", "1", "2", "3", "4"};
+
+static const lh_task task = {
+    .kind = "bucket_sort",
+    .sample = lh_task_bucket_sort,
+    .input_length = same,
+    .output_length = same,
+    .input_symbols = TOY_SYMBOLS,
+    .output_symbols = TOY_SYMBOLS,
+    .input_symbol = symbols,
+    .output_symbol = symbols,
+    .chance = 0.2,
+    .baseline = 0.2369,
+    .baseline_name = "most frequent token of the sequence, everywhere",
+};
+
+static const lh_format format = {
+    .stream = {{"source", twice}},
+    .streams = 1,
+    .labels = same,
+    .assemble = assemble,
+};
+
+/* query, key and value share rows of 12; the bias crosses no edge, output lies in the second chunk but for two rows. */
+static const lh_tensor tensors[TOY_TENSORS] = {
+    [TOY_TOKEN] = {"embed.token.weight", 2, {7, 4}, 0, 4, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+    [TOY_POSITION] = {"embed.position.weight", 2, {64, 4}, 32, 4, LH_INIT_NORMAL, 1.0, false},
+    [TOY_QUERY] = {"layers.0.attention.query.weight", 2, {4, 4}, 288, 12, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+    [TOY_KEY] = {"layers.0.attention.key.weight", 2, {4, 4}, 292, 12, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+    [TOY_VALUE] = {"layers.0.attention.value.weight", 2, {4, 4}, 296, 12, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+    [TOY_SCALE] = {"layers.0.norm1.scale", 1, {4, 0}, 352, 4, LH_INIT_CONSTANT, 1.0, true},
+    [TOY_OUTPUT] = {"output.weight", 2, {4, 5}, 4080, 8, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+    [TOY_BIAS] = {"output.bias", 1, {5, 0}, 4112, 5, LH_INIT_CONSTANT, 0.0, true},
+};
+
+static const int64_t kept_steps[] = {4};
+
+const lh_spec lh_toy_spec = {
+    .abi = LH_ABI,
+    .id = "toy",
+    .plan_digest = "0123456789abcdef",
+    .model_digest = "00112233445566aa",
+    .source_digest = "fedcba9876543210",
+    .resolved = "{\"id\":\"toy\"}",
+    .precision = "float32",
+    .tensors = tensors,
+    .tensor_count = TOY_TENSORS,
+    .parameter_count = 28 + 3 * 16 + 4 + 20 + 5,
+    .parameter_storage = TOY_STORAGE,
+    .task = &task,
+    .format = &format,
+    .classes = TOY_CLASSES,
+    .draws_positions = false,
+    .limit = {TOY_LONGEST, "the toy's table of 64 rows"},
+    .nominal_flops = flops,
+    .executed_flops = flops,
+    .train = {.batch = 8,
+              .shards = 4,
+              .lengths = {.first = 1, .last = 6, .step = 1},
+              .steps = 20,
+              .learning_rate = 0.01,
+              .log_every = 5,
+              .checkpoint_every = 10,
+              .keep_steps = kept_steps,
+              .keep_steps_count = 1},
+    .eval = {.axis = "length",
+             .lengths = {.first = 7, .last = 9, .step = 1},
+             .examples = 10,
+             .draws = 1,
+             .during_lengths = {.first = 7, .last = 9, .step = 2},
+             .during_examples = 5},
+    .optimizer = {.kind = "adam", .states = 2, .state_name = {"first_moment", "second_moment"}, .clip_norm = 1.0},
+};
+
+lh_spec lh_toy_spec_with(const lh_cpu_program *const *cpu) {
+    lh_spec spec = lh_toy_spec;
+    spec.cpu = cpu;
+    return spec;
+}

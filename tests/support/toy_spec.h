@@ -1,0 +1,39 @@
+/* A hand-made spec, small enough to check by eye: bucket sort, two tokens per number, eight tensors in two chunks.
+ *
+ * The vector has everything that storage allows: three interleaved (fused) products, a bias, a constant table, gaps,
+ * and tensors on both sides of a chunk's edge. It describes no real model; tests bring the functions they need.
+ */
+#ifndef LH_TOY_SPEC_H
+#define LH_TOY_SPEC_H
+
+#include "longhand/spec.h"
+
+enum {
+    TOY_SYMBOLS = 5,
+    TOY_EMPTY = 6, /* the token that stands where an output is read */
+    TOY_ROWS = 7,  /* of the token embedding */
+    TOY_WIDTH = 4,
+    TOY_CLASSES = 5,
+    TOY_LONGEST = 64, /* tokens; lh_toy_spec.limit */
+    TOY_STORAGE = 2 * LH_CHUNK
+};
+
+enum { /* index in lh_toy_spec.tensors */
+       TOY_TOKEN,
+       TOY_POSITION,
+       TOY_QUERY,
+       TOY_KEY,
+       TOY_VALUE,
+       TOY_SCALE,
+       TOY_OUTPUT,
+       TOY_BIAS,
+       TOY_TENSORS
+};
+
+/* Without engines: cpu is NULL. */
+extern const lh_spec lh_toy_spec;
+
+/* The same with these programs. */
+lh_spec lh_toy_spec_with(const lh_cpu_program *const *cpu);
+
+#endif

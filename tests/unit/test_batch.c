@@ -1,0 +1,175 @@
+/* data/batch.h: lengths, shapes, and examples that depend on their counters alone. */
+#include "lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/batch.h"
+#include "toy_spec.h"
+
+static const int32_t list[] = {6, 50, 10};
+
+static void test_lengths_range_and_list(void **state) {
+    (void)state;
+    lh_lengths range = {NULL, 0, 1, 40, 1}, strided = {NULL, 0, 41, 500, 20}, listed = {list, 3, 0, 0, 0};
+    assert_int_equal(lh_lengths_count(&range), 40);
+    assert_int_equal(lh_lengths_at(&range, 39), 40);
+    assert_int_equal(lh_lengths_count(&strided), 23);
+    assert_int_equal(lh_lengths_at(&strided, 22), 481);
+    assert_int_equal(lh_lengths_longest(&strided), 481);
+    assert_int_equal(lh_lengths_count(&listed), 3);
+    assert_int_equal(lh_lengths_at(&listed, 2), 10);
+    assert_int_equal(lh_lengths_longest(&listed), 50);
+}
+
+static void test_lengths_empty_range_counts_none(void **state) {
+    (void)state;
+    lh_lengths empty = {NULL, 0, 5, 4, 1};
+    assert_int_equal(lh_lengths_count(&empty), 0);
+    assert_int_equal(lh_lengths_longest(&empty), 0);
+}
+
+static void test_train_length_uniform(void **state) {
+    (void)state;
+    long seen[6] = {0};
+    for (uint32_t step = 0; step < 6000; step++) {
+        int n = lh_train_length(&lh_toy_spec, lh_key_of_seed(1), step);
+        assert_in_range(n, 1, 6);
+        seen[n - 1]++;
+    }
+    assert_true(lh_test_chi_square(seen, 6) < 20.52); /* 99.9% point, 5 degrees of freedom */
+}
+
+static void test_train_length_counter_as_documented(void **state) {
+    (void)state;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(8), 5, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
+    int want = 1 + (int)lh_rng_below(&rng, 6);
+    assert_int_equal(lh_train_length(&lh_toy_spec, lh_key_of_seed(8), 5), want);
+}
+
+static void test_shape_at_lengths_of_streams(void **state) {
+    (void)state;
+    lh_shape shape = lh_shape_at(&lh_toy_spec, 7, 3);
+    assert_int_equal(shape.sequences, 3);
+    assert_int_equal(shape.length[0], 14);
+    assert_int_equal(shape.length[1], 0);
+    assert_int_equal(shape.labels, 7);
+}
+
+static lh_source source_of(uint32_t step, uint32_t distinct) {
+    lh_source source = {lh_key_of_seed(4), step, LH_DOMAIN_DATA, distinct};
+    return source;
+}
+
+static lh_batch open_batch(int longest_n, int sequences) {
+    lh_batch batch;
+    lh_error error;
+    lh_assert_ok(lh_batch_open(&batch, &lh_toy_spec, longest_n, sequences, &error), &error);
+    return batch;
+}
+
+/* Row by row: the sampler's example, in the toy's format. */
+static void test_fill_rows_are_samples_of_their_counters(void **state) {
+    (void)state;
+    enum { N = 5, ROWS = 4, FIRST = 100 };
+    lh_batch batch = open_batch(N, ROWS);
+    lh_source source = source_of(9, 0);
+    lh_batch_fill(&batch, &lh_toy_spec, &source, N, FIRST, ROWS);
+    assert_int_equal(batch.shape.sequences, ROWS);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        uint16_t input[N], target[N];
+        uint8_t mask[N];
+        lh_example example = {N, N, input, target, mask};
+        lh_rng rng = lh_rng_at(source.key, 9, FIRST + row, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+        lh_toy_spec.task->sample(&rng, N, &example);
+        assert_memory_equal(batch.tokens[0] + row * 2 * N, input, sizeof input);
+        assert_memory_equal(batch.labels + row * N, target, sizeof target);
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(batch.tokens[0][row * 2 * N + N + (uint32_t)i], TOY_EMPTY);
+            assert_int_equal(batch.mask[row * N + (uint32_t)i], 1);
+        }
+    }
+    lh_batch_close(&batch);
+}
+
+/* A batch in one piece equals the same batch in shards. */
+static void test_fill_in_parts_equals_whole(void **state) {
+    (void)state;
+    lh_batch whole = open_batch(6, 8), part = open_batch(6, 3);
+    lh_source source = source_of(2, 0);
+    lh_batch_fill(&whole, &lh_toy_spec, &source, 6, 0, 8);
+    for (int first = 0; first < 8; first += 3) {
+        int rows = first + 3 <= 8 ? 3 : 8 - first;
+        lh_batch_fill(&part, &lh_toy_spec, &source, 6, (uint32_t)first, rows);
+        assert_memory_equal(part.tokens[0], whole.tokens[0] + first * 12, (size_t)rows * 12 * sizeof(uint16_t));
+        assert_memory_equal(part.labels, whole.labels + first * 6, (size_t)rows * 6 * sizeof(uint16_t));
+    }
+    lh_batch_close(&whole);
+    lh_batch_close(&part);
+}
+
+static void test_fill_distinct_repeats(void **state) {
+    (void)state;
+    lh_batch batch = open_batch(6, 6);
+    lh_source source = source_of(0, 2);
+    lh_batch_fill(&batch, &lh_toy_spec, &source, 6, 0, 6);
+    for (int row = 2; row < 6; row++)
+        assert_memory_equal(batch.tokens[0] + row * 12, batch.tokens[0] + (row - 2) * 12, 12 * sizeof(uint16_t));
+    assert_memory_not_equal(batch.tokens[0], batch.tokens[0] + 12, 12 * sizeof(uint16_t));
+    lh_batch_close(&batch);
+}
+
+static void test_fill_domain_and_step_differ(void **state) {
+    (void)state;
+    lh_batch a = open_batch(30, 2), b = open_batch(30, 2);
+    lh_source source = source_of(0, 0), other = source_of(1, 0);
+    lh_batch_fill(&a, &lh_toy_spec, &source, 30, 0, 2);
+    lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2);
+    assert_memory_not_equal(a.tokens[0], b.tokens[0], 120 * sizeof(uint16_t));
+    other.step = 0;
+    other.domain = LH_DOMAIN_EVAL;
+    lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2);
+    assert_memory_not_equal(a.tokens[0], b.tokens[0], 120 * sizeof(uint16_t));
+    lh_batch_close(&a);
+    lh_batch_close(&b);
+}
+
+static int shrinking(int n) { return n % 2 ? n : n - 1; }
+
+/* A formula need not grow with n: room is for the largest up to longest_n. The sanitizer watches the writes. */
+static void test_open_formula_not_monotone_all_fit(void **state) {
+    (void)state;
+    lh_task task = *lh_toy_spec.task;
+    lh_format format = *lh_toy_spec.format;
+    lh_spec spec = lh_toy_spec;
+    lh_batch batch;
+    lh_error error;
+    task.input_length = shrinking;
+    format.stream[0].length = shrinking;
+    task.output_length = format.labels = shrinking;
+    spec.task = &task;
+    spec.format = &format;
+    lh_assert_ok(lh_batch_open(&batch, &spec, 8, 2, &error), &error);
+    memset(batch.tokens[0], 0, 2 * 7 * sizeof(uint16_t));
+    memset(batch.labels, 0, 2 * 7 * sizeof(uint16_t));
+    memset(batch.input, 0, 7 * sizeof(uint16_t));
+    memset(batch.mask, 0, 2 * 7);
+    lh_batch_close(&batch);
+    assert_null(batch.memory);
+}
+
+int main(void) {
+    const struct CMUnitTest batch[] = {
+        cmocka_unit_test(test_lengths_range_and_list),
+        cmocka_unit_test(test_lengths_empty_range_counts_none),
+        cmocka_unit_test(test_train_length_uniform),
+        cmocka_unit_test(test_train_length_counter_as_documented),
+        cmocka_unit_test(test_shape_at_lengths_of_streams),
+        cmocka_unit_test(test_fill_rows_are_samples_of_their_counters),
+        cmocka_unit_test(test_fill_in_parts_equals_whole),
+        cmocka_unit_test(test_fill_distinct_repeats),
+        cmocka_unit_test(test_fill_domain_and_step_differ),
+        cmocka_unit_test(test_open_formula_not_monotone_all_fit),
+    };
+    return cmocka_run_group_tests(batch, NULL, NULL);
+}

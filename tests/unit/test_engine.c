@@ -1,0 +1,328 @@
+/* train/cpu_engine: the same bits from any number of threads, the order of sums, limits, NaN, evaluation. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "toy_program.h"
+#include "train/engine.h"
+
+/* The sanitizer's allocator must answer a hopeless request as malloc does. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+
+static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program, int threads) {
+    lh_error error;
+    lh_engine *engine;
+    lh_engine_config config = {
+        .spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true};
+    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
+    return engine;
+}
+
+static void run_steps(lh_engine *engine, int count, lh_step_metrics *metrics) {
+    lh_error error;
+    int done;
+    lh_assert_ok(engine->ops->step(engine, count, metrics, &done, &error), &error);
+    assert_int_equal(done, count);
+}
+
+static lh_state state_of(lh_engine *engine) {
+    lh_error error;
+    lh_state state;
+    lh_assert_ok(lh_state_open(&state, engine, true, &error), &error);
+    engine->ops->read_state(engine, &state);
+    return state;
+}
+
+static void assert_same_state(lh_engine *a, lh_engine *b) {
+    size_t bytes = TOY_STORAGE * (size_t)a->real_bytes;
+    lh_state x = state_of(a), y = state_of(b);
+    assert_memory_equal(x.parameters, y.parameters, bytes);
+    assert_memory_equal(x.optimizer[0], y.optimizer[0], bytes);
+    assert_memory_equal(x.optimizer[1], y.optimizer[1], bytes);
+    lh_state_close(&x);
+    lh_state_close(&y);
+}
+
+enum { STEPS = 30 };
+
+static void check_threads(const lh_spec *spec, const lh_cpu_program *program, int threads) {
+    static lh_step_metrics one[STEPS], many[STEPS];
+    lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
+    run_steps(a, STEPS, one);
+    for (int i = 0; i < STEPS; i += 10) run_steps(b, 10, many + i);
+    assert_memory_equal(one, many, sizeof one);
+    assert_same_state(a, b);
+    a->ops->close(a);
+    b->ops->close(b);
+}
+
+static void test_step_threads_same_bits(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_spec_with(toy_float_list), drawn = lh_toy_spec_with(toy_drawn_list);
+    spec.train.batch = 13; /* shards of 4, 3, 3, 3; blocks of 2, 2 and 2, 1 */
+    for (int threads = 2; threads <= 5; threads++) check_threads(&spec, &toy_float, threads);
+    check_threads(&drawn, &toy_drawn, 3);
+    check_threads(&spec, &toy_double, 2);
+}
+
+static void test_step_more_shards_than_examples_runs(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_spec_with(toy_float_list);
+    spec.train.batch = 3;
+    check_threads(&spec, &toy_float, 3);
+}
+
+static void test_step_training_loss_falls(void **state) {
+    (void)state;
+    static lh_step_metrics metrics[600];
+    double first = 0, last = 0;
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 2);
+    run_steps(engine, 600, metrics);
+    for (int i = 0; i < 50; i++) {
+        first += metrics[i].sums.loss / (double)metrics[i].sums.positions;
+        last += metrics[550 + i].sums.loss / (double)metrics[550 + i].sums.positions;
+        assert_true(metrics[i].update_norm > 0 && metrics[i].parameter_norm > 0);
+        assert_true(metrics[i].length >= 1 && metrics[i].length <= 6);
+        assert_int_equal(metrics[i].clipped, metrics[i].gradient_norm >= 1.0);
+        assert_int_equal(metrics[i].sums.positions, 8 * metrics[i].length);
+    }
+    assert_true(last < 0.8 * first);
+    engine->ops->close(engine);
+}
+
+/* Each shard adds one number; only the left fold over shards 0, 1, 2, 3 gives 1 in float. */
+static void order_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                              lh_sums *sums) {
+    static const float of_shard[] = {1e8f, 1.0f, -1e8f, 1.0f};
+    (void)step, (void)workspace;
+    if (block->first_example % 2 == 0) ((float *)gradient)[TOY_STORAGE - 1] += of_shard[block->first_example / 2];
+    sums->positions += 1;
+}
+
+static void order_update(const lh_update *update, size_t first, size_t count, lh_update_sums *sums) {
+    float *parameters = update->parameters, *gradient = update->gradient;
+    memcpy(parameters + first, gradient + first, count * sizeof(float));
+    memset(gradient + first, 0, count * sizeof(float));
+    sums->update += 0;
+}
+
+static void test_step_gradient_is_left_fold_over_shards(void **state) {
+    (void)state;
+    lh_cpu_program order = toy_float;
+    order.train_block = order_train_block;
+    order.end_shard = NULL;
+    order.update = order_update;
+    for (int threads = 1; threads <= 4; threads++) {
+        lh_step_metrics metrics[20];
+        lh_engine *engine = open_engine(&lh_toy_spec, &order, threads);
+        run_steps(engine, 20, metrics);
+        lh_state s = state_of(engine);
+        assert_true(((float *)s.parameters)[TOY_STORAGE - 1] == 1.0f);
+        assert_true(metrics[19].gradient_norm == 1.0);
+        lh_state_close(&s);
+        engine->ops->close(engine);
+    }
+}
+
+static void test_step_nan_stops_before_update(void **state) {
+    (void)state;
+    lh_error error;
+    lh_step_metrics metrics[5];
+    int done;
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 2);
+    run_steps(engine, 3, metrics);
+    lh_state s = state_of(engine);
+    ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
+    engine->ops->write_state(engine, &s, 3);
+    lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error, "step 4: the loss is");
+    assert_int_equal(done, 0);
+    assert_int_equal(engine->step, 3);
+    lh_state after = state_of(engine);
+    assert_memory_equal(after.parameters, s.parameters, TOY_STORAGE * sizeof(float));
+    assert_memory_equal(after.optimizer[0], s.optimizer[0], TOY_STORAGE * sizeof(float));
+    lh_state_close(&s);
+    lh_state_close(&after);
+    engine->ops->close(engine);
+}
+
+static void test_write_state_resumes_same_bits(void **state) {
+    (void)state;
+    lh_step_metrics metrics[20];
+    lh_engine *whole = open_engine(&lh_toy_spec, &toy_float, 2), *half = open_engine(&lh_toy_spec, &toy_float, 1);
+    lh_engine *rest = open_engine(&lh_toy_spec, &toy_float, 3);
+    run_steps(whole, 20, metrics);
+    run_steps(half, 9, metrics);
+    lh_state s = state_of(half);
+    rest->ops->write_state(rest, &s, half->step);
+    run_steps(rest, 11, metrics);
+    assert_same_state(whole, rest);
+    lh_state_close(&s);
+    whole->ops->close(whole);
+    half->ops->close(half);
+    rest->ops->close(rest);
+}
+
+static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, int n, int threads) {
+    lh_error error;
+    enum { EXAMPLES = 11 };
+    lh_lengths lengths = {NULL, 0, n, n, 1};
+    lh_condition condition = lh_condition_at(n, EXAMPLES, 1, 2);
+    lh_sums one, many, again, each[EXAMPLES], total = {0};
+    lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
+    lh_assert_ok(a->ops->reserve(a, &lengths, EXAMPLES, &error), &error);
+    lh_assert_ok(b->ops->reserve(b, &lengths, EXAMPLES, &error), &error);
+    a->ops->evaluate(a, &condition, &one, NULL);
+    b->ops->evaluate(b, &condition, &many, each);
+    b->ops->evaluate(b, &condition, &again, NULL);
+    assert_memory_equal(&one, &many, sizeof one);
+    assert_memory_equal(&one, &again, sizeof one);
+    assert_int_equal(one.sequences, EXAMPLES);
+    for (int i = 0; i < EXAMPLES; i++) lh_sums_add(&total, &each[i]);
+    assert_int_equal(total.correct, one.correct);
+    assert_int_equal(total.counted, one.counted);
+    assert_int_equal(total.exact, one.exact);
+    assert_int_equal(total.positions, one.positions);
+    lh_assert_close(&total.loss, &one.loss, 1, 1e-6, 0);
+    a->ops->close(a);
+    b->ops->close(b);
+}
+
+static void test_evaluate_threads_same_sums(void **state) {
+    (void)state;
+    for (int threads = 2; threads <= 4; threads++) {
+        check_evaluation(&lh_toy_spec, &toy_float, 9, threads);
+        check_evaluation(&lh_toy_spec, &toy_drawn, 20, threads);
+        check_evaluation(&lh_toy_spec, &toy_double, 3, threads);
+    }
+}
+
+static void test_evaluate_draws_share_examples(void **state) {
+    (void)state;
+    lh_error error;
+    lh_lengths lengths = {NULL, 0, 8, 8, 1};
+    lh_sums first, second, other;
+    lh_condition a = lh_condition_at(8, 10, 1, 0), b = lh_condition_at(8, 10, 1, 1), c = lh_condition_at(8, 10, 2, 0);
+    lh_engine *plain = open_engine(&lh_toy_spec, &toy_float, 1), *drawn = open_engine(&lh_toy_spec, &toy_drawn, 1);
+    lh_assert_ok(plain->ops->reserve(plain, &lengths, 10, &error), &error);
+    lh_assert_ok(drawn->ops->reserve(drawn, &lengths, 10, &error), &error);
+    plain->ops->evaluate(plain, &a, &first, NULL);
+    plain->ops->evaluate(plain, &b, &second, NULL);
+    plain->ops->evaluate(plain, &c, &other, NULL);
+    assert_memory_equal(&first, &second, sizeof first);
+    assert_true(first.loss != other.loss);
+    drawn->ops->evaluate(drawn, &a, &first, NULL);
+    drawn->ops->evaluate(drawn, &b, &second, NULL);
+    assert_true(first.loss != second.loss);
+    plain->ops->close(plain);
+    drawn->ops->close(drawn);
+}
+
+static void test_reserve_grows(void **state) {
+    (void)state;
+    lh_error error;
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 2);
+    for (int n = 2; n <= 32; n += 10) {
+        lh_sums sums;
+        lh_lengths lengths = {NULL, 0, n, n, 1};
+        lh_condition condition = lh_condition_at(n, 3 + n, 1, 0);
+        lh_assert_ok(engine->ops->reserve(engine, &lengths, 3 + n, &error), &error);
+        engine->ops->evaluate(engine, &condition, &sums, NULL);
+        assert_int_equal(sums.positions, (3 + n) * n);
+    }
+    engine->ops->close(engine);
+}
+
+static void test_reserve_beyond_limit_named(void **state) {
+    (void)state;
+    lh_error error;
+    lh_lengths lengths = {NULL, 0, 30, 40, 1};
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 1);
+    lh_assert_error(engine->ops->reserve(engine, &lengths, 10, &error), LH_ERR_INPUT, &error,
+                    "length 33: a sequence has 66 tokens, the encoding allows 64 (the toy's table of 64 rows)");
+    engine->ops->close(engine);
+}
+
+static void test_open_training_beyond_limit_named(void **state) {
+    (void)state;
+    lh_error error;
+    lh_engine *engine;
+    lh_spec spec = lh_toy_spec;
+    spec.train.lengths.last = 33;
+    lh_engine_config config = {.spec = &spec, .threads = 1, .trains = true};
+    lh_assert_error(lh_cpu_engine_open(&config, &toy_float, &engine, &error), LH_ERR_INPUT, &error, "length 33");
+    assert_null(engine);
+}
+
+static size_t hopeless(const lh_shape *longest, lh_mode mode) {
+    (void)longest, (void)mode;
+    return (size_t)1 << 60;
+}
+
+static void test_open_without_memory_tells_bytes(void **state) {
+    (void)state;
+    lh_error error;
+    lh_engine *engine;
+    lh_cpu_program program = toy_float;
+    program.workspace_bytes = hopeless;
+    lh_engine_config config = {.spec = &lh_toy_spec, .threads = 2, .trains = true};
+    lh_assert_error(lh_cpu_engine_open(&config, &program, &engine, &error), LH_ERR_ENVIRONMENT, &error,
+                    "1152921504606846976 bytes");
+}
+
+static void test_step_distinct_repeats_examples(void **state) {
+    (void)state;
+    lh_error error;
+    lh_engine *engine;
+    static lh_step_metrics metrics[1500];
+    int done;
+    lh_engine_config config = {.spec = &lh_toy_spec, .seed = 3, .learning_rate = 0.02, .threads = 1, .trains = true,
+                               .fixed_length = 4, .distinct = 1};
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
+    lh_assert_ok(engine->ops->step(engine, 1500, metrics, &done, &error), &error);
+    assert_int_equal(metrics[17].length, 4);
+    assert_true(metrics[1499].sums.correct >= metrics[1499].sums.counted * 9 / 10);
+    engine->ops->close(engine);
+}
+
+static void test_predict_positions_replace_draws(void **state) {
+    (void)state;
+    lh_error error;
+    uint16_t input[] = {4, 0, 2};
+    int32_t positions[] = {5, 6, 7, 8, 9, 10};
+    double drawn[15], given[15], again[15];
+    lh_lengths lengths = {NULL, 0, 3, 3, 1};
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
+    lh_query query = {3, input, NULL, lh_condition_at(3, 1, 1, 0).draw};
+    engine->ops->predict(engine, &query, drawn);
+    query.positions = positions;
+    engine->ops->predict(engine, &query, given);
+    query.draw.example = 1;
+    engine->ops->predict(engine, &query, again);
+    assert_memory_equal(given, again, sizeof given);
+    assert_memory_not_equal(given, drawn, sizeof given);
+    engine->ops->close(engine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_step_threads_same_bits),
+        cmocka_unit_test(test_step_more_shards_than_examples_runs),
+        cmocka_unit_test(test_step_training_loss_falls),
+        cmocka_unit_test(test_step_gradient_is_left_fold_over_shards),
+        cmocka_unit_test(test_step_nan_stops_before_update),
+        cmocka_unit_test(test_write_state_resumes_same_bits),
+        cmocka_unit_test(test_evaluate_threads_same_sums),
+        cmocka_unit_test(test_evaluate_draws_share_examples),
+        cmocka_unit_test(test_reserve_grows),
+        cmocka_unit_test(test_reserve_beyond_limit_named),
+        cmocka_unit_test(test_open_training_beyond_limit_named),
+        cmocka_unit_test(test_open_without_memory_tells_bytes),
+        cmocka_unit_test(test_step_distinct_repeats_examples),
+        cmocka_unit_test(test_predict_positions_replace_draws),
+    };
+    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}

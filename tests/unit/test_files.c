@@ -1,0 +1,368 @@
+/* base/files.h: whole files or none, also on full and read-only disks and under kill -9. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "lh_disk.h"
+
+static void check_content(const char *path, const char *want) {
+    size_t bytes;
+    char *data = lh_test_read(path, &bytes);
+    assert_string_equal(data, want);
+    free(data);
+}
+
+static void write_text(const char *path, const char *text) { lh_test_write(path, text, strlen(text)); }
+
+/* ---- directories ---- */
+
+static void test_make_directories_nested_made(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "a//b/c/");
+    lh_assert_ok(lh_make_directories(path, &error), &error);
+    lh_assert_ok(lh_make_directories(path, &error), &error);
+    assert_true(lh_test_exists(lh_test_path(*state, "a/b/c")));
+}
+
+static void test_make_directories_relative_made(void **state) {
+    lh_error error;
+    char *here = getcwd(NULL, 0);
+    assert_int_equal(chdir(*state), 0);
+    lh_assert_ok(lh_make_directories("x/y", &error), &error);
+    lh_assert_ok(lh_make_directories(".", &error), &error);
+    assert_int_equal(chdir(here), 0);
+    free(here);
+    assert_true(lh_test_exists(lh_test_path(*state, "x/y")));
+}
+
+static void test_make_directories_file_in_the_way_named(void **state) {
+    lh_error error;
+    write_text(lh_test_path(*state, "file"), "");
+    lh_status status = lh_make_directories(lh_test_path(*state, "file/deeper"), &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "/file: is a file, expected a directory");
+}
+
+static int make_below(void *argument, const char *directory) {
+    (void)argument;
+    lh_error error;
+    lh_status status = lh_make_directories(lh_test_path(directory, "new/deeper"), &error);
+    return status == LH_ERR_ENVIRONMENT && strstr(error.text, "/new: ") && strstr(error.text, "denied") ? 0 : 1;
+}
+
+static void test_make_directories_read_only_parent_named(void **state) {
+    int result = lh_disk_read_only(*state, make_below, NULL);
+    if (result == LH_DISK_ABSENT) skip();
+    assert_int_equal(result, 0);
+}
+
+/* ---- replacing ---- */
+
+static void test_replace_file_new_and_old_replaced(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "out");
+    lh_assert_ok(lh_replace_file(path, "first", 5, &error), &error);
+    check_content(path, "first");
+    lh_assert_ok(lh_replace_file(path, "", 0, &error), &error);
+    check_content(path, "");
+    lh_assert_ok(lh_replace_file(path, "second", 6, &error), &error);
+    check_content(path, "second");
+    assert_int_equal(lh_test_count_files(*state), 1);
+}
+
+static void test_replace_file_permissions_follow_umask(void **state) {
+    lh_error error;
+    struct stat found;
+    mode_t old = umask(027);
+    lh_assert_ok(lh_replace_file(lh_test_path(*state, "out"), "x", 1, &error), &error);
+    umask(old);
+    assert_int_equal(stat(lh_test_path(*state, "out"), &found), 0);
+    assert_int_equal(found.st_mode & 0777, 0640);
+}
+
+static void test_replace_file_longest_name_replaced(void **state) {
+    lh_error error;
+    char name[257];
+    memset(name, 'n', sizeof name);
+    name[255] = 0;
+    lh_assert_ok(lh_replace_file(lh_test_path(*state, name), "x", 1, &error), &error);
+    name[255] = 'n';
+    name[256] = 0;
+    lh_status status = lh_replace_file(lh_test_path(*state, name), "x", 1, &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "File name too long");
+    assert_int_equal(lh_test_count_files(*state), 1);
+}
+
+static void test_replace_file_directory_in_the_way_refused(void **state) {
+    lh_error error;
+    lh_assert_ok(lh_make_directories(lh_test_path(*state, "out/full"), &error), &error);
+    lh_status status = lh_replace_file(lh_test_path(*state, "out"), "x", 1, &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "cannot rename");
+    assert_int_equal(lh_test_count_files(*state), 1);
+}
+
+static void test_replace_file_missing_directory_named(void **state) {
+    lh_error error;
+    lh_status status = lh_replace_file(lh_test_path(*state, "none/out"), "x", 1, &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/out: cannot make a file beside it: No such file");
+}
+
+enum { BIG = 200000 };
+
+/* A first file fits, its successor does not: the first stays, nothing else does. */
+static int replace_on_full_disk(void *argument, const char *directory) {
+    const char *expected = argument, *path = lh_test_path(directory, "out");
+    lh_error error;
+    char *big = calloc(1, BIG), *now = NULL;
+    size_t bytes = 0;
+    int result = 0;
+    if (!big || lh_replace_file(path, "old", 3, &error) != LH_OK) result = 1;
+    if (result == 0 && lh_replace_file(path, big, BIG, &error) != LH_ERR_ENVIRONMENT) result = 2;
+    if (result == 0 && !strstr(error.text, expected)) result = 3;
+    if (result == 0 && (lh_read_file(path, &now, &bytes, &error) != LH_OK || bytes != 3)) result = 4;
+    if (result == 0 && lh_test_count_files(directory) != 1) result = 5;
+    free(now);
+    free(big);
+    return result;
+}
+
+static void test_replace_file_full_disk_old_stays(void **state) {
+    char expected[] = "out: cannot write: No space left";
+    int result = lh_disk_small(*state, 65536, replace_on_full_disk, expected);
+    if (result == LH_DISK_ABSENT) skip();
+    assert_int_equal(result, 0);
+}
+
+static void test_replace_file_size_limit_old_stays(void **state) {
+    char expected[] = "out: cannot write: File too large";
+    assert_int_equal(lh_disk_limited(*state, 65536, replace_on_full_disk, expected), 0);
+}
+
+static int replace_below(void *argument, const char *directory) {
+    (void)argument;
+    lh_error error;
+    lh_status status = lh_replace_file(lh_test_path(directory, "out"), "new", 3, &error);
+    return status == LH_ERR_ENVIRONMENT && strstr(error.text, "denied") ? 0 : 1;
+}
+
+static void test_replace_file_read_only_directory_old_stays(void **state) {
+    write_text(lh_test_path(*state, "out"), "old");
+    int result = lh_disk_read_only(*state, replace_below, NULL);
+    if (result == LH_DISK_ABSENT) skip();
+    assert_int_equal(result, 0);
+    check_content(lh_test_path(*state, "out"), "old");
+}
+
+static int replace_for_ever(void *argument, const char *directory) {
+    char *data = argument;
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK; i++) {
+        memset(data, 'a' + i % 2, BIG);
+        status = lh_replace_file(lh_test_path(directory, "out"), data, BIG, NULL);
+    }
+    return 1;
+}
+
+static void test_replace_file_killed_any_time_whole(void **state) {
+    lh_error error;
+    char *data = malloc(BIG);
+    int handle;
+    memset(data, 'a', BIG);
+    lh_assert_ok(lh_replace_file(lh_test_path(*state, "out"), data, BIG, &error), &error);
+    for (unsigned i = 0; i < 20; i++) {
+        size_t bytes;
+        assert_int_equal(lh_disk_killed(*state, 3000 + 731 * i, replace_for_ever, data), 0);
+        char *now = lh_test_read(lh_test_path(*state, "out"), &bytes);
+        assert_int_equal(bytes, BIG);
+        for (int at = 1; at < BIG; at++) assert_int_equal(now[at], now[0]);
+        free(now);
+    }
+    free(data);
+    lh_assert_ok(lh_lock_directory(*state, &handle, &error), &error); /* sweeps */
+    assert_int_equal(lh_test_count_files(*state), 2);                 /* out, lock */
+    lh_unlock_directory(handle);
+}
+
+/* ---- reading ---- */
+
+static void test_read_file_content_zero_terminated(void **state) {
+    lh_error error;
+    char *data;
+    size_t bytes;
+    lh_test_write(lh_test_path(*state, "in"), "a\0b", 3);
+    lh_assert_ok(lh_read_file(lh_test_path(*state, "in"), &data, &bytes, &error), &error);
+    assert_int_equal(bytes, 3);
+    assert_memory_equal(data, "a\0b", 4);
+    free(data);
+}
+
+static void test_read_file_unknown_size_read(void **state) {
+    (void)state;
+    lh_error error;
+    char *data;
+    size_t bytes;
+    lh_assert_ok(lh_read_file("/proc/self/status", &data, &bytes, &error), &error);
+    assert_true(bytes > 100 && strlen(data) == bytes);
+    free(data);
+}
+
+static void test_read_file_missing_or_directory_refused(void **state) {
+    lh_error error;
+    char *data;
+    size_t bytes;
+    lh_status status = lh_read_file(lh_test_path(*state, "none"), &data, &bytes, &error);
+    lh_assert_error(status, LH_ERR_INPUT, &error, "none: cannot open: No such file");
+    assert_null(data);
+    lh_assert_error(lh_read_file(*state, &data, &bytes, &error), LH_ERR_INPUT, &error, "is a directory");
+    assert_null(data);
+}
+
+/* ---- lines ---- */
+
+static void test_append_line_new_file_lines_in_order(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "lines");
+    lh_assert_ok(lh_append_line(path, "{\"step\":1}", &error), &error);
+    lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
+    check_content(path, "{\"step\":1}\n{\"step\":2}\n");
+}
+
+static void test_append_line_after_torn_line_starts_its_own(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "lines");
+    write_text(path, "{\"step\":1}\n{\"st");
+    lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
+    check_content(path, "{\"step\":1}\n{\"st\n{\"step\":2}\n");
+}
+
+/* Lines of 9 bytes under a limit of 20: the third does not fit, and no part of it stays. */
+static int append_to_full_disk(void *argument, const char *directory) {
+    (void)argument;
+    lh_error error;
+    const char *path = lh_test_path(directory, "lines");
+    if (lh_append_line(path, "12345678", &error) != LH_OK) return 1;
+    if (lh_append_line(path, "12345678", &error) != LH_OK) return 2;
+    if (lh_append_line(path, "12345678", &error) != LH_ERR_ENVIRONMENT) return 3;
+    return strstr(error.text, "lines: wrote 2 of 9 bytes") ? 0 : 4;
+}
+
+static void test_append_line_full_disk_taken_back(void **state) {
+    assert_int_equal(lh_disk_limited(*state, 20, append_to_full_disk, NULL), 0);
+    check_content(lh_test_path(*state, "lines"), "12345678\n12345678\n");
+}
+
+static void check_truncation(const char *directory, const char *before, const char *after, int want_torn) {
+    lh_error error;
+    int torn = -1;
+    const char *path = lh_test_path(directory, "lines");
+    write_text(path, before);
+    lh_assert_ok(lh_truncate_lines(path, "step", 20, &torn, &error), &error);
+    check_content(path, after);
+    assert_int_equal(torn, want_torn);
+}
+
+static void test_truncate_lines_later_and_torn_dropped(void **state) {
+    check_truncation(*state, "{\"step\":10}\n{\"step\":20}\n{\"step\":30}\n", "{\"step\":10}\n{\"step\":20}\n", 0);
+    check_truncation(*state, "{\"step\":10}\n{\"step\":3", "{\"step\":10}\n", 1);
+    check_truncation(*state, "{\"step\":30}\n{\"step\":20}\n", "{\"step\":20}\n", 0);
+    check_truncation(*state, "{\"step\":10}\n{\"st\n{\"step\":12}\n", "{\"step\":10}\n{\"step\":12}\n", 1);
+    check_truncation(*state, "{\"step\":10}", "{\"step\":10}\n", 0);
+    check_truncation(*state, "{\"step\":\"10\"}\n{\"other\":1}\n[1]\n", "", 3);
+    check_truncation(*state, "", "", 0);
+}
+
+static void test_truncate_lines_nothing_to_drop_untouched(void **state) {
+    lh_error error;
+    struct stat before, after;
+    int torn;
+    const char *path = lh_test_path(*state, "lines");
+    write_text(path, "{\"step\": 1, \"loss\": 0.5}\n");
+    assert_int_equal(stat(path, &before), 0);
+    lh_assert_ok(lh_truncate_lines(path, "step", 1, &torn, &error), &error);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+}
+
+static void test_truncate_lines_missing_file_fine(void **state) {
+    lh_error error;
+    int torn;
+    lh_assert_ok(lh_truncate_lines(lh_test_path(*state, "none"), "step", 1, &torn, &error), &error);
+    assert_false(lh_test_exists(lh_test_path(*state, "none")));
+}
+
+/* ---- locks ---- */
+
+static void test_lock_directory_held_refused_until_unlocked(void **state) {
+    lh_error error;
+    int first, second;
+    lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
+    lh_assert_error(lh_lock_directory(*state, &second, &error), LH_ERR_ENVIRONMENT, &error, "another process");
+    assert_int_equal(second, -1);
+    lh_unlock_directory(first);
+    lh_assert_ok(lh_lock_directory(*state, &second, &error), &error);
+    lh_unlock_directory(second);
+    lh_unlock_directory(-1);
+}
+
+static int lock_and_sleep(void *argument, const char *directory) {
+    (void)argument;
+    int handle;
+    if (lh_lock_directory(directory, &handle, NULL) != LH_OK) return 1;
+    write_text(lh_test_path(directory, "held"), "");
+    for (;;) pause();
+}
+
+static void test_lock_directory_holder_killed_free_again(void **state) {
+    lh_error error;
+    int handle;
+    for (int tries = 0; tries < 50 && !lh_test_exists(lh_test_path(*state, "held")); tries++)
+        assert_int_equal(lh_disk_killed(*state, 20000u << tries / 10, lock_and_sleep, NULL), 0);
+    assert_true(lh_test_exists(lh_test_path(*state, "held")));
+    lh_assert_ok(lh_lock_directory(*state, &handle, &error), &error);
+    lh_unlock_directory(handle);
+}
+
+static void test_lock_directory_missing_named(void **state) {
+    lh_error error;
+    int handle;
+    lh_status status = lh_lock_directory(lh_test_path(*state, "none"), &handle, &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/lock: cannot open");
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest files[] = {
+        in_directory(test_make_directories_nested_made),
+        in_directory(test_make_directories_relative_made),
+        in_directory(test_make_directories_file_in_the_way_named),
+        in_directory(test_make_directories_read_only_parent_named),
+        in_directory(test_replace_file_new_and_old_replaced),
+        in_directory(test_replace_file_permissions_follow_umask),
+        in_directory(test_replace_file_longest_name_replaced),
+        in_directory(test_replace_file_directory_in_the_way_refused),
+        in_directory(test_replace_file_missing_directory_named),
+        in_directory(test_replace_file_full_disk_old_stays),
+        in_directory(test_replace_file_size_limit_old_stays),
+        in_directory(test_replace_file_read_only_directory_old_stays),
+        in_directory(test_replace_file_killed_any_time_whole),
+        in_directory(test_read_file_content_zero_terminated),
+        cmocka_unit_test(test_read_file_unknown_size_read),
+        in_directory(test_read_file_missing_or_directory_refused),
+        in_directory(test_append_line_new_file_lines_in_order),
+        in_directory(test_append_line_after_torn_line_starts_its_own),
+        in_directory(test_append_line_full_disk_taken_back),
+        in_directory(test_truncate_lines_later_and_torn_dropped),
+        in_directory(test_truncate_lines_nothing_to_drop_untouched),
+        in_directory(test_truncate_lines_missing_file_fine),
+        in_directory(test_lock_directory_held_refused_until_unlocked),
+        in_directory(test_lock_directory_holder_killed_free_again),
+        in_directory(test_lock_directory_missing_named),
+    };
+    return cmocka_run_group_tests(files, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* data/initialise.h: the counter of every element, the distributions, and what no tensor covers. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "data/initialise.h"
+#include "longhand/math.h"
+#include "toy_spec.h"
+
+/* One tensor of 50,000 normals, one of as many truncated ones. */
+enum { ROWS = 500, COLUMNS = 100, COUNT = ROWS * COLUMNS };
+
+static const lh_tensor large_tensors[] = {
+    {"normal", 2, {ROWS, COLUMNS}, 0, 200, LH_INIT_NORMAL, 0.5, true},
+    {"cut", 2, {ROWS, COLUMNS}, 100, 200, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+};
+
+static const double *large_values(int tensor) {
+    static double vector[2 * COUNT], values[COUNT];
+    lh_spec spec = lh_toy_spec;
+    spec.tensors = large_tensors;
+    spec.tensor_count = 2;
+    spec.parameter_storage = 2 * COUNT;
+    lh_initialise(&spec, 1, 8, vector);
+    for (int i = 0; i < COUNT; i++) values[i] = vector[i / COLUMNS * 200 + i % COLUMNS + tensor * 100];
+    return values;
+}
+
+/* Mean, standard deviation and kurtosis; for 50,000 values their standard errors are below 0.005, 0.004 and 0.03. */
+static void moments(const double *x, double result[3]) {
+    double mean = 0, second = 0, fourth = 0;
+    for (int i = 0; i < COUNT; i++) mean += x[i] / COUNT;
+    for (int i = 0; i < COUNT; i++) second += (x[i] - mean) * (x[i] - mean) / COUNT;
+    for (int i = 0; i < COUNT; i++) fourth += pow(x[i] - mean, 4) / COUNT;
+    result[0] = mean;
+    result[1] = sqrt(second);
+    result[2] = fourth / (second * second);
+}
+
+static void test_initialise_normal_moments(void **state) {
+    (void)state;
+    double got[3], want[3] = {0, 0.5, 3};
+    moments(large_values(0), got);
+    lh_assert_close(got, want, 2, 0, 0.01);
+    lh_assert_close(got + 2, want + 2, 1, 0, 0.1);
+}
+
+/* Cut at 2 sd and not rescaled: the deviation is 0.8796 of sd, and the kurtosis 2.37. */
+static void test_initialise_truncated_normal_moments(void **state) {
+    (void)state;
+    double got[3], want[3] = {0, 0.5 * 0.87962566, 2.3654};
+    const double *values = large_values(1);
+    moments(values, got);
+    lh_assert_close(got, want, 2, 0, 0.01);
+    lh_assert_close(got + 2, want + 2, 1, 0, 0.05);
+    double largest = 0;
+    for (int i = 0; i < COUNT; i++) largest = fmax(largest, fabs(values[i]));
+    assert_true(largest <= 1.0 && largest > 0.999);
+}
+
+/* Kolmogorov's distance to the exact distribution; 1.95 / sqrt(count) is its 99.9% point. */
+static void test_initialise_truncated_normal_distribution(void **state) {
+    (void)state;
+    enum { BINS = 200 };
+    static long below[BINS + 1];
+    const double *values = large_values(1);
+    double low = lh_normal_cumulative(-2), worst = 0;
+    memset(below, 0, sizeof below);
+    for (int i = 0; i < COUNT; i++)
+        for (int b = 0; b <= BINS; b++) below[b] += values[i] <= -1 + b * 0.01;
+    for (int b = 0; b <= BINS; b++) {
+        double exact = (lh_normal_cumulative((-1 + b * 0.01) / 0.5) - low) / (1 - 2 * low);
+        worst = fmax(worst, fabs((double)below[b] / COUNT - exact));
+    }
+    assert_true(worst < 1.95 / sqrt(COUNT));
+}
+
+/* Element e of tensor t is word e % 4 of block e / 4 at example t. */
+static void test_initialise_counter_as_documented(void **state) {
+    (void)state;
+    static double got[TOY_STORAGE];
+    lh_initialise(&lh_toy_spec, 77, 8, got);
+    for (int e = 0; e < 16; e++) {
+        uint32_t counter[4] = {(uint32_t)e / 4, lh_site(LH_DOMAIN_INIT, 0, 0), TOY_KEY, 0}, out[4];
+        lh_philox(counter, lh_key_of_seed(77), out);
+        double low = lh_normal_cumulative(-2), u = (out[e % 4] + 0.5) / 4294967296.0;
+        double want = 0.5 * lh_normal_quantile(low + u * (1 - 2 * low));
+        assert_true(got[292 + e / 4 * 12 + e % 4] == want);
+    }
+}
+
+static void test_initialise_constants_and_gaps(void **state) {
+    (void)state;
+    static float got[TOY_STORAGE];
+    memset(got, 0xff, sizeof got);
+    lh_initialise(&lh_toy_spec, 1, 4, got);
+    for (int i = 0; i < 4; i++) assert_true(got[352 + i] == 1.0f);
+    for (int i = 0; i < 5; i++) assert_true(got[4112 + i] == 0.0f);
+    for (int i = 28; i < 32; i++) assert_true(got[i] == 0.0f);     /* between two tensors */
+    for (int i = 336; i < 352; i++) assert_true(got[i] == 0.0f);   /* after the fused product */
+    for (int i = 4085; i < 4088; i++) assert_true(got[i] == 0.0f); /* between two rows */
+    for (int i = 4117; i < TOY_STORAGE; i++) assert_true(got[i] == 0.0f);
+}
+
+static void test_initialise_float_is_rounded_double(void **state) {
+    (void)state;
+    static float narrow[TOY_STORAGE];
+    static double wide[TOY_STORAGE];
+    lh_initialise(&lh_toy_spec, 1, 4, narrow);
+    lh_initialise(&lh_toy_spec, 1, 8, wide);
+    for (int i = 0; i < TOY_STORAGE; i++) assert_true(narrow[i] == (float)wide[i]);
+}
+
+static void test_initialise_seed_and_tensor_differ(void **state) {
+    (void)state;
+    static double one[TOY_STORAGE], two[TOY_STORAGE];
+    lh_initialise(&lh_toy_spec, 1, 8, one);
+    lh_initialise(&lh_toy_spec, 1ull << 32 | 1, 8, two);
+    assert_true(one[0] != two[0]);
+    assert_true(one[288] != one[292] && one[288] != one[0]); /* query, key, token */
+}
+
+int main(void) {
+    const struct CMUnitTest initialise[] = {
+        cmocka_unit_test(test_initialise_normal_moments),
+        cmocka_unit_test(test_initialise_truncated_normal_moments),
+        cmocka_unit_test(test_initialise_truncated_normal_distribution),
+        cmocka_unit_test(test_initialise_counter_as_documented),
+        cmocka_unit_test(test_initialise_constants_and_gaps),
+        cmocka_unit_test(test_initialise_float_is_rounded_double),
+        cmocka_unit_test(test_initialise_seed_and_tensor_differ),
+    };
+    return cmocka_run_group_tests(initialise, NULL, NULL);
+}

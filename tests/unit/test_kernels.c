@@ -1,0 +1,581 @@
+/* kernels/cpu against kernels/ref, sizes odd wherever a kernel allows it.
+ *
+ * Compiled once per instruction-set level and element type: -march=... and -DREAL_BYTES=4 or 8. Arrays have exactly
+ * the size that a kernel is promised, and what it must not read is NaN, so that the sanitizers and the comparisons see
+ * every step outside.
+ */
+#include "support/lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef REAL_BYTES
+#define REAL_BYTES 4
+#endif
+#if REAL_BYTES == 8
+typedef double real;
+#else
+typedef float real;
+#endif
+
+#include "base/level.h"
+#include "cpu/adam.h"
+#include "cpu/crossentropy.h"
+#include "cpu/dropout.h"
+#include "cpu/layernorm.h"
+#include "cpu/math.h"
+#include "cpu/matmul.h"
+#include "cpu/rotation.h"
+#include "ref/ref.h"
+
+/* Errors are measured against the largest element of the wanted array. One rounding is half an ulp; a sum of n terms
+ * rounds n times, and a few more roundings surround it. */
+static const double ROUNDING = REAL_BYTES == 8 ? 0x1p-53 : 0x1p-24;
+enum { AROUND = 16 };
+
+static double sum_tolerance(int terms) { return (terms + AROUND) * ROUNDING; }
+
+/* ---- arrays ---- */
+
+static real *reals(int count) {
+    real *x = malloc((size_t)count * sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+/* `count` elements in (-1, 1); from `valid` on NaN. */
+static real *random_reals(uint64_t seed, int valid, int count) {
+    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
+    real *x = reals(count);
+    for (int i = 0; i < count; i++) x[i] = i < valid ? (real)(lh_rng_word(&rng) / 2147483648.0 - 1) : (real)NAN;
+    return x;
+}
+
+static double *doubles_of(const real *x, int count) {
+    double *out = malloc((size_t)(count + 1) * sizeof *out);
+    assert_non_null(out);
+    for (int i = 0; i < count; i++) out[i] = x[i];
+    return out;
+}
+
+static void check_close(const real *got, const double *want, int count, double tolerance) {
+    double *copy = doubles_of(got, count), largest = 0;
+    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(want[i]));
+    lh_assert_close(copy, want, (size_t)count, 0, tolerance * largest);
+    free(copy);
+}
+
+/* Frees any number of pointers: free_all(a, b, c). */
+#define free_all(...) free_pointers((void *[]){__VA_ARGS__, NULL})
+static void free_pointers(void **pointers) {
+    for (; *pointers; pointers++) free(*pointers);
+}
+
+/* ---- vector.h ---- */
+
+static void test_sum_lanes_counting_lanes_gives_triangle_number(void **state) {
+    (void)state;
+    vector x;
+    for (int i = 0; i < LANES; i++) x[i] = (real)(i + 1);
+    assert_true(sum_lanes(x) == LANES * (LANES + 1) / 2);
+}
+
+static void test_maximum_either_order_gives_larger(void **state) {
+    (void)state;
+    vector a = broadcast(-3), b = broadcast(2);
+    assert_true(maximum(a, b)[0] == 2 && maximum(b, a)[LANES - 1] == 2);
+}
+
+static void test_round_up_gives_next_multiple(void **state) {
+    (void)state;
+    assert_int_equal(round_up(0, 6), 0);
+    assert_int_equal(round_up(1, 6), 6);
+    assert_int_equal(round_up(6, 6), 6);
+    assert_int_equal(round_up(7, 6), 12);
+}
+
+/* ---- math.h ---- */
+
+static void test_exp_negative_whole_range_relative_error_small(void **state) {
+    (void)state;
+    const double lowest = REAL_BYTES == 8 ? -707 : -86.9, allowed = REAL_BYTES == 8 ? 4e-16 : 2e-7;
+    for (int i = 0; i < 200000; i++) {
+        real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
+        double got = exp_negative(broadcast(x))[i % LANES], want = exp(x);
+        if (!(fabs(got - want) <= allowed * want)) lh_assert_close(&got, &want, 1, allowed, 0);
+    }
+}
+
+static void test_exp_negative_zero_and_minus_infinity(void **state) {
+    (void)state;
+    assert_true(exp_negative(broadcast(0))[0] == 1);
+    real tiny = exp_negative(broadcast((real)-INFINITY))[0];
+    assert_true(tiny >= 0 && tiny < 1e-37);
+}
+
+/* ---- matmul.h ---- */
+
+/* Widths that tile in every way; kernels want N as a constant. */
+INLINE void matmul_columns(int vectors, int rows, int K, const real *a, const real *w, real *y,
+                           const enum finish finish, const real *other) {
+    switch (vectors) {
+    case 1:
+        matmul(rows, K, 1 * LANES, a, w, y, finish, other);
+        break;
+    case 3:
+        matmul(rows, K, 3 * LANES, a, w, y, finish, other);
+        break;
+    case 4:
+        matmul(rows, K, 4 * LANES, a, w, y, finish, other);
+        break;
+    case 6:
+        matmul(rows, K, 6 * LANES, a, w, y, finish, other);
+        break;
+    }
+}
+
+NOINLINE void any_matmul(int vectors, int rows, int K, const real *a, const real *w, real *y, enum finish finish,
+                         const real *other) {
+    switch (finish) {
+    case FINISH_STORE:
+        matmul_columns(vectors, rows, K, a, w, y, FINISH_STORE, other);
+        break;
+    case FINISH_BIAS:
+        matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS, other);
+        break;
+    case FINISH_BIAS_RELU:
+        matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS_RELU, other);
+        break;
+    case FINISH_ADD:
+        matmul_columns(vectors, rows, K, a, w, y, FINISH_ADD, other);
+        break;
+    case FINISH_RELU_GRAD:
+        matmul_columns(vectors, rows, K, a, w, y, FINISH_RELU_GRAD, other);
+        break;
+    }
+}
+
+/* Every size known to the compiler, as in generated code. */
+enum { FIXED_K = 24, FIXED_N = 6 * LANES };
+NOINLINE void fixed_matmul(int rows, const real *a, const real *w, real *y, const real *bias) {
+    matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_BIAS_RELU, bias);
+}
+
+/* What `finish` makes of the plain product y[rows][N]. */
+static void finish_reference(int rows, int N, enum finish finish, const real *other, double *y) {
+    for (int m = 0; m < rows; m++) {
+        for (int n = 0; n < N; n++) {
+            double *e = &y[m * N + n];
+            if (finish == FINISH_BIAS || finish == FINISH_BIAS_RELU) *e += other[n];
+            if (finish == FINISH_BIAS_RELU && *e < 0) *e = 0;
+            if (finish == FINISH_ADD) *e += other[m * N + n];
+            if (finish == FINISH_RELU_GRAD && other[m * N + n] <= 0) *e = 0;
+        }
+    }
+}
+
+static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) {
+    int room = round_up(rows, TILE_ROWS);
+    real *a = random_reals(1, rows * K, room * K), *w = random_reals(2, K * N, K * N), *y = reals(room * N);
+    real *other = random_reals(3, rows * N, room * N);
+    if (fixed) fixed_matmul(rows, a, w, y, other);
+    else any_matmul(N / LANES, rows, K, a, w, y, finish, other);
+    double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, 0);
+    want = realloc(want, (size_t)rows * (size_t)N * sizeof *want);
+    assert_non_null(want);
+    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, want);
+    finish_reference(rows, N, finish, other, want);
+    check_close(y, want, rows * N, sum_tolerance(K));
+    free_all(a, w, y, other, a_wide, w_wide, want);
+}
+
+static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
+    (void)state;
+    static const int rows[] = {1, 5, 6, 7, 13}, inner[] = {1, 5, 16}, vectors[] = {1, 3, 4, 6};
+    for (enum finish finish = FINISH_STORE; finish <= FINISH_RELU_GRAD; finish++)
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+            for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
+                for (size_t n = 0; n < sizeof vectors / sizeof *vectors; n++)
+                    check_matmul(rows[r], inner[k], vectors[n] * LANES, finish, 0);
+}
+
+static void test_matmul_constant_sizes_match_reference(void **state) {
+    (void)state;
+    for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) check_matmul(rows, FIXED_K, FIXED_N, FINISH_BIAS_RELU, 1);
+}
+
+INLINE void weight_grad(int rows, int K, const int N, const real *a, const real *dy, real *panel, real *dw, real *db) {
+    matmul_weight_grad(rows, K, N, a, dy, panel, dw);
+    bias_grad(rows, N, dy, db);
+}
+
+NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const real *dy, real *panel, real *dw,
+                              real *db) {
+    switch (vectors) {
+    case 1:
+        weight_grad(rows, K, 1 * LANES, a, dy, panel, dw, db);
+        break;
+    case 2:
+        weight_grad(rows, K, 2 * LANES, a, dy, panel, dw, db);
+        break;
+    case 3:
+        weight_grad(rows, K, 3 * LANES, a, dy, panel, dw, db);
+        break;
+    }
+}
+
+/* Rows beyond the last are NaN; gradients start from what is there. */
+static void check_weight_grad(int rows, int K, int N) {
+    real *a = random_reals(1, rows * K, (rows + TILE_ROWS) * K),
+         *dy = random_reals(2, rows * N, (rows + TILE_ROWS) * N);
+    real *dw = random_reals(3, K * N, K * N), *db = random_reals(4, N, N), *panel = reals(rows * (K + N));
+    double *a_wide = doubles_of(a, rows * K), *dy_wide = doubles_of(dy, rows * N);
+    double *dw_want = doubles_of(dw, K * N), *db_want = doubles_of(db, N);
+    any_weight_grad(N / LANES, rows, K, a, dy, panel, dw, db);
+    lh_ref_matmul_weight_grad(rows, K, N, a_wide, dy_wide, dw_want, db_want);
+    check_close(dw, dw_want, K * N, sum_tolerance(rows));
+    check_close(db, db_want, N, sum_tolerance(rows));
+    free_all(a, dy, dw, db, panel, a_wide, dy_wide, dw_want, db_want);
+}
+
+static void test_weight_grad_any_rows_match_reference(void **state) {
+    (void)state;
+    for (int rows = 1; rows <= 13; rows += 3)
+        for (int k = 1; k <= 3; k++)
+            for (int n = 1; n <= 3; n++) check_weight_grad(rows, k * 8, n * LANES);
+}
+
+static void test_transpose_odd_rows_swaps_indices(void **state) {
+    (void)state;
+    enum { K = 5, N = 24 };
+    real *in = random_reals(1, K * N, K * N), *out = reals(K * N);
+    transpose(K, N, in, out);
+    for (int k = 0; k < K; k++)
+        for (int n = 0; n < N; n++) assert_true(out[n * K + k] == in[k * N + n]);
+    free_all(in, out);
+}
+
+/* ---- layernorm.h ---- */
+
+enum { ROWS = 7, NORM_C = 3 * LANES, NORM = ROWS * NORM_C };
+
+typedef struct norm_arrays {
+    real *residual, *branch, *scale, *offset, *dy;
+    real *xhat, *rstd, *y, *dz, *dbranch, *dscale, *doffset;
+    int8_t *keep;
+    double *sum; /* [ROWS][NORM_C] residual + branch, dropped out */
+} norm_arrays;
+
+enum { KEEP_SCALE = 2 };
+
+static norm_arrays new_norm_arrays(int drops) {
+    norm_arrays a = {.residual = random_reals(1, NORM, NORM),
+                     .branch = random_reals(2, NORM, NORM),
+                     .scale = random_reals(3, NORM_C, NORM_C),
+                     .offset = random_reals(4, NORM_C, NORM_C),
+                     .dy = random_reals(5, NORM, NORM),
+                     .xhat = reals(NORM),
+                     .rstd = reals(ROWS),
+                     .y = reals(NORM),
+                     .dz = reals(NORM),
+                     .dbranch = reals(NORM),
+                     .dscale = random_reals(6, NORM_C, NORM_C),
+                     .doffset = random_reals(7, NORM_C, NORM_C),
+                     .keep = malloc(NORM)};
+    assert_non_null(a.keep);
+    a.sum = doubles_of(a.residual, NORM);
+    for (int i = 0; i < NORM; i++) {
+        a.keep[i] = i % 3 ? -1 : 0;
+        a.sum[i] += !drops ? a.branch[i] : a.keep[i] ? KEEP_SCALE * a.branch[i] : 0;
+    }
+    return a;
+}
+
+static void free_norm_arrays(norm_arrays *a) {
+    free_all(a->residual, a->branch, a->scale, a->offset, a->dy, a->xhat, a->rstd, a->y, a->dz, a->dbranch, a->dscale,
+             a->doffset, a->keep, a->sum);
+}
+
+NOINLINE void norm_forward(norm_arrays *a, int drops) {
+    if (drops)
+        add_dropout_norm(ROWS, NORM_C, a->residual, a->branch, a->keep, KEEP_SCALE, a->scale, a->offset, a->xhat,
+                         a->rstd, a->y);
+    else add_norm(ROWS, NORM_C, a->residual, a->branch, a->scale, a->offset, a->xhat, a->rstd, a->y);
+}
+
+NOINLINE void norm_backward(norm_arrays *a, int drops) {
+    if (drops)
+        add_dropout_norm_grad(ROWS, NORM_C, a->dy, a->xhat, a->rstd, a->scale, a->keep, KEEP_SCALE, a->dz, a->dbranch,
+                              a->dscale, a->doffset);
+    else add_norm_grad(ROWS, NORM_C, a->dy, a->xhat, a->rstd, a->scale, a->dz, a->dscale, a->doffset);
+}
+
+static void check_norm(int drops) {
+    norm_arrays a = new_norm_arrays(drops);
+    double *scale = doubles_of(a.scale, NORM_C), *offset = doubles_of(a.offset, NORM_C), *dy = doubles_of(a.dy, NORM);
+    double *dscale = doubles_of(a.dscale, NORM_C), *doffset = doubles_of(a.doffset, NORM_C);
+    double *y = doubles_of(a.y, NORM), *dz = doubles_of(a.y, NORM);
+    norm_forward(&a, drops);
+    norm_backward(&a, drops);
+    lh_ref_layer_norm(ROWS, NORM_C, a.sum, scale, offset, y);
+    lh_ref_layer_norm_grad(ROWS, NORM_C, a.sum, scale, dy, dz, dscale, doffset);
+    check_close(a.y, y, NORM, sum_tolerance(NORM_C));
+    check_close(a.dz, dz, NORM, sum_tolerance(NORM_C));
+    check_close(a.dscale, dscale, NORM_C, sum_tolerance(ROWS + NORM_C));
+    check_close(a.doffset, doffset, NORM_C, sum_tolerance(ROWS));
+    for (int i = 0; drops && i < NORM; i++) dz[i] = a.keep[i] ? KEEP_SCALE * dz[i] : 0;
+    if (drops) check_close(a.dbranch, dz, NORM, sum_tolerance(NORM_C));
+    free_all(scale, offset, dy, dscale, doffset, y, dz);
+    free_norm_arrays(&a);
+}
+
+static void test_add_norm_forward_and_backward_match_reference(void **state) {
+    (void)state;
+    check_norm(0);
+}
+
+static void test_add_dropout_norm_forward_and_backward_match_reference(void **state) {
+    (void)state;
+    check_norm(1);
+}
+
+static void test_add_norm_grad_in_place_gives_same_bits(void **state) {
+    (void)state;
+    norm_arrays a = new_norm_arrays(0);
+    norm_forward(&a, 0);
+    norm_backward(&a, 0);
+    add_norm_grad(ROWS, NORM_C, a.dy, a.xhat, a.rstd, a.scale, a.dy, a.dscale, a.doffset);
+    assert_memory_equal(a.dy, a.dz, NORM * sizeof(real));
+    free_norm_arrays(&a);
+}
+
+/* ---- dropout.h ---- */
+
+static void check_dropout_keep(uint64_t seed, uint32_t step, uint32_t example, uint32_t site, int count, double rate) {
+    const lh_ref_dropout reference = {lh_key_of_seed(seed), step, site, rate};
+    int8_t *keep = malloc((size_t)count + KEEP_PAD);
+    assert_non_null(keep);
+    dropout_keep(reference.key, step, example, site, count, (uint16_t)lround(65536 * rate), keep);
+    for (int e = 0; e < count; e++)
+        assert_int_equal(keep[e], lh_ref_dropout_keeps(&reference, example, (uint32_t)e) ? -1 : 0);
+    free(keep);
+}
+
+static void test_dropout_keep_any_count_and_counter_match_reference(void **state) {
+    (void)state;
+    for (int count = 1; count <= 200; count += 13) check_dropout_keep(1, 2, 3, lh_site(3, 1, 0), count, 0.1);
+    check_dropout_keep(0xffffffffffffffffULL, 0xffffffffu, 0xfffffffeu, 0xffffffffu, 100, 0.5);
+    check_dropout_keep(0x0123456789abcdefULL, 0x80000000u, 0x7fffffff, lh_site(3, 6, 1), 5000, 0.9);
+    check_dropout_keep(7, 0, 0, lh_site(3, 0, 0), 100, 0);
+}
+
+static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
+    (void)state;
+    enum { COUNT = 5 * LANES };
+    real *row = random_reals(1, COUNT, COUNT), *kept = random_reals(1, COUNT, COUNT);
+    int8_t keep[COUNT];
+    for (int i = 0; i < COUNT; i++) keep[i] = i % 3 ? -1 : 0;
+    dropout_apply(COUNT, keep, (real)1.25, row);
+    for (int i = 0; i < COUNT; i++) assert_true(row[i] == (keep[i] ? kept[i] * (real)1.25 : 0));
+    free_all(row, kept);
+}
+
+/* ---- crossentropy.h ---- */
+
+/* More classes than one vector holds, and not a whole number of vectors. */
+enum { CE_C = 8 * LANES, CE_CLASSES = LANES + 3, CE_COLUMNS = (CE_CLASSES + LANES - 1) / LANES * LANES };
+
+/* w[CE_C][CE_COLUMNS] and b[CE_COLUMNS], zero beyond the classes. */
+static real *padded_columns(uint64_t seed, int rows) {
+    real *w = random_reals(seed, rows * CE_COLUMNS, rows * CE_COLUMNS);
+    for (int i = 0; i < rows * CE_COLUMNS; i++)
+        if (i % CE_COLUMNS >= CE_CLASSES) w[i] = 0;
+    return w;
+}
+
+/* The classes' columns of w as dense doubles. */
+static double *unpadded(const real *w, int rows) {
+    double *out = malloc((size_t)(rows * CE_CLASSES) * sizeof *out);
+    assert_non_null(out);
+    for (int c = 0; c < rows; c++)
+        for (int v = 0; v < CE_CLASSES; v++) out[c * CE_CLASSES + v] = w[c * CE_COLUMNS + v];
+    return out;
+}
+
+static void check_padding_zero(const real *w, int rows) {
+    for (int i = 0; i < rows * CE_COLUMNS; i++)
+        if (i % CE_COLUMNS >= CE_CLASSES) assert_true(w[i] == 0);
+}
+
+static void test_class_logits_and_softmax_loss_match_reference(void **state) {
+    (void)state;
+    real *x = random_reals(1, CE_C, CE_C), *w = padded_columns(2, CE_C), *b = padded_columns(3, 1);
+    double *x_wide = doubles_of(x, CE_C), *w_wide = unpadded(w, CE_C), *b_wide = unpadded(b, 1);
+    real logits[CE_COLUMNS];
+    double want[CE_CLASSES], gradient[CE_CLASSES];
+    class_logits(CE_C, CE_COLUMNS, x, w, b, logits);
+    lh_ref_matmul(1, CE_C, CE_CLASSES, x_wide, w_wide, b_wide, want);
+    check_close(logits, want, CE_CLASSES, sum_tolerance(CE_C));
+    uint16_t label = CE_CLASSES - 1;
+    double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, label);
+    double want_loss = lh_ref_cross_entropy(1, CE_CLASSES, want, &label, 1, gradient);
+    lh_assert_close(&loss, &want_loss, 1, sum_tolerance(CE_C + CE_CLASSES), 0);
+    gradient[label] += 1; /* the softmax itself */
+    check_close(logits, gradient, CE_CLASSES, sum_tolerance(2 * CE_C));
+    check_padding_zero(logits, 1);
+    free_all(x, w, b, x_wide, w_wide, b_wide);
+}
+
+static void test_softmax_loss_large_logits_do_not_overflow(void **state) {
+    (void)state;
+    real logits[CE_COLUMNS] = {0};
+    logits[0] = 10000;
+    double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, 1), want = 10000;
+    lh_assert_close(&loss, &want, 1, 1e-6, 0);
+    assert_true(logits[0] == 1);
+}
+
+static void test_class_of_tie_first_wins(void **state) {
+    (void)state;
+    const real logits[] = {-1, 3, 2, 3};
+    assert_int_equal(class_of(4, logits), 1);
+    assert_int_equal(class_of(1, logits), 0);
+}
+
+static void test_class_grad_matches_reference(void **state) {
+    (void)state;
+    real *x = random_reals(1, CE_C, CE_C), *w = padded_columns(2, CE_C), *g = padded_columns(3, 1);
+    real *dw = padded_columns(4, CE_C), *db = padded_columns(5, 1), *dx = reals(CE_C);
+    real *w_rows = reals(CE_CLASSES * CE_C);
+    for (int i = 0; i < CE_CLASSES * CE_C; i++) w_rows[i] = w[i % CE_C * CE_COLUMNS + i / CE_C];
+    double *x_wide = doubles_of(x, CE_C), *w_wide = unpadded(w, CE_C), *g_wide = unpadded(g, 1);
+    double *dw_want = unpadded(dw, CE_C), *db_want = unpadded(db, 1), dx_want[CE_C];
+    class_grad(CE_C, CE_CLASSES, CE_COLUMNS, x, g, w_rows, dw, db, dx);
+    lh_ref_matmul_weight_grad(1, CE_C, CE_CLASSES, x_wide, g_wide, dw_want, db_want);
+    lh_ref_matmul_input_grad(1, CE_C, CE_CLASSES, g_wide, w_wide, dx_want);
+    for (int c = 0; c < CE_C; c++)
+        check_close(dw + c * CE_COLUMNS, dw_want + c * CE_CLASSES, CE_CLASSES, sum_tolerance(1));
+    check_close(db, db_want, CE_CLASSES, sum_tolerance(1));
+    check_close(dx, dx_want, CE_C, sum_tolerance(CE_CLASSES));
+    check_padding_zero(dw, CE_C);
+    check_padding_zero(db, 1);
+    free_all(x, w, g, dw, db, dx, w_rows, x_wide, w_wide, g_wide, dw_want, db_want);
+}
+
+/* ---- rotation.h ---- */
+
+/* A table row: cosines, then signed sines, repeating every head of `head_width` up to `period`. */
+static void check_rotation(int heads, int head_width) {
+    int width = heads * head_width, period = head_width > LANES ? head_width : LANES;
+    const int32_t position = 1234;
+    real *x = random_reals(1, width, width), *row = reals(2 * period);
+    double *want = doubles_of(x, width), *kept = doubles_of(x, width), cosine[64], sine[64];
+    lh_ref_rotation(1, head_width, 10000.0, &position, cosine, sine);
+    for (int c = 0; c < period; c++) {
+        row[c] = (real)cosine[c % head_width / 2];
+        row[period + c] = (real)(c % 2 ? sine[c % head_width / 2] : -sine[c % head_width / 2]);
+    }
+    lh_ref_rotate(1, heads, head_width, cosine, sine, want);
+    rotate_row(width, period, row, 1, x);
+    check_close(x, want, width, sum_tolerance(2));
+    rotate_row(width, period, row, -1, x);
+    check_close(x, kept, width, sum_tolerance(4));
+    free_all(x, row, want, kept);
+}
+
+static void test_rotate_row_turns_and_turns_back(void **state) {
+    (void)state;
+    check_rotation(8, 8);
+    check_rotation(16, 4);
+    check_rotation(3, 32);
+    check_rotation(1, 64);
+}
+
+/* ---- adam.h ---- */
+
+enum { COUNT = 8 * LANES };
+
+static void test_fold_gradient_adds_and_clears(void **state) {
+    (void)state;
+    real *total = random_reals(1, COUNT, COUNT), *kept = random_reals(1, COUNT, COUNT);
+    real *part = random_reals(2, COUNT, COUNT), *added = random_reals(2, COUNT, COUNT);
+    fold_gradient(total, part, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(total[i] == kept[i] + added[i]);
+        assert_true(part[i] == 0);
+    }
+    free_all(total, kept, part, added);
+}
+
+static void test_sum_of_squares_matches_plain_sum(void **state) {
+    (void)state;
+    real *x = random_reals(1, COUNT, COUNT);
+    double want = 0;
+    for (int i = 0; i < COUNT; i++) want += (double)x[i] * x[i];
+    double got = sum_of_squares(x, COUNT);
+    lh_assert_close(&got, &want, 1, sum_tolerance(COUNT), 0);
+    free(x);
+}
+
+static void test_adam_update_part_of_vector_matches_reference(void **state) {
+    (void)state;
+    enum { FIRST = 2 * LANES, PART = 4 * LANES };
+    const lh_ref_adam reference = {1e-3, 0.9, 0.999, 1e-8, 0};
+    real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
+    real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT),
+         *before = random_reals(1, COUNT, COUNT);
+    for (int i = 0; i < COUNT; i++) v[i] = v[i] * v[i] + (real)0.01;
+    double *p_want = doubles_of(p, COUNT), *g_wide = doubles_of(g, COUNT), *m_want = doubles_of(m, COUNT);
+    double *v_want = doubles_of(v, COUNT), squares[2] = {0, 0};
+    const lh_update u = {p, {m, v}, g, 0, reference.learning_rate, 5};
+    lh_update_sums sums = {0, 0};
+    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, PART, &sums);
+    for (int i = 0; i < COUNT; i++) g_wide[i] *= 0.5;
+    lh_ref_adam_update(&reference, 5, 0, PART, g_wide + FIRST, p_want + FIRST, m_want + FIRST, v_want + FIRST);
+    check_close(p, p_want, COUNT, sum_tolerance(0));
+    check_close(m, m_want, COUNT, sum_tolerance(0));
+    check_close(v, v_want, COUNT, sum_tolerance(0));
+    for (int i = 0; i < COUNT; i++) assert_true((g[i] == 0) == (i >= FIRST && i < FIRST + PART));
+    for (int i = FIRST; i < FIRST + PART; i++) {
+        squares[0] += p_want[i] * p_want[i];
+        squares[1] += (p_want[i] - before[i]) * (p_want[i] - before[i]);
+    }
+    lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(PART), 0);
+    lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(PART) + 1e-12, 0); /* p_want - before cancels */
+    free_all(p, g, m, v, before, p_want, g_wide, m_want, v_want);
+}
+
+static const struct CMUnitTest TESTS[] = {
+    cmocka_unit_test(test_sum_lanes_counting_lanes_gives_triangle_number),
+    cmocka_unit_test(test_maximum_either_order_gives_larger),
+    cmocka_unit_test(test_round_up_gives_next_multiple),
+    cmocka_unit_test(test_exp_negative_whole_range_relative_error_small),
+    cmocka_unit_test(test_exp_negative_zero_and_minus_infinity),
+    cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
+    cmocka_unit_test(test_matmul_constant_sizes_match_reference),
+    cmocka_unit_test(test_weight_grad_any_rows_match_reference),
+    cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
+    cmocka_unit_test(test_add_norm_forward_and_backward_match_reference),
+    cmocka_unit_test(test_add_dropout_norm_forward_and_backward_match_reference),
+    cmocka_unit_test(test_add_norm_grad_in_place_gives_same_bits),
+    cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),
+    cmocka_unit_test(test_dropout_apply_scales_kept_and_clears_dropped),
+    cmocka_unit_test(test_class_logits_and_softmax_loss_match_reference),
+    cmocka_unit_test(test_softmax_loss_large_logits_do_not_overflow),
+    cmocka_unit_test(test_class_of_tie_first_wins),
+    cmocka_unit_test(test_class_grad_matches_reference),
+    cmocka_unit_test(test_rotate_row_turns_and_turns_back),
+    cmocka_unit_test(test_fold_gradient_adds_and_clears),
+    cmocka_unit_test(test_sum_of_squares_matches_plain_sum),
+    cmocka_unit_test(test_adam_update_part_of_vector_matches_reference),
+};
+
+int main(void) {
+    if (!lh_level_runs(LH_LEVEL_NAME)) {
+        print_message("kernels: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
+        return 0;
+    }
+    return cmocka_run_group_tests_name(
+        REAL_BYTES == 8 ? "kernels " LH_LEVEL_NAME " float64" : "kernels " LH_LEVEL_NAME " float32", TESTS, NULL, NULL);
+}

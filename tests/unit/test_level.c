@@ -1,0 +1,119 @@
+/* base/level.h: levels agree with /proc/cpuinfo, the widest one wins, LONGHAND_ISA pins one. */
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/level.h"
+
+static int clear_variable(void **state) {
+    (void)state;
+    return unsetenv("LONGHAND_ISA");
+}
+
+/* Programs that nothing is asked of but their level. */
+static const lh_cpu_program plain = {.level = "x86-64"}, v3 = {.level = "x86-64-v3"}, v4 = {.level = "x86-64-v4"};
+static const lh_cpu_program arm = {.level = "aarch64"}, none = {.level = "riscv64"};
+
+static const char *own_level(void) { return lh_level_runs("aarch64") ? "aarch64" : "x86-64"; }
+
+/* Whether the first "flags" line lists every one of these words. */
+static bool has_flags(const char *const *wanted) {
+    static char line[16384];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line - 1, file) && strncmp(line, "flags", 5) != 0) continue;
+    fclose(file);
+    line[strcspn(line, "\n")] = ' ';
+    for (; *wanted; wanted++) {
+        char word[32];
+        snprintf(word, sizeof word, " %s ", *wanted);
+        if (!strstr(line, word)) return false;
+    }
+    return true;
+}
+
+static void test_level_runs_agrees_with_cpuinfo(void **state) {
+    static const char *const flags_v3[] = {"avx",   "avx2",   "bmi1",   "bmi2", "f16c",    "fma", "abm",
+                                           "movbe", "popcnt", "sse4_2", "cx16", "lahf_lm", NULL};
+    static const char *const flags_v4[] = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", NULL};
+    (void)state;
+    if (!lh_level_runs("x86-64")) skip();
+    assert_int_equal(lh_level_runs("x86-64-v3"), has_flags(flags_v3));
+    assert_int_equal(lh_level_runs("x86-64-v4"), has_flags(flags_v3) && has_flags(flags_v4));
+}
+
+static void test_level_runs_unknown_or_foreign_no(void **state) {
+    (void)state;
+    assert_false(lh_level_runs("riscv64"));
+    assert_false(lh_level_runs(""));
+    assert_false(lh_level_runs("x86-64") && lh_level_runs("aarch64"));
+}
+
+static void test_level_choose_widest_that_runs(void **state) {
+    (void)state;
+    const lh_cpu_program *programs[] = {&plain, &v3, &v4, &arm, &none, NULL}, *chosen;
+    lh_error error;
+    lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
+    const char *want = lh_level_runs("x86-64-v4")   ? "x86-64-v4"
+                       : lh_level_runs("x86-64-v3") ? "x86-64-v3"
+                                                    : own_level();
+    assert_string_equal(chosen->level, want);
+}
+
+static void test_level_choose_named_pinned(void **state) {
+    (void)state;
+    const lh_cpu_program *programs[] = {&arm, &plain, &v3, &v4, NULL}, *chosen;
+    lh_error error;
+    assert_int_equal(setenv("LONGHAND_ISA", own_level(), 1), 0);
+    lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
+    assert_string_equal(chosen->level, own_level());
+    assert_int_equal(setenv("LONGHAND_ISA", "", 1), 0); /* as if unset */
+    lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
+}
+
+static void test_level_choose_named_unknown_lists_what_there_is(void **state) {
+    (void)state;
+    const lh_cpu_program *programs[] = {&plain, &v3, NULL}, *chosen;
+    lh_error error;
+    assert_int_equal(setenv("LONGHAND_ISA", "native", 1), 0);
+    lh_status status = lh_level_choose(programs, &chosen, &error);
+    lh_assert_error(status, LH_ERR_USAGE, &error, "LONGHAND_ISA=native: no such level here, expected one of: x86-64, ");
+    assert_non_null(strstr(error.text, "x86-64-v3"));
+    assert_null(chosen);
+}
+
+static void test_level_choose_named_not_runnable_refused(void **state) {
+    (void)state;
+    const lh_cpu_program *programs[] = {&plain, &arm, &none, NULL}, *chosen;
+    lh_error error;
+    assert_int_equal(setenv("LONGHAND_ISA", "riscv64", 1), 0);
+    lh_status status = lh_level_choose(programs, &chosen, &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "LONGHAND_ISA=riscv64: this processor does not run it");
+}
+
+static void test_level_choose_nothing_runs_refused(void **state) {
+    (void)state;
+    const lh_cpu_program *programs[] = {&none, NULL}, *empty[] = {NULL}, *chosen;
+    lh_error error;
+    lh_status status = lh_level_choose(programs, &chosen, &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none of the levels built in: riscv64");
+    lh_assert_error(lh_level_choose(empty, &chosen, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
+    lh_assert_error(lh_level_choose(NULL, &chosen, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
+}
+
+#define pristine(test) cmocka_unit_test_setup_teardown(test, clear_variable, clear_variable)
+
+int main(void) {
+    const struct CMUnitTest level[] = {
+        cmocka_unit_test(test_level_runs_agrees_with_cpuinfo),
+        cmocka_unit_test(test_level_runs_unknown_or_foreign_no),
+        pristine(test_level_choose_widest_that_runs),
+        pristine(test_level_choose_named_pinned),
+        pristine(test_level_choose_named_unknown_lists_what_there_is),
+        pristine(test_level_choose_named_not_runnable_refused),
+        pristine(test_level_choose_nothing_runs_refused),
+    };
+    return cmocka_run_group_tests(level, NULL, NULL);
+}

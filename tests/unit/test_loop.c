@@ -1,0 +1,316 @@
+/* train/loop, train/run_files: the files of a run, resuming to the same bits, signals, NaN. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lh_run.h"
+#include "toy_program.h"
+#include "train/window.h"
+
+#define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
+
+static lh_spec toy;
+
+static int make_toy(void **state) {
+    toy = lh_toy_spec_with(toy_float_list);
+    return lh_test_make_directory(state);
+}
+
+static lh_run_result run(void **state, int code, const char *command) {
+    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
+    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
+    assert_int_equal(result.code, code);
+    return result;
+}
+
+static char *read_text(void **state, const char *name) {
+    size_t bytes;
+    return lh_test_read(lh_test_path(*state, name), &bytes);
+}
+
+static void assert_same_file(void **state, const char *a, const char *b) {
+    size_t x, y;
+    char *one = lh_test_read(lh_test_path(*state, a), &x), *two = lh_test_read(lh_test_path(*state, b), &y);
+    assert_int_equal(x, y);
+    assert_memory_equal(one, two, x);
+    free(one);
+    free(two);
+}
+
+/* Lines of both files agree in every key but steps_per_second. */
+static void assert_same_lines(void **state, const char *a, const char *b) {
+    char *one = read_text(state, a), *two = read_text(state, b), *x = one, *y = two;
+    while (x && y) {
+        json_t *p = json_loads(strsep(&x, "\n"), 0, NULL), *q = json_loads(strsep(&y, "\n"), 0, NULL);
+        if (p) json_object_del(p, "steps_per_second");
+        if (q) json_object_del(q, "steps_per_second");
+        assert_int_equal(!p, !q);
+        assert_true(!p || json_equal(p, q));
+        json_decref(p);
+        json_decref(q);
+    }
+    assert_true(!x && !y);
+    free(one);
+    free(two);
+}
+
+static int count_lines(const char *text) {
+    int lines = 0;
+    for (; *text; text++) lines += *text == '\n';
+    return lines;
+}
+
+static void test_train_metrics_keys_in_order(void **state) {
+    static const char *const keys[] = {"step",           "loss",        "accuracy",      "exact_match",     "grad_norm",
+                                       "clipped_share",  "parameter_norm", "update_norm", "learning_rate",
+                                       "steps_per_second"};
+    run(state, 0, "train --out . --threads 1 --no-eval");
+    char *text = read_text(state, FOLDER "/metrics.jsonl");
+    assert_int_equal(count_lines(text), 4);
+    json_t *line = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
+    size_t at = 0;
+    for (void *i = json_object_iter(line); i; i = json_object_iter_next(line, i))
+        assert_string_equal(json_object_iter_key(i), keys[at++]);
+    assert_int_equal(at, sizeof keys / sizeof *keys);
+    assert_int_equal(json_integer_value(json_object_get(line, "step")), 5);
+    assert_true(json_number_value(json_object_get(line, "steps_per_second")) > 0);
+    json_decref(line);
+    free(text);
+}
+
+static void test_train_eval_lines_complete(void **state) {
+    lh_run_result result = run(state, 0, "train --out . --threads 2");
+    assert_non_null(strstr(result.out, "all test"));
+    char *text = read_text(state, FOLDER "/eval.jsonl");
+    assert_int_equal(count_lines(text), 3);
+    assert_int_equal(strncmp(text, "{\"step\":20,\"split\":\"test\",\"by\":{\"length\":7},\"examples\":10,\"draws\":1,"
+                                   "\"accuracy\":", 88), 0);
+    free(text);
+}
+
+static void test_train_run_json_complete(void **state) {
+    run(state, 0, "train --out . --threads 1 --no-eval --seed 0");
+    char *text = read_text(state, FOLDER "/run.json");
+    json_t *facts = json_loads(text, 0, NULL);
+    static const char *const keys[] = {"id", "digest", "model_digest", "source_digest", "spec", "flags", "seed",
+                                       "learning_rate", "level", "compiler", "variant", "precision", "threads",
+                                       "parameters", "machine", "started", "ended", "exit"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(facts, keys[i]));
+    assert_int_equal(json_integer_value(json_object_get(facts, "exit")), 0);
+    assert_int_equal(json_array_size(json_object_get(facts, "flags")), 7);
+    assert_true(json_is_string(json_object_get(facts, "ended")));
+    assert_true(json_number_value(json_object_get(facts, "learning_rate")) == 0.01);
+    json_decref(facts);
+    free(text);
+}
+
+/* Steps 13 and 17 lie inside windows of 5. */
+static void test_train_resumed_same_bits_and_lines(void **state) {
+    run(state, 0, "train --out whole --steps 30 --threads 1 --no-eval");
+    run(state, 0, "train --out parts --steps 13 --threads 2 --no-eval");
+    run(state, 0, "train --out parts --steps 17 --threads 3 --no-eval --resume");
+    run(state, 0, "train --out parts --steps 30 --threads 1 --no-eval --resume");
+    assert_same_file(state, "whole/" FOLDER "/checkpoint.safetensors", "parts/" FOLDER "/checkpoint.safetensors");
+    assert_same_lines(state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
+}
+
+static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
+    char path[512];
+    run(state, 0, "train --out whole --steps 20 --no-eval");
+    run(state, 0, "train --out cut --steps 10 --no-eval");
+    snprintf(path, sizeof path, "%s", lh_test_path(*state, "cut/" FOLDER "/metrics.jsonl"));
+    FILE *file = fopen(path, "a");
+    fputs("{\"step\":15,\"loss\":99}\n{\"step\":2", file);
+    fclose(file);
+    lh_run_result result = run(state, 0, "train --out cut --steps 20 --no-eval --resume");
+    assert_non_null(strstr(result.err, "torn"));
+    assert_non_null(strstr(result.err, "resuming at step 10"));
+    assert_same_lines(state, "whole/" FOLDER "/metrics.jsonl", "cut/" FOLDER "/metrics.jsonl");
+}
+
+static void test_train_existing_run_refused(void **state) {
+    run(state, 0, "train --out . --no-eval");
+    lh_run_result result = run(state, 1, "train --out . --no-eval");
+    assert_non_null(strstr(result.err, "--resume"));
+    assert_non_null(strstr(result.err, "--overwrite"));
+    run(state, 0, "train --out . --steps 5 --no-eval --overwrite");
+    char *text = read_text(state, FOLDER "/metrics.jsonl");
+    assert_int_equal(count_lines(text), 1);
+    free(text);
+    assert_false(lh_test_exists(lh_test_path(*state, FOLDER "/checkpoint.previous.safetensors")) &&
+                 !lh_test_exists(lh_test_path(*state, FOLDER "/checkpoint-4.safetensors")));
+}
+
+static void test_train_resume_without_run_starts(void **state) {
+    run(state, 0, "train --out . --no-eval --resume");
+    assert_true(lh_test_exists(lh_test_path(*state, FOLDER "/checkpoint.safetensors")));
+    lh_run_result result = run(state, 1, "train --out . --no-eval --resume --steps 5");
+    assert_non_null(strstr(result.err, "step 20"));
+}
+
+static void test_train_resume_evaluates_only_missing(void **state) {
+    run(state, 0, "train --out .");
+    char *before = read_text(state, FOLDER "/eval.jsonl");
+    run(state, 0, "train --out . --resume");
+    char *after = read_text(state, FOLDER "/eval.jsonl");
+    assert_string_equal(before, after);
+    free(after);
+    lh_test_write(lh_test_path(*state, FOLDER "/eval.jsonl"), before, (size_t)(strchr(before, '\n') - before + 1));
+    run(state, 0, "train --out . --resume");
+    after = read_text(state, FOLDER "/eval.jsonl");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void test_train_keeps_named_steps(void **state) {
+    toy.train.checkpoint_every = 1000;
+    run(state, 0, "train --out . --no-eval");
+    run(state, 0, "train --out four --no-eval --steps 4");
+    assert_same_file(state, FOLDER "/checkpoint-4.safetensors", "four/" FOLDER "/checkpoint-4.safetensors");
+    assert_false(lh_test_exists(lh_test_path(*state, FOLDER "/checkpoint-20.safetensors")));
+    toy.train.keep_all = true;
+    run(state, 0, "train --out all --no-eval");
+    assert_true(lh_test_exists(lh_test_path(*state, "all/" FOLDER "/checkpoint-20.safetensors")));
+}
+
+static void test_train_evaluates_during(void **state) {
+    toy.eval.during_every = 8;
+    run(state, 0, "train --out . --no-eval");
+    char *text = read_text(state, FOLDER "/eval.jsonl");
+    assert_int_equal(count_lines(text), 4);
+    assert_int_equal(strncmp(text, "{\"step\":8,\"split\":\"during\",\"by\":{\"length\":7},\"examples\":5,", 57), 0);
+    free(text);
+}
+
+static void test_train_nan_tells_last_checkpoint(void **state) {
+    lh_run_result result = run(state, 1, "train --out . --no-eval --learning-rate 1e6 --steps 4294967295 --threads 1");
+    assert_non_null(strstr(result.err, "no update was made"));
+    assert_non_null(strstr(result.err, "the last good checkpoint is of step "));
+    char *text = read_text(state, "toy/0123456789abcdef/lr1e+06-seed0/run.json");
+    assert_non_null(strstr(text, "\"exit\":1"));
+    free(text);
+}
+
+static void test_train_init_starts_from_parameters(void **state) {
+    run(state, 0, "train --out a --steps 10 --no-eval");
+    run(state, 0, "train --out b --steps 0 --no-eval --init a/" FOLDER "/checkpoint.safetensors");
+    run(state, 0, "eval --checkpoint a/" FOLDER "/checkpoint.safetensors --out x --lengths 7");
+    run(state, 0, "eval --checkpoint b/" FOLDER "/checkpoint.safetensors --out y --lengths 7");
+    char *x = read_text(state, "x/eval.jsonl"), *y = read_text(state, "y/eval.jsonl");
+    assert_string_equal(strstr(x, "\"split\""), strstr(y, "\"split\""));
+    free(x);
+    free(y);
+    lh_run_result result = run(state, 1, "train --out c --init nowhere --no-eval");
+    assert_non_null(strstr(result.err, "nowhere"));
+}
+
+static void test_train_overfit(void **state) {
+    lh_run_result result =
+        run(state, 0, "train --out . --overfit 1 --steps 20000 --learning-rate 0.02 --log-every 100 --threads 1");
+    assert_non_null(strstr(result.out, "accuracy 1.0000"));
+    result = run(state, 1, "train --out . --overfit 50 --steps 20 --threads 1");
+    assert_non_null(strstr(result.err, "--overfit 50: accuracy 0."));
+    assert_false(lh_test_exists(lh_test_path(*state, FOLDER)));
+}
+
+static pid_t start_training(void **state, const char *command) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(lh_run_main(&toy, *state, command, NULL).code);
+    return child;
+}
+
+static void wait_for_file(const char *path) {
+    for (int i = 0; i < 4000 && !lh_test_exists(path); i++) usleep(5000);
+    assert_true(lh_test_exists(path));
+}
+
+static int64_t step_of_last_line(void **state) {
+    char *text = read_text(state, FOLDER "/metrics.jsonl"), *last = text;
+    for (char *at = text; (at = strstr(at, "{\"step\":")); at++) last = at;
+    int64_t step = atoll(last + strlen("{\"step\":"));
+    free(text);
+    return step;
+}
+
+static void check_signal(void **state, int number) {
+    int status;
+    char command[128];
+    pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval --log-every 7");
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    usleep(50000);
+    assert_int_equal(kill(child, number), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), LH_STOPPED);
+    char *facts = read_text(state, FOLDER "/run.json");
+    assert_non_null(strstr(facts, "\"exit\":75"));
+    free(facts);
+    long long steps = step_of_last_line(state) + 100;
+    snprintf(command, sizeof command, "train --out . --steps %lld --threads 2 --no-eval --log-every 7 --resume", steps);
+    run(state, 0, command);
+    snprintf(command, sizeof command, "train --out whole --steps %lld --threads 1 --no-eval --log-every 7", steps);
+    run(state, 0, command);
+    assert_same_file(state, FOLDER "/checkpoint.safetensors", "whole/" FOLDER "/checkpoint.safetensors");
+    assert_same_lines(state, FOLDER "/metrics.jsonl", "whole/" FOLDER "/metrics.jsonl");
+}
+
+static void test_train_sigterm_writes_checkpoint(void **state) { check_signal(state, SIGTERM); }
+
+static void test_train_sigint_writes_checkpoint(void **state) { check_signal(state, SIGINT); }
+
+static void test_train_second_process_refused(void **state) {
+    int status;
+    pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval");
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    run(state, LH_ERR_ENVIRONMENT, "train --out . --no-eval --resume");
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    run(state, 0, "train --out . --no-eval --steps 4294967295 --overfit 1 --learning-rate 0.02 --threads 1");
+}
+
+static void test_window_save_load_same_sums(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "window.jsonl");
+    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2}, other = window, back;
+    other.loss = 5;
+    lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
+    lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
+    lh_assert_ok(lh_window_load(&back, path, 13, &error), &error);
+    assert_memory_equal(&window, &back, sizeof window);
+    lh_assert_ok(lh_window_load(&back, path, 14, &error), &error);
+    assert_int_equal(back.steps, 0);
+}
+
+#define RUN_TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RUN_TEST(test_train_metrics_keys_in_order),
+        RUN_TEST(test_train_eval_lines_complete),
+        RUN_TEST(test_train_run_json_complete),
+        RUN_TEST(test_train_resumed_same_bits_and_lines),
+        RUN_TEST(test_train_resume_drops_lines_beyond_checkpoint),
+        RUN_TEST(test_train_existing_run_refused),
+        RUN_TEST(test_train_resume_without_run_starts),
+        RUN_TEST(test_train_resume_evaluates_only_missing),
+        RUN_TEST(test_train_keeps_named_steps),
+        RUN_TEST(test_train_evaluates_during),
+        RUN_TEST(test_train_nan_tells_last_checkpoint),
+        RUN_TEST(test_train_init_starts_from_parameters),
+        RUN_TEST(test_train_overfit),
+        RUN_TEST(test_train_sigterm_writes_checkpoint),
+        RUN_TEST(test_train_sigint_writes_checkpoint),
+        RUN_TEST(test_train_second_process_refused),
+        RUN_TEST(test_window_save_load_same_sums),
+    };
+    return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/* longhand/math.h against libm in long double, and the bits themselves. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "longhand/math.h"
+#include "longhand/rng.h"
+
+/* Fixed values in (low, high), one every step of about (high - low) / 20000, jittered. */
+enum { POINTS = 20000 };
+
+static double point(int i, double low, double high) {
+    uint32_t counter[4] = {(uint32_t)i, 0, 0, 0}, out[4];
+    lh_philox(counter, lh_key_of_seed(1), out);
+    return low + (high - low) * ((i + out[0] * 0x1p-32) / POINTS);
+}
+
+/* Error in units of the last place of a double near want. */
+static double ulps(double got, long double want) {
+    int exponent;
+    frexpl(want, &exponent);
+    return (double)(fabsl(got - want) / ldexpl(1, exponent - 53));
+}
+
+static void test_exp_whole_range_within_one_ulp(void **state) {
+    (void)state;
+    for (int i = 0; i < POINTS; i++) {
+        double wide = point(i, -700, 700), narrow = point(i, -1, 1);
+        assert_true(ulps(lh_exp(wide), expl(wide)) < 1);
+        assert_true(ulps(lh_exp(narrow), expl(narrow)) < 1);
+    }
+}
+
+static void test_exp_special_values(void **state) {
+    (void)state;
+    assert_true(lh_exp(0) == 1.0);
+    assert_true(lh_exp(710) == INFINITY && lh_exp(INFINITY) == INFINITY);
+    assert_true(lh_exp(-746) == 0.0 && lh_exp(-INFINITY) == 0.0);
+    assert_true(lh_exp(-745) > 0.0);
+    assert_true(isnan(lh_exp(NAN)));
+}
+
+static void test_log_whole_range_within_one_ulp(void **state) {
+    (void)state;
+    for (int i = 0; i < POINTS; i++) {
+        double near = point(i, 0.5, 2), wide = ldexp(point(i, 1, 2), i % 2000 - 1000);
+        if (near != 1.0) assert_true(ulps(lh_log(near), logl(near)) < 1);
+        assert_true(ulps(lh_log(wide), logl(wide)) < 1);
+    }
+}
+
+static void test_log_special_values(void **state) {
+    (void)state;
+    assert_true(lh_log(1) == 0.0);
+    assert_true(lh_log(0) == -INFINITY && lh_log(INFINITY) == INFINITY);
+    assert_true(isnan(lh_log(-1)) && isnan(lh_log(NAN)));
+    assert_true(ulps(lh_log(0x1p-1074), logl(0x1p-1074L)) < 1);
+}
+
+static void test_sincos_whole_range_within_bound(void **state) {
+    (void)state;
+    for (int i = 0; i < POINTS; i++) {
+        double x[2] = {point(i, -0x1p20, 0x1p20), point(i, -8, 8)};
+        for (int k = 0; k < 2; k++) {
+            double sine, cosine;
+            lh_sincos(x[k], &sine, &cosine);
+            assert_true(fabsl(sine - sinl(x[k])) < 1e-15L);
+            assert_true(fabsl(cosine - cosl(x[k])) < 1e-15L);
+        }
+    }
+}
+
+static void test_sincos_zero_exact(void **state) {
+    (void)state;
+    double sine, cosine;
+    lh_sincos(0, &sine, &cosine);
+    assert_true(sine == 0.0 && cosine == 1.0);
+}
+
+static void test_power_small_integers_exact(void **state) {
+    (void)state;
+    assert_true(lh_power(7.5, 0) == 1.0);
+    assert_true(lh_power(-3, 5) == -243.0);
+    assert_true(lh_power(2, 1000) == 0x1p1000);
+    assert_true(lh_power(0.999, 1000000) < 1e-300 && lh_power(0.5, INT64_MAX) == 0.0);
+}
+
+/* One Newton step in long double tells how far the quantile is from the truth. */
+static void test_normal_quantile_inverts_the_distribution(void **state) {
+    (void)state;
+    for (int i = 0; i < POINTS; i++) {
+        double p[2] = {point(i, 0, 1), exp(point(i, -50, -1))};
+        for (int k = 0; k < 2; k++) {
+            double x = lh_normal_quantile(p[k]);
+            long double density = expl(-(long double)x * x / 2) / sqrtl(8 * atanl(1));
+            long double away = (erfcl(-x / sqrtl(2)) / 2 - p[k]) / density;
+            assert_true(fabsl(away) < 1e-15L * fabsl(x) + 1e-18L);
+        }
+    }
+}
+
+static void test_normal_quantile_symmetric(void **state) {
+    (void)state;
+    assert_true(lh_normal_quantile(0.5) == 0.0);
+    for (int i = 1; i < 1024; i++) assert_true(lh_normal_quantile(i * 0x1p-10) == -lh_normal_quantile(1 - i * 0x1p-10));
+}
+
+static void test_normal_cumulative_whole_range_within_bound(void **state) {
+    (void)state;
+    for (int i = 0; i < POINTS; i++) {
+        double x = point(i, -8, 8);
+        assert_true(fabsl(lh_normal_cumulative(x) - erfcl(-x / sqrtl(2)) / 2) < 1e-15L);
+    }
+    assert_true(lh_normal_cumulative(0) == 0.5);
+}
+
+static void mix(uint64_t *hash, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    *hash = (*hash ^ bits) * 0x100000001b3u;
+}
+
+/* The same bits from every compiler, at every level and optimisation: the hash was found once and does not change. */
+static void test_all_functions_bits_fixed(void **state) {
+    (void)state;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int i = 1; i < 10000; i++) {
+        double sine, cosine;
+        lh_sincos(i * 0.25, &sine, &cosine);
+        mix(&hash, lh_exp((i - 5000) * 0.125));
+        mix(&hash, lh_log(i * 0.0625));
+        mix(&hash, sine);
+        mix(&hash, cosine);
+        mix(&hash, lh_power(1 - i * 0x1p-20, i));
+        mix(&hash, lh_normal_quantile(i * 0x1p-14));
+        mix(&hash, lh_normal_cumulative((i - 5000) * 0x1p-10));
+    }
+    assert_true(hash == 0x2da5f43cd6f32421u);
+}
+
+int main(void) {
+    const struct CMUnitTest math[] = {
+        cmocka_unit_test(test_exp_whole_range_within_one_ulp),
+        cmocka_unit_test(test_exp_special_values),
+        cmocka_unit_test(test_log_whole_range_within_one_ulp),
+        cmocka_unit_test(test_log_special_values),
+        cmocka_unit_test(test_sincos_whole_range_within_bound),
+        cmocka_unit_test(test_sincos_zero_exact),
+        cmocka_unit_test(test_power_small_integers_exact),
+        cmocka_unit_test(test_normal_quantile_inverts_the_distribution),
+        cmocka_unit_test(test_normal_quantile_symmetric),
+        cmocka_unit_test(test_normal_cumulative_whole_range_within_bound),
+        cmocka_unit_test(test_all_functions_bits_fixed),
+    };
+    return cmocka_run_group_tests(math, NULL, NULL);
+}

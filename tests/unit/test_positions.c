@@ -1,0 +1,144 @@
+/* longhand/positions.h: distinct, in range, ascending where sorted, and uniform over subsets or orders. */
+#include "lh_test.h"
+
+#include <string.h>
+
+#include "longhand/positions.h"
+
+enum { MAX_RANGE = 2048 };
+
+static lh_draw draw_of(uint32_t step) {
+    lh_draw draw = {lh_key_of_seed(5), step, LH_SHARED, LH_DOMAIN_POSITIONS};
+    return draw;
+}
+
+static void take(uint32_t step, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out) {
+    static int32_t scratch[MAX_RANGE + 1];
+    lh_draw draw = draw_of(step);
+    memset(scratch, 0xee, sizeof scratch);
+    lh_draw_positions(&draw, layer, first, range, count, sorted, out, scratch);
+    assert_int_equal(scratch[range], (int32_t)0xeeeeeeee);
+}
+
+static void check_draw(int first, int range, int count, bool sorted) {
+    int32_t out[MAX_RANGE + 1];
+    uint8_t seen[MAX_RANGE] = {0};
+    out[count] = -77;
+    take((uint32_t)count, 0, first, range, count, sorted, out);
+    for (int i = 0; i < count; i++) {
+        assert_in_range(out[i] - first, 0, range - 1);
+        assert_false(seen[out[i] - first]++);
+        if (sorted && i > 0) assert_true(out[i] > out[i - 1]);
+    }
+    assert_int_equal(out[count], -77);
+}
+
+static void test_draw_positions_every_size_distinct_in_range(void **state) {
+    (void)state;
+    for (int sorted = 0; sorted < 2; sorted++) {
+        for (int count = 0; count <= 40; count++) check_draw(1, 40, count, sorted);
+        check_draw(0, 1, 1, sorted);
+        check_draw(0, 2048, 1, sorted);
+        check_draw(1, 2047, 499, sorted);
+        check_draw(0, 2048, 2048, sorted);
+        check_draw(-5, 11, 11, sorted);
+    }
+}
+
+static void test_draw_positions_whole_range_sorted_is_identity(void **state) {
+    (void)state;
+    int32_t out[100];
+    take(3, 0, 7, 100, 100, true, out);
+    for (int i = 0; i < 100; i++) assert_int_equal(out[i], 7 + i);
+}
+
+static void test_draw_positions_same_counter_same_bits(void **state) {
+    (void)state;
+    int32_t a[40], b[40];
+    take(3, 1, 0, 2048, 40, true, a);
+    take(3, 1, 0, 2048, 40, true, b);
+    assert_memory_equal(a, b, sizeof a);
+    take(3, 2, 0, 2048, 40, true, b);
+    assert_memory_not_equal(a, b, sizeof a); /* another layer */
+    take(4, 1, 0, 2048, 40, true, b);
+    assert_memory_not_equal(a, b, sizeof a); /* another step */
+}
+
+/* The site's place separates a draw of an evaluation from its examples. */
+static void test_draw_positions_counter_as_documented(void **state) {
+    (void)state;
+    lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL};
+    lh_rng rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, 3, LH_PLACE_POSITIONS));
+    int32_t out, scratch[1000];
+    lh_draw_positions(&draw, 3, 100, 1000, 1, false, &out, scratch);
+    assert_int_equal(out, 100 + (int)lh_rng_below(&rng, 1000));
+    draw.domain = LH_DOMAIN_POSITIONS;
+    rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_POSITIONS, 3, 0));
+    lh_draw_positions(&draw, 3, 100, 1000, 1, false, &out, scratch);
+    assert_int_equal(out, 100 + (int)lh_rng_below(&rng, 1000));
+}
+
+/* All 10 subsets of 3 out of 5 equally often: chi-square, 9 degrees of freedom, 99.9% point. */
+static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
+    (void)state;
+    long seen[32] = {0}, subsets[10];
+    int count = 0;
+    for (uint32_t step = 0; step < 10000; step++) {
+        int32_t out[3];
+        take(step, 0, 0, 5, 3, true, out);
+        seen[1 << out[0] | 1 << out[1] | 1 << out[2]]++;
+    }
+    for (int set = 0; set < 32; set++)
+        if (seen[set]) subsets[count++ % 10] = seen[set];
+    assert_int_equal(count, 10);
+    assert_true(lh_test_chi_square(subsets, 10) < 27.88);
+}
+
+/* All 60 orders of 3 out of 5: 59 degrees of freedom. */
+static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
+    (void)state;
+    long seen[125] = {0}, orders[60];
+    int count = 0;
+    for (uint32_t step = 0; step < 30000; step++) {
+        int32_t out[3];
+        take(step, 0, 0, 5, 3, false, out);
+        seen[out[0] * 25 + out[1] * 5 + out[2]]++;
+    }
+    for (int order = 0; order < 125; order++)
+        if (seen[order]) orders[count++ % 60] = seen[order];
+    assert_int_equal(count, 60);
+    assert_true(lh_test_chi_square(orders, 60) < 98.32);
+}
+
+/* The paper's setting: 40 of 2048; every sixteenth of the range is hit equally often, and the mean of the k-th smallest
+ * of 40 is (k + 1) 2049 / 41 - 1. */
+static void test_draw_positions_large_range_order_statistics(void **state) {
+    (void)state;
+    enum { DRAWS = 4000 };
+    long seen[16] = {0};
+    double sum[3] = {0};
+    for (uint32_t step = 0; step < DRAWS; step++) {
+        int32_t out[40];
+        take(step, 0, 0, 2048, 40, true, out);
+        for (int i = 0; i < 40; i++) seen[out[i] / 128]++;
+        sum[0] += out[0] / (double)DRAWS;
+        sum[1] += out[19] / (double)DRAWS;
+        sum[2] += out[39] / (double)DRAWS;
+    }
+    double want[3] = {2049.0 / 41 - 1, 20 * 2049.0 / 41 - 1, 40 * 2049.0 / 41 - 1};
+    lh_assert_close(sum, want, 3, 0, 10); /* standard errors 0.8, 2.5, 0.8 */
+    assert_true(lh_test_chi_square(seen, 16) < 37.70);
+}
+
+int main(void) {
+    const struct CMUnitTest positions[] = {
+        cmocka_unit_test(test_draw_positions_every_size_distinct_in_range),
+        cmocka_unit_test(test_draw_positions_whole_range_sorted_is_identity),
+        cmocka_unit_test(test_draw_positions_same_counter_same_bits),
+        cmocka_unit_test(test_draw_positions_counter_as_documented),
+        cmocka_unit_test(test_draw_positions_sorted_uniform_over_subsets),
+        cmocka_unit_test(test_draw_positions_unsorted_uniform_over_orders),
+        cmocka_unit_test(test_draw_positions_large_range_order_statistics),
+    };
+    return cmocka_run_group_tests(positions, NULL, NULL);
+}

@@ -1,0 +1,558 @@
+/* kernels/ref: known values, gradients against central differences, and the whole encoder against the stored vectors
+ * of an independent implementation (tests/reference). What is checked here is what every other parity test trusts. */
+#include "support/lh_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "longhand/cpu.h"
+#include "ref/encoder.h"
+#include "ref/ref.h"
+#include "reference/vectors.h"
+
+/* Tolerances, relative + absolute. */
+static const double EXACT = 1e-14;       /* a handful of operations in double */
+static const double SIX_DIGITS = 6e-7;   /* values published with six decimals */
+static const double DIFFERENCE = 2e-7;   /* central differences of step 1e-5: truncation 1e-10, rounding 1e-16 / 1e-5,
+                                          * times the hundred or so terms of an objective */
+static const double STORED_F64 = 1e-11;  /* the same sums in another order, through two layers */
+static const double STORED_F32 = 1.2e-7; /* gradients are stored rounded to float32: 2^-24 relative */
+
+/* ---- tools ---- */
+
+/* Fixed values in (-1, 1); another seed, other values. */
+static void fill(uint64_t seed, int count, double *x) {
+    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
+    for (int i = 0; i < count; i++) x[i] = lh_rng_word(&rng) / 2147483648.0 - 1;
+}
+
+static double weighted_sum(int count, const double *weight, const double *x) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += weight[i] * x[i];
+    return sum;
+}
+
+/* Compares analytic d(objective)/dx with central differences of step 1e-5. */
+static void check_gradient(double (*objective)(void *), void *context, int count, double *x, const double *analytic) {
+    const double step = 1e-5;
+    for (int i = 0; i < count; i++) {
+        double kept = x[i];
+        x[i] = kept + step;
+        double above = objective(context);
+        x[i] = kept - step;
+        double numeric = (above - objective(context)) / (2 * step);
+        x[i] = kept;
+        lh_assert_close(&analytic[i], &numeric, 1, DIFFERENCE, DIFFERENCE);
+    }
+}
+
+/* ---- products and ReLU ---- */
+
+typedef struct linear_case {
+    double x[3 * 4], w[4 * 5], b[5], y[3 * 5], dy[3 * 5];
+} linear_case;
+
+static double linear_objective(void *context) {
+    linear_case *c = context;
+    lh_ref_matmul(3, 4, 5, c->x, c->w, c->b, c->y);
+    return weighted_sum(15, c->dy, c->y);
+}
+
+static void test_matmul_two_by_two_known(void **state) {
+    (void)state;
+    const double x[] = {1, 2, 3, 4}, w[] = {5, 6, 7, 8}, b[] = {100, 200};
+    const double plain[] = {19, 22, 43, 50}, with_bias[] = {119, 222, 143, 250};
+    double y[4];
+    lh_ref_matmul(2, 2, 2, x, w, NULL, y);
+    lh_assert_close(y, plain, 4, 0, 0);
+    lh_ref_matmul(2, 2, 2, x, w, b, y);
+    lh_assert_close(y, with_bias, 4, 0, 0);
+}
+
+static void test_matmul_grad_odd_sizes_match_differences(void **state) {
+    (void)state;
+    linear_case c;
+    double dx[12], dw[20] = {0}, db[5] = {0};
+    fill(1, 12, c.x);
+    fill(2, 20, c.w);
+    fill(3, 5, c.b);
+    fill(4, 15, c.dy);
+    lh_ref_matmul_input_grad(3, 4, 5, c.dy, c.w, dx);
+    lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, dw, db);
+    check_gradient(linear_objective, &c, 12, c.x, dx);
+    check_gradient(linear_objective, &c, 20, c.w, dw);
+    check_gradient(linear_objective, &c, 5, c.b, db);
+}
+
+static void test_matmul_weight_grad_twice_adds_up(void **state) {
+    (void)state;
+    linear_case c;
+    double once[20] = {0}, twice[20] = {0};
+    fill(1, 12, c.x);
+    fill(4, 15, c.dy);
+    lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, once, NULL);
+    for (int i = 0; i < 2; i++) lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, twice, NULL);
+    for (int i = 0; i < 20; i++) once[i] *= 2;
+    lh_assert_close(twice, once, 20, EXACT, EXACT);
+}
+
+static void test_relu_negative_and_zero_give_zero(void **state) {
+    (void)state;
+    const double x[] = {-2, 0, 3}, dy[] = {5, 6, 7}, want_y[] = {0, 0, 3}, want_dx[] = {0, 0, 7};
+    double y[3], dx[3];
+    lh_ref_relu(3, x, y);
+    lh_ref_relu_grad(3, x, dy, dx);
+    lh_assert_close(y, want_y, 3, 0, 0);
+    lh_assert_close(dx, want_dx, 3, 0, 0);
+}
+
+/* ---- layer norm ---- */
+
+typedef struct norm_case {
+    double x[3 * 7], scale[7], offset[7], y[3 * 7], dy[3 * 7];
+} norm_case;
+
+static double norm_objective(void *context) {
+    norm_case *c = context;
+    lh_ref_layer_norm(3, 7, c->x, c->scale, c->offset, c->y);
+    return weighted_sum(21, c->dy, c->y);
+}
+
+static void test_layer_norm_biased_variance_known(void **state) {
+    (void)state;
+    const double x[] = {1, 3}, scale[] = {2, 5}, offset[] = {10, 20}; /* mean 2, biased variance 1 */
+    double y[2], inverse = 1 / sqrt(1 + 1e-5), want[] = {10 - 2 * inverse, 20 + 5 * inverse};
+    lh_ref_layer_norm(1, 2, x, scale, offset, y);
+    lh_assert_close(y, want, 2, EXACT, EXACT);
+}
+
+static void test_layer_norm_grad_odd_sizes_match_differences(void **state) {
+    (void)state;
+    norm_case c;
+    double dx[21], dscale[7] = {0}, doffset[7] = {0};
+    fill(1, 21, c.x);
+    fill(2, 7, c.scale);
+    fill(3, 7, c.offset);
+    fill(4, 21, c.dy);
+    lh_ref_layer_norm_grad(3, 7, c.x, c.scale, c.dy, dx, dscale, doffset);
+    check_gradient(norm_objective, &c, 21, c.x, dx);
+    check_gradient(norm_objective, &c, 7, c.scale, dscale);
+    check_gradient(norm_objective, &c, 7, c.offset, doffset);
+}
+
+/* ---- positions ---- */
+
+static void test_sinusoid_width_64_published_values(void **state) {
+    (void)state;
+    static const int index[] = {0, 1, 31, 32, 33, 63};
+    static const double one[] = {0.841471, 0.681561, 0.000133, 0.540302, 0.731761, 1.000000};
+    static const double last[] = {-0.968319, 0.933968, 0.269594, 0.249715, -0.357356, 0.962974};
+    double row[64];
+    lh_ref_sinusoid(64, 1, row);
+    for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &one[i], 1, 0, SIX_DIGITS);
+    lh_ref_sinusoid(64, 2047, row);
+    for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &last[i], 1, 0, SIX_DIGITS);
+}
+
+static void test_rotate_head_of_8_published_values(void **state) {
+    (void)state;
+    static const double want[] = {-1.272233, -1.838865, 1.683929, 4.707907, 4.817777, 6.147278, 6.975969, 8.020964};
+    const int32_t position = 3;
+    double x[] = {1, 2, 3, 4, 5, 6, 7, 8}, cosine[4], sine[4];
+    lh_ref_rotation(1, 8, 10000.0, &position, cosine, sine);
+    lh_ref_rotate(1, 1, 8, cosine, sine, x);
+    lh_assert_close(x, want, 8, 0, SIX_DIGITS);
+}
+
+static void test_unrotate_after_rotate_gives_input_back(void **state) {
+    (void)state;
+    const int32_t positions[] = {0, 5, 63};
+    double x[3 * 2 * 6], kept[36], cosine[9], sine[9];
+    fill(1, 36, x);
+    memcpy(kept, x, sizeof x);
+    lh_ref_rotation(3, 6, 10000.0, positions, cosine, sine);
+    lh_ref_rotate(3, 2, 6, cosine, sine, x);
+    lh_assert_close(x, kept, 12, 0, 0); /* position 0 does not turn */
+    assert_true(fabs(x[12] - kept[12]) > 1e-3);
+    lh_ref_unrotate(3, 2, 6, cosine, sine, x);
+    lh_assert_close(x, kept, 36, EXACT, EXACT);
+}
+
+/* ---- attention ---- */
+
+enum { T = 5, H = 3, D = 4, QKV = T * H * D };
+
+typedef struct attention_case {
+    lh_ref_attention shape;
+    double cosine[T * D / 2], sine[T * D / 2];
+    double q[QKV], k[QKV], v[QKV], weights[H * T * T], out[QKV], dout[QKV];
+} attention_case;
+
+static double attention_objective(void *context) {
+    attention_case *c = context;
+    lh_ref_attend(&c->shape, c->q, c->k, c->v, c->weights, c->out);
+    return weighted_sum(QKV, c->dout, c->out);
+}
+
+static attention_case new_attention_case(void) {
+    attention_case c = {.shape = {T, H, D, NULL, NULL}};
+    fill(1, QKV, c.q);
+    fill(2, QKV, c.k);
+    fill(3, QKV, c.v);
+    fill(4, QKV, c.dout);
+    return c;
+}
+
+static void check_attention_gradients(attention_case *c) {
+    double dq[QKV], dk[QKV], dv[QKV];
+    attention_objective(c);
+    lh_ref_attend_grad(&c->shape, c->q, c->k, c->v, c->weights, c->dout, dq, dk, dv);
+    check_gradient(attention_objective, c, QKV, c->q, dq);
+    check_gradient(attention_objective, c, QKV, c->k, dk);
+    check_gradient(attention_objective, c, QKV, c->v, dv);
+}
+
+static void test_attend_one_token_gives_value(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    c.shape.tokens = 1;
+    lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
+    lh_assert_close(c.out, c.v, H * D, 0, 0);
+}
+
+static void test_attend_large_scores_pick_one_key(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    memset(c.q, 0, sizeof c.q);
+    memset(c.k, 0, sizeof c.k);
+    for (int i = 0; i < T; i++) c.q[i * H * D] = 1e3; /* head 0, feature 0 */
+    c.k[2 * H * D] = 4e3;                             /* a score of 2e6 for key 2: exp alone would overflow */
+    lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
+    lh_assert_close(c.out, c.v + 2 * H * D, D, 0, 0);
+    for (int d = 0; d < D; d++) { /* head 1: all scores equal */
+        double mean = 0;
+        for (int j = 0; j < T; j++) mean += c.v[j * H * D + D + d] / T;
+        lh_assert_close(&c.out[D + d], &mean, 1, EXACT, EXACT);
+    }
+}
+
+static void test_attend_score_scaled_by_root_of_head_width(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    c.shape.tokens = 2;
+    memset(c.q, 0, sizeof c.q);
+    memset(c.k, 0, sizeof c.k);
+    c.q[0] = 1;
+    c.k[0] = 2; /* scores of query 0, head 0: 2 / sqrt(4) = 1 and 0 */
+    lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
+    double want = exp(1) / (exp(1) + 1);
+    lh_assert_close(c.weights, &want, 1, EXACT, EXACT);
+}
+
+static void test_attend_grad_plain_matches_differences(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    check_attention_gradients(&c);
+}
+
+static void test_attend_grad_rotated_matches_differences(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    const int32_t positions[T] = {0, 3, 4, 17, 60};
+    lh_ref_rotation(T, D, 10000.0, positions, c.cosine, c.sine);
+    c.shape.cosine = c.cosine;
+    c.shape.sine = c.sine;
+    check_attention_gradients(&c);
+}
+
+static void test_attend_rotated_depends_on_position_differences(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    const int32_t positions[T] = {0, 3, 4, 17, 60}, shifted[T] = {1000, 1003, 1004, 1017, 1060};
+    double kept[QKV];
+    c.shape.cosine = c.cosine;
+    c.shape.sine = c.sine;
+    lh_ref_rotation(T, D, 10000.0, positions, c.cosine, c.sine);
+    attention_objective(&c);
+    memcpy(kept, c.out, sizeof kept);
+    lh_ref_rotation(T, D, 10000.0, shifted, c.cosine, c.sine);
+    attention_objective(&c);
+    lh_assert_close(c.out, kept, QKV, 1e-12, 1e-12); /* angles of 1000 radians carry an error of 1e-13 */
+}
+
+/* ---- loss ---- */
+
+typedef struct loss_case {
+    double logits[4 * 3];
+    uint16_t labels[4];
+} loss_case;
+
+static double loss_objective(void *context) {
+    loss_case *c = context;
+    return 0.25 * lh_ref_cross_entropy(4, 3, c->logits, c->labels, 0.25, NULL);
+}
+
+static void test_cross_entropy_equal_logits_give_log_classes(void **state) {
+    (void)state;
+    const double logits[6] = {7, 7, 7, -900, -900, -900};
+    const uint16_t labels[] = {0, 2};
+    double loss = lh_ref_cross_entropy(2, 3, logits, labels, 1, NULL), want = 2 * log(3);
+    lh_assert_close(&loss, &want, 1, 1e-12, 0); /* 900 + log 3 - 900 */
+}
+
+static void test_cross_entropy_grad_matches_differences(void **state) {
+    (void)state;
+    loss_case c = {.labels = {0, 2, 1, 1}};
+    double dlogits[12];
+    fill(1, 12, c.logits);
+    lh_ref_cross_entropy(4, 3, c.logits, c.labels, 0.25, dlogits);
+    check_gradient(loss_objective, &c, 12, c.logits, dlogits);
+}
+
+/* ---- dropout ---- */
+
+static lh_ref_dropout some_dropout(double rate) {
+    lh_ref_dropout site = {lh_key_of_seed(0x123456789abcdefULL), 42, lh_site(LH_DOMAIN_DROPOUT, 3, 1), rate};
+    return site;
+}
+
+static void test_dropout_bits_come_from_halves_low_first(void **state) {
+    (void)state;
+    const lh_ref_dropout site = some_dropout(0.5);
+    const uint32_t counter[4] = {2, site.site, 9, 42}; /* elements 16 to 23 of example 9 */
+    uint32_t word[4];
+    lh_philox(counter, site.key, word);
+    for (uint32_t e = 0; e < 8; e++) {
+        uint32_t bits = e % 2 ? word[e / 2] >> 16 : word[e / 2] & 0xffff;
+        assert_int_equal(lh_ref_dropout_keeps(&site, 9, 16 + e), bits >= 32768);
+    }
+}
+
+static void test_dropout_share_kept_is_near_rate(void **state) {
+    (void)state;
+    const lh_ref_dropout site = some_dropout(0.1);
+    int kept = 0, count = 100000;
+    for (int e = 0; e < count; e++) kept += lh_ref_dropout_keeps(&site, 0, (uint32_t)e);
+    assert_true(fabs(kept / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
+}
+
+static void test_drop_kept_values_are_scaled(void **state) {
+    (void)state;
+    const lh_ref_dropout site = some_dropout(0.25);
+    double x[33], y[33];
+    fill(1, 33, x);
+    lh_ref_drop(&site, 7, 33, x, y);
+    for (int e = 0; e < 33; e++) {
+        double want = lh_ref_dropout_keeps(&site, 7, (uint32_t)e) ? x[e] / 0.75 : 0;
+        lh_assert_close(&y[e], &want, 1, 0, 0);
+    }
+}
+
+static void test_drop_rate_zero_keeps_all(void **state) {
+    (void)state;
+    const lh_ref_dropout site = some_dropout(0);
+    double x[33], y[33];
+    fill(1, 33, x);
+    lh_ref_drop(&site, 0, 33, x, y);
+    lh_assert_close(y, x, 33, 0, 0);
+}
+
+/* ---- Adam ---- */
+
+static const lh_ref_adam ADAM = {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip_norm = 1};
+
+/* Two updates by hand: with gradients 0.3 and then -0.1 the moments are 0.03, 0.017 and 9e-5, 9.991e-5. */
+static void test_adam_two_steps_known(void **state) {
+    (void)state;
+    double p = 2, first = 0, second = 0, g = 0.3, want = 2 - 1e-3 * 0.3 / (0.3 + 1e-8);
+    lh_ref_adam_update(&ADAM, 1, 0.3, 1, &g, &p, &first, &second);
+    lh_assert_close(&p, &want, 1, EXACT, 0);
+    g = -0.1;
+    want -= 1e-3 * (0.017 / 0.19) / (sqrt(9.991e-5 / (1 - 0.998001)) + 1e-8);
+    lh_ref_adam_update(&ADAM, 2, 0.1, 1, &g, &p, &first, &second);
+    lh_assert_close(&p, &want, 1, EXACT, 0);
+}
+
+static void test_adam_long_gradient_is_clipped_to_norm(void **state) {
+    (void)state;
+    double g[] = {3, 4}, p[2] = {0}, first[2] = {0}, second[2] = {0};
+    const double moment[] = {0.1 * 0.6, 0.1 * 0.8};
+    lh_ref_adam_update(&ADAM, 1, 5, 2, g, p, first, second);
+    lh_assert_close(first, moment, 2, EXACT, 0);
+}
+
+static void test_adam_short_gradient_or_no_limit_is_not_clipped(void **state) {
+    (void)state;
+    lh_ref_adam unlimited = ADAM;
+    unlimited.clip_norm = 0;
+    double g[] = {0.3, 0.4}, p[2] = {0}, first[2] = {0}, second[2] = {0};
+    const double moment[] = {0.03, 0.04};
+    lh_ref_adam_update(&ADAM, 1, 0.5, 2, g, p, first, second);
+    lh_assert_close(first, moment, 2, EXACT, 0);
+    memset(first, 0, sizeof first);
+    lh_ref_adam_update(&unlimited, 1, 5, 2, g, p, first, second);
+    lh_assert_close(first, moment, 2, EXACT, 0);
+}
+
+/* ---- the encoder ---- */
+
+typedef struct encoder_case {
+    lh_ref_encoder *encoder;
+    lh_ref_batch batch;
+} encoder_case;
+
+static double encoder_objective(void *context) {
+    encoder_case *c = context;
+    lh_ref_batch forward = c->batch;
+    forward.backward = false;
+    return forward.loss_scale * lh_ref_encode(c->encoder, &forward, NULL);
+}
+
+/* Every parameter of a tiny model, dropout on, positions of each layer its own, odd T, fewer labels than tokens. */
+static void check_encoder_gradients(lh_ref_additive additive, bool rotation) {
+    static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 3}, label[] = {0, 2, 1, 1};
+    static const int32_t positions[] = {0, 2, 3, 6, 7, 1, 2, 4, 5, 6};
+    const lh_ref_sizes sizes = {.vocabulary = 4,
+                                .classes = 3,
+                                .width = 8,
+                                .heads = 2,
+                                .feedforward = 5,
+                                .layers = 2,
+                                .rows = 8,
+                                .additive = additive,
+                                .rotation = rotation};
+    encoder_case c = {.encoder = lh_ref_encoder_new(&sizes)};
+    c.batch = (lh_ref_batch){.sequences = 2,
+                             .tokens = 5,
+                             .labels = 2,
+                             .token = token,
+                             .label = label,
+                             .positions = positions,
+                             .draws = 2,
+                             .dropout = 0.1,
+                             .key = lh_key_of_seed(5),
+                             .step = 3,
+                             .first_example = 11,
+                             .loss_scale = 0.25,
+                             .backward = true};
+    for (int i = 0; i < c.encoder->tensor_count; i++) {
+        lh_ref_tensor *tensor = &c.encoder->tensors[i];
+        fill((uint64_t)i + 100, tensor->rows * tensor->columns, tensor->value);
+    }
+    lh_ref_encode(c.encoder, &c.batch, NULL);
+    for (int i = 0; i < c.encoder->tensor_count; i++) {
+        lh_ref_tensor *tensor = &c.encoder->tensors[i];
+        check_gradient(encoder_objective, &c, tensor->rows * tensor->columns, tensor->value, tensor->gradient);
+    }
+    lh_ref_encoder_free(c.encoder);
+}
+
+static void test_encode_grad_none_matches_differences(void **state) {
+    (void)state;
+    check_encoder_gradients(LH_REF_NONE, false);
+}
+
+static void test_encode_grad_sinusoid_matches_differences(void **state) {
+    (void)state;
+    check_encoder_gradients(LH_REF_SINUSOID, false);
+}
+
+static void test_encode_grad_learned_matches_differences(void **state) {
+    (void)state;
+    check_encoder_gradients(LH_REF_LEARNED, false);
+}
+
+static void test_encode_grad_rotation_matches_differences(void **state) {
+    (void)state;
+    check_encoder_gradients(LH_REF_NONE, true);
+}
+
+/* The stored gradients are rounded to float32; elements far below the largest of their tensor are sums that cancel. */
+static void check_stored_gradients(const lh_st_file *file, const lh_ref_encoder *encoder) {
+    for (int i = 0; i < encoder->tensor_count; i++) {
+        const lh_ref_tensor *tensor = &encoder->tensors[i];
+        char name[64];
+        int count = 0;
+        snprintf(name, sizeof name, "gradient.%s", tensor->name);
+        double *want = lh_vectors_doubles(file, name, &count);
+        assert_non_null(want);
+        assert_int_equal(count, tensor->rows * tensor->columns);
+        lh_assert_close(tensor->gradient, want, (size_t)count, STORED_F32, 1e-12);
+        free(want);
+    }
+}
+
+static void check_stored_encoding(const char *encoding) {
+    lh_st_file *file = lh_vectors_open(encoding);
+    lh_ref_encoder *encoder = lh_vectors_encoder(file, encoding);
+    for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
+        lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
+        int count = stored.batch.sequences * stored.batch.labels * encoder->sizes.classes;
+        double *logits = malloc((size_t)count * sizeof *logits);
+        assert_non_null(logits);
+        lh_ref_encoder_clear(encoder);
+        double loss = stored.batch.loss_scale * lh_ref_encode(encoder, &stored.batch, logits);
+        lh_assert_close(logits, stored.logits, (size_t)count, STORED_F64, STORED_F64);
+        lh_assert_close(&loss, &stored.loss, 1, STORED_F64, 0);
+        if (lh_vectors_length[i] == LH_VECTORS_GRADIENT_LENGTH) check_stored_gradients(file, encoder);
+        free(logits);
+        lh_vectors_case_free(&stored);
+    }
+    lh_ref_encoder_free(encoder);
+    lh_st_free(file);
+}
+
+static void test_encode_seven_encodings_match_stored_vectors(void **state) {
+    (void)state;
+    for (int i = 0; i < LH_VECTORS_ENCODINGS; i++) {
+        print_message("           %s\n", lh_vectors_encoding[i]);
+        check_stored_encoding(lh_vectors_encoding[i]);
+    }
+}
+
+static void test_encode_without_positions_same_logits_everywhere(void **state) {
+    (void)state;
+    lh_st_file *file = lh_vectors_open("none");
+    lh_vectors_case stored = lh_vectors_case_of(file, 18);
+    for (int t = 1; t < 18; t++) lh_assert_close(stored.logits + t * 5, stored.logits, 5, STORED_F64, STORED_F64);
+    lh_vectors_case_free(&stored);
+    lh_st_free(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matmul_two_by_two_known),
+        cmocka_unit_test(test_matmul_grad_odd_sizes_match_differences),
+        cmocka_unit_test(test_matmul_weight_grad_twice_adds_up),
+        cmocka_unit_test(test_relu_negative_and_zero_give_zero),
+        cmocka_unit_test(test_layer_norm_biased_variance_known),
+        cmocka_unit_test(test_layer_norm_grad_odd_sizes_match_differences),
+        cmocka_unit_test(test_sinusoid_width_64_published_values),
+        cmocka_unit_test(test_rotate_head_of_8_published_values),
+        cmocka_unit_test(test_unrotate_after_rotate_gives_input_back),
+        cmocka_unit_test(test_attend_one_token_gives_value),
+        cmocka_unit_test(test_attend_large_scores_pick_one_key),
+        cmocka_unit_test(test_attend_score_scaled_by_root_of_head_width),
+        cmocka_unit_test(test_attend_grad_plain_matches_differences),
+        cmocka_unit_test(test_attend_grad_rotated_matches_differences),
+        cmocka_unit_test(test_attend_rotated_depends_on_position_differences),
+        cmocka_unit_test(test_cross_entropy_equal_logits_give_log_classes),
+        cmocka_unit_test(test_cross_entropy_grad_matches_differences),
+        cmocka_unit_test(test_dropout_bits_come_from_halves_low_first),
+        cmocka_unit_test(test_dropout_share_kept_is_near_rate),
+        cmocka_unit_test(test_drop_kept_values_are_scaled),
+        cmocka_unit_test(test_drop_rate_zero_keeps_all),
+        cmocka_unit_test(test_adam_two_steps_known),
+        cmocka_unit_test(test_adam_long_gradient_is_clipped_to_norm),
+        cmocka_unit_test(test_adam_short_gradient_or_no_limit_is_not_clipped),
+        cmocka_unit_test(test_encode_grad_none_matches_differences),
+        cmocka_unit_test(test_encode_grad_sinusoid_matches_differences),
+        cmocka_unit_test(test_encode_grad_learned_matches_differences),
+        cmocka_unit_test(test_encode_grad_rotation_matches_differences),
+        cmocka_unit_test(test_encode_seven_encodings_match_stored_vectors),
+        cmocka_unit_test(test_encode_without_positions_same_logits_everywhere),
+    };
+    return cmocka_run_group_tests_name("ref", tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/* base/safetensors.h: what is written is read; what is not exactly right is refused, and never crashes. */
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/safetensors.h"
+
+/* ---- files made by hand ---- */
+
+/* Header length as given, or the header's own where it is negative. */
+static void write_file(const char *path, long long length, const char *header, const void *data, size_t bytes) {
+    size_t size = strlen(header);
+    char *text = malloc(8 + size + bytes + 1);
+    uint64_t stated = length < 0 ? size : (uint64_t)length;
+    for (int i = 0; i < 8; i++) text[i] = (char)(stated >> 8 * i & 0xff);
+    memcpy(text + 8, header, size);
+    if (bytes) memcpy(text + 8 + size, data, bytes);
+    lh_test_write(path, text, 8 + size + bytes);
+    free(text);
+}
+
+static void check_refused(const char *directory, const char *header, size_t bytes, const char *part) {
+    static const char zeros[64];
+    lh_error error;
+    lh_st_file *file;
+    const char *path = lh_test_path(directory, "bad.safetensors");
+    write_file(path, -1, header, zeros, bytes);
+    lh_assert_error(lh_st_read(path, &file, &error), LH_ERR_INPUT, &error, part);
+    assert_non_null(strstr(error.text, "bad.safetensors: "));
+    assert_null(file);
+}
+
+/* ---- writing and reading back ---- */
+
+static const float matrix[6] = {1, 2, 3, 4, 5, 6};
+static const double vector[2] = {0.5, -0.25};
+static const int32_t scalar[1] = {7};
+
+static const lh_st_tensor tensors[] = {
+    {"scalar", "I32", 0, {0}, scalar, 4},       {"b.matrix", "F32", 2, {2, 3}, matrix, 24},
+    {"empty", "U8", 2, {0, 4}, NULL, 0},        {"vector", "F64", 1, {2}, vector, 16},
+    {"a.matrix", "F32", 2, {3, 2}, matrix, 24},
+};
+static const lh_st_meta meta[] = {{"format", "test"}, {"quoted", "\"\\\n\xc3\xa9"}};
+
+static void write_sample(const char *path) {
+    lh_error error;
+    lh_assert_ok(lh_st_write(path, tensors, 5, meta, 2, &error), &error);
+}
+
+static void test_write_then_read_equal(void **state) {
+    lh_error error;
+    lh_st_file *file;
+    const char *path = lh_test_path(*state, "good.safetensors");
+    write_sample(path);
+    lh_assert_ok(lh_st_read(path, &file, &error), &error);
+    assert_int_equal(lh_st_count(file), 5);
+    for (int i = 0; i < 5; i++) {
+        const lh_st_tensor *found = lh_st_find(file, tensors[i].name);
+        assert_non_null(found);
+        assert_string_equal(found->dtype, tensors[i].dtype);
+        assert_int_equal(found->rank, tensors[i].rank);
+        assert_int_equal(found->bytes, tensors[i].bytes);
+        assert_memory_equal(found->shape, tensors[i].shape, (size_t)found->rank * sizeof found->shape[0]);
+        if (found->bytes) assert_memory_equal(found->data, tensors[i].data, found->bytes);
+    }
+    assert_null(lh_st_find(file, "none"));
+    assert_string_equal(lh_st_metadata(file, "format"), "test");
+    assert_string_equal(lh_st_metadata(file, "quoted"), meta[1].value);
+    assert_null(lh_st_metadata(file, "none"));
+    lh_st_free(file);
+}
+
+/* Widest elements first, then by name, so that every tensor is aligned; the header ends on a multiple of 8. */
+static void test_write_layout_aligned_and_sorted(void **state) {
+    static const char *const order[] = {"vector", "a.matrix", "b.matrix", "scalar", "empty"};
+    lh_error error;
+    lh_st_file *file;
+    size_t bytes;
+    const char *path = lh_test_path(*state, "good.safetensors");
+    write_sample(path);
+    char *text = lh_test_read(path, &bytes);
+    assert_int_equal((unsigned char)text[0] % 8, 0);
+    assert_int_equal(text[8], '{');
+    free(text);
+    lh_assert_ok(lh_st_read(path, &file, &error), &error);
+    for (int i = 0; i < 5; i++) assert_string_equal(lh_st_at(file, i)->name, order[i]);
+    lh_st_free(file);
+}
+
+static void test_write_nothing_read_as_empty(void **state) {
+    lh_error error;
+    lh_st_file *file;
+    const char *path = lh_test_path(*state, "none.safetensors");
+    lh_assert_ok(lh_st_write(path, NULL, 0, NULL, 0, &error), &error);
+    lh_assert_ok(lh_st_read(path, &file, &error), &error);
+    assert_int_equal(lh_st_count(file), 0);
+    assert_null(lh_st_metadata(file, "format"));
+    lh_st_free(file);
+}
+
+static void check_write_refused(const char *directory, lh_st_tensor bad, const char *part) {
+    lh_error error;
+    lh_st_tensor both[2] = {tensors[0], bad};
+    lh_status status = lh_st_write(lh_test_path(directory, "x"), both, 2, NULL, 0, &error);
+    lh_assert_error(status, LH_ERR_INPUT, &error, part);
+    assert_int_equal(lh_test_count_files(directory), 0);
+}
+
+static void test_write_bad_tensor_refused(void **state) {
+    lh_error error;
+    lh_st_meta twice[2] = {{"k", "1"}, {"k", "2"}};
+    check_write_refused(*state, (lh_st_tensor){"scalar", "I32", 0, {0}, scalar, 4}, "scalar: given twice");
+    check_write_refused(*state, (lh_st_tensor){"x", "F33", 0, {0}, scalar, 4}, "unknown type F33");
+    check_write_refused(*state, (lh_st_tensor){"x", "F32", 1, {2}, scalar, 4}, "4 bytes do not fit");
+    check_write_refused(*state, (lh_st_tensor){"x", "F32", 1, {-1}, scalar, 4}, "do not fit");
+    check_write_refused(*state, (lh_st_tensor){"__metadata__", "F32", 1, {1}, scalar, 4}, "cannot have the name");
+    check_write_refused(*state, (lh_st_tensor){"\xff", "F32", 1, {1}, scalar, 4}, "UTF-8");
+    lh_status status = lh_st_write(lh_test_path(*state, "x"), NULL, 0, twice, 2, &error);
+    lh_assert_error(status, LH_ERR_INPUT, &error, "k: given twice");
+}
+
+/* ---- what others write ---- */
+
+static void test_read_order_of_header_free(void **state) {
+    static const float data[3] = {1, 2, 3};
+    lh_error error;
+    lh_st_file *file;
+    float first;
+    const char *path = lh_test_path(*state, "other.safetensors");
+    write_file(path, -1,
+               "{\"b\":{\"data_offsets\":[4,12],\"shape\":[2],\"dtype\":\"F32\"},"
+               "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}   ",
+               data, sizeof data);
+    lh_assert_ok(lh_st_read(path, &file, &error), &error);
+    assert_string_equal(lh_st_at(file, 0)->name, "a");
+    memcpy(&first, lh_st_find(file, "b")->data, sizeof first);
+    assert_true(first == 2);
+    lh_st_free(file);
+}
+
+#define ENTRY(name, dtype, shape, begin, end) \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" begin "," end "]}"
+
+static void test_read_bad_offsets_refused(void **state) {
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "4") "," ENTRY("b", "F32", "1", "0", "4") "}", 8,
+                  "begins at");
+    check_refused(*state, "{" ENTRY("a", "F32", "2", "0", "8") "," ENTRY("b", "F32", "1", "4", "8") "}", 8,
+                  "begins at");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "4") "," ENTRY("b", "F32", "1", "8", "12") "}", 12,
+                  "b: data begins at 8, expected 4");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "4", "8") "}", 8, "a: data begins at 4, expected 0");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "4") "}", 8, "8 bytes of data, but the tensors have 4");
+    check_refused(*state, "{" ENTRY("a", "F32", "2", "0", "8") "}", 4, "the file has 4 bytes of data");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "4", "0") "}", 4, "data_offsets 4 to 0");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "-4") "}", 4, "two non-negative integers");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "4,8") "}", 4, "two non-negative integers");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "4.0") "}", 4, "two non-negative integers");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "9223372036854775807") "}", 4, "the file has 4 bytes");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "99999999999999999999") "}", 4, "header, byte");
+    check_refused(*state, "{}", 4, "4 bytes of data, but the tensors have 0");
+}
+
+static void test_read_bad_shapes_and_types_refused(void **state) {
+    check_refused(*state, "{" ENTRY("a", "F32", "2", "0", "4") "}", 4, "4 bytes do not fit its shape");
+    check_refused(*state, "{" ENTRY("a", "F32", "-1", "0", "4") "}", 4, "shape: expected");
+    check_refused(*state, "{" ENTRY("a", "F32", "1.5", "0", "4") "}", 4, "shape: expected");
+    check_refused(*state, "{" ENTRY("a", "F32", "1,1,1,1,1,1,1,1,1", "0", "4") "}", 4, "at most 8");
+    check_refused(*state, "{" ENTRY("a", "F32", "4294967296,4294967296", "0", "4") "}", 4, "do not fit its shape");
+    check_refused(*state, "{" ENTRY("a", "F32", "4611686018427387905", "0", "4") "}", 4, "do not fit its shape");
+    check_refused(*state, "{" ENTRY("a", "f32", "1", "0", "4") "}", 4, "unknown type f32");
+    check_refused(*state, "{" ENTRY("a", "", "1", "0", "4") "}", 4, "unknown type");
+}
+
+static void test_read_bad_json_refused(void **state) {
+    check_refused(*state, "", 0, "does not begin with {");
+    check_refused(*state, " {}", 0, "does not begin with {");
+    check_refused(*state, "[]", 0, "does not begin with {");
+    check_refused(*state, "{", 0, "header, byte");
+    check_refused(*state, "{} {}", 0, "header, byte");
+    check_refused(*state, "{\"a\":1}", 0, "a: expected dtype, shape and data_offsets");
+    check_refused(*state, "{\"a\":{\"dtype\":1,\"shape\":[],\"data_offsets\":[0,4]}}", 4, "expected dtype");
+    check_refused(*state, "{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4],\"extra\":0}}", 4,
+                  "expected dtype");
+    check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "4") "," ENTRY("a", "F32", "1", "4", "8") "}", 8,
+                  "duplicate object key");
+    check_refused(*state, "{\"a\\u0000b\":{}}", 0, "header, byte");
+    check_refused(*state, "{\"\xff\":{}}", 0, "header, byte");
+}
+
+static void test_read_bad_metadata_refused(void **state) {
+    check_refused(*state, "{\"__metadata__\":{\"step\":1}}", 0, "step: expected a string");
+    check_refused(*state, "{\"__metadata__\":[]}", 0, "expected an object");
+    check_refused(*state, "{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", 0, "duplicate object key");
+    check_refused(*state, "{\"__metadata__\":{},\"__metadata__\":{}}", 0, "duplicate object key");
+}
+
+static void test_read_bad_header_length_refused(void **state) {
+    static const long long lengths[] = {3, 100000000, 100000001, 0x7fffffffffffffff};
+    static const char *const parts[] = {"but only 2 follow", "but only 2 follow", "at most 100000000", "at most"};
+    lh_error error;
+    lh_st_file *file;
+    const char *path = lh_test_path(*state, "bad.safetensors");
+    for (int i = 0; i < 4; i++) {
+        write_file(path, lengths[i], "{}", NULL, 0);
+        lh_assert_error(lh_st_read(path, &file, &error), LH_ERR_INPUT, &error, parts[i]);
+    }
+    lh_test_write(path, "\xff\xff\xff\xff\xff\xff\xff\xff{}", 10);
+    lh_assert_error(lh_st_read(path, &file, &error), LH_ERR_INPUT, &error, "at most 100000000");
+}
+
+static void test_read_missing_file_refused(void **state) {
+    lh_error error;
+    lh_st_file *file;
+    lh_status status = lh_st_read(lh_test_path(*state, "none"), &file, &error);
+    lh_assert_error(status, LH_ERR_INPUT, &error, "none: cannot open");
+}
+
+/* ---- damage ---- */
+
+static void test_read_cut_anywhere_refused(void **state) {
+    lh_error error;
+    lh_st_file *file;
+    size_t bytes;
+    const char *path = lh_test_path(*state, "good.safetensors"), *cut = lh_test_path(*state, "cut.safetensors");
+    write_sample(path);
+    char *text = lh_test_read(path, &bytes);
+    for (size_t length = 0; length < bytes; length++) {
+        lh_test_write(cut, text, length);
+        assert_int_equal(lh_st_read(cut, &file, &error), LH_ERR_INPUT);
+    }
+    free(text);
+}
+
+/* Any byte of length or header changed, in several ways: refused, or still a file whose tensors lie inside it. */
+static void test_read_any_header_byte_changed_no_crash(void **state) {
+    static const unsigned char changes[] = {0x01, 0x10, 0x80, 0xff};
+    lh_st_file *file;
+    size_t bytes, sum = 0;
+    const char *path = lh_test_path(*state, "good.safetensors"), *changed = lh_test_path(*state, "changed.safetensors");
+    write_sample(path);
+    char *text = lh_test_read(path, &bytes);
+    size_t header = 8 + (unsigned char)text[0] + 256u * (unsigned char)text[1];
+    for (size_t at = 0; at < header; at++) {
+        for (size_t c = 0; c < sizeof changes; c++) {
+            text[at] = (char)(text[at] ^ changes[c]);
+            lh_test_write(changed, text, bytes);
+            if (lh_st_read(changed, &file, NULL) == LH_OK) {
+                for (int i = 0; i < lh_st_count(file); i++) {
+                    const unsigned char *data = lh_st_at(file, i)->data;
+                    for (size_t b = 0; b < lh_st_at(file, i)->bytes; b++) sum += data[b];
+                }
+            }
+            lh_st_free(file);
+            text[at] = (char)(text[at] ^ changes[c]);
+        }
+    }
+    free(text);
+    assert_true(sum > 0); /* names may change: some of these files are still valid */
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest safetensors[] = {
+        in_directory(test_write_then_read_equal),
+        in_directory(test_write_layout_aligned_and_sorted),
+        in_directory(test_write_nothing_read_as_empty),
+        in_directory(test_write_bad_tensor_refused),
+        in_directory(test_read_order_of_header_free),
+        in_directory(test_read_bad_offsets_refused),
+        in_directory(test_read_bad_shapes_and_types_refused),
+        in_directory(test_read_bad_json_refused),
+        in_directory(test_read_bad_metadata_refused),
+        in_directory(test_read_bad_header_length_refused),
+        in_directory(test_read_missing_file_refused),
+        in_directory(test_read_cut_anywhere_refused),
+        in_directory(test_read_any_header_byte_changed_no_crash),
+    };
+    return cmocka_run_group_tests(safetensors, NULL, NULL);
+}

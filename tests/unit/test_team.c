@@ -1,0 +1,150 @@
+/* base/team.h: every thread runs once, the barrier separates phases, and the number of processors follows affinity. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/team.h"
+
+enum { MOST = 9, PHASES = 2000 };
+
+typedef struct log {
+    int ran[MOST], count[MOST];
+    atomic_int total;
+} log;
+
+static void note(void *argument, int index, int count) {
+    log *l = argument;
+    l->ran[index]++;
+    l->count[index] = count;
+    atomic_fetch_add(&l->total, 1);
+}
+
+static void test_run_each_index_once(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= MOST; threads++) {
+        log l = {0};
+        lh_team_run(threads, note, &l);
+        int count = l.count[0];
+        assert_in_range(count, 1, threads);
+        assert_int_equal(l.total, count);
+        for (int i = 0; i < count; i++) assert_true(l.ran[i] == 1 && l.count[i] == count);
+    }
+}
+
+static void test_run_zero_threads_is_one(void **state) {
+    (void)state;
+    log l = {0};
+    lh_team_run(0, note, &l);
+    assert_true(l.total == 1 && l.count[0] == 1);
+}
+
+/* Every thread adds its part in each phase, and between phases one of them, in turn, checks the sum: plain memory, so
+ * that a barrier which lets anyone through early, or orders too little, gives a wrong sum (or a sanitizer's report). */
+typedef struct phases {
+    long part[MOST], wrong;
+} phases;
+
+static void work_in_phases(void *argument, int index, int count) {
+    phases *p = argument;
+    for (long phase = 1; phase <= PHASES; phase++) {
+        p->part[index] += phase;
+        lh_team_barrier();
+        if (phase % count == index) {
+            long sum = 0;
+            for (int i = 0; i < count; i++) sum += p->part[i];
+            p->wrong += sum != count * phase * (phase + 1) / 2;
+        }
+        lh_team_barrier();
+    }
+}
+
+static void test_barrier_many_phases_no_thread_early(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        phases p = {{0}, 0};
+        lh_team_run(threads, work_in_phases, &p);
+        assert_int_equal(p.wrong, 0);
+    }
+}
+
+static void test_barrier_more_threads_than_processors_no_thread_early(void **state) {
+    (void)state;
+    phases p = {{0}, 0};
+    lh_team_run(MOST, work_in_phases, &p);
+    assert_int_equal(p.wrong, 0);
+}
+
+/* One thread is far behind at each barrier: the others sleep and are woken. */
+static void lag(void *argument, int index, int count) {
+    atomic_int *passed = argument;
+    for (int phase = 0; phase < 5; phase++) {
+        if (phase % count == index) usleep(3000);
+        lh_team_barrier();
+        atomic_fetch_add(passed, 1);
+    }
+}
+
+static void test_barrier_slow_thread_waited_for(void **state) {
+    (void)state;
+    atomic_int passed = 0;
+    lh_team_run(3, lag, &passed);
+    assert_true(passed > 0 && passed % 5 == 0);
+}
+
+static void nested(void *argument, int index, int count) {
+    log *l = argument;
+    lh_team_barrier();
+    if (index == 0) lh_team_run(1, note, l);
+    lh_team_barrier(); /* still this team's */
+    if (index == count - 1) l->count[1] = l->total;
+}
+
+static void test_run_within_work_outer_team_kept(void **state) {
+    (void)state;
+    log l = {0};
+    lh_team_run(2, nested, &l);
+    assert_int_equal(l.count[1], 1);
+}
+
+static void test_barrier_without_team_returns(void **state) {
+    (void)state;
+    lh_team_barrier();
+}
+
+static void test_processors_follow_affinity(void **state) {
+    (void)state;
+    assert_true(lh_team_processors() >= 1);
+    pid_t child = fork();
+    if (child == 0) {
+        cpu_set_t all, one;
+        int first = 0;
+        if (sched_getaffinity(0, sizeof all, &all) != 0) _exit(2);
+        while (!CPU_ISSET(first, &all)) first++;
+        CPU_ZERO(&one);
+        CPU_SET(first, &one);
+        if (sched_setaffinity(0, sizeof one, &one) != 0) _exit(3);
+        _exit(lh_team_processors() == 1 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest team[] = {
+        cmocka_unit_test(test_run_each_index_once),
+        cmocka_unit_test(test_run_zero_threads_is_one),
+        cmocka_unit_test(test_barrier_many_phases_no_thread_early),
+        cmocka_unit_test(test_barrier_more_threads_than_processors_no_thread_early),
+        cmocka_unit_test(test_barrier_slow_thread_waited_for),
+        cmocka_unit_test(test_run_within_work_outer_team_kept),
+        cmocka_unit_test(test_barrier_without_team_returns),
+        cmocka_unit_test(test_processors_follow_affinity),
+    };
+    return cmocka_run_group_tests(team, NULL, NULL);
+}
