@@ -27,7 +27,7 @@ UNUSED_CONSTANTS := $(if $(call accepts,-Wunused-const-variable=2),-Wunused-cons
 IS_CLANG := $(shell $(CC) --version 2>/dev/null | grep -i clang)
 
 RUNTIME_CFLAGS := -std=gnu11 -O2 -g -ffp-contract=off -fno-math-errno -fopenmp $(WARNINGS) $(INCLUDES)
-STEP_CFLAGS := -std=gnu11 -O3 -g -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi \
+STEP_CFLAGS := -std=gnu11 $(if $(filter asan,$(VARIANT)),-O1,-O3) -g -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi \
 	$(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 SPEC_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 

@@ -59,12 +59,17 @@ end
 local function add_other_verbs(parser)
   local list = parser:command("list"):summary("what there is"):description("What there is.")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "targets" })
-  parser:command("fields"):summary("every field of a spec: type, range, default"):description("The reference of specs.")
+  parser:command("fields"):summary("every field of a spec: type, range, default")
   local where = parser:command("where"):summary("map a generated line to its template")
   where:argument("place"):argname("FILE:LINE"):description("a line of a generated file")
   where:option("--spec"):argname("SPEC"):description("the spec it was made from; default: the one its banner names")
   add_set(where)
   parser:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
+end
+
+local function positive(text)
+  local number = math.tointeger(tonumber(text))
+  return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
 end
 
 local function make_parser()
@@ -73,7 +78,8 @@ local function make_parser()
   parser:usage("Usage: longhand COMMAND ...   (longhand COMMAND --help says more)")
   parser:help_max_width(120):help_description_margin(22):command_target("verb"):require_command(false)
   parser:command("demo"):summary("the main job end to end on this machine: generate, compile, train, plot")
-    :option("--steps"):argname("N"):description("training steps of each run; default: the spec's, fewer on a slow machine")
+    :option("--steps"):argname("N"):convert(positive):description("training steps of each run; default: the spec's, "
+      .. "fewer on a slow machine")
   local test = parser:command("test"):summary("run the whole test suite")
   test:flag("--long"):description("the slow layers too")
   add_looking_verbs(parser)

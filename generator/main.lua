@@ -66,7 +66,8 @@ function verbs.plan(project, arguments)
   end
   warn(spec)
   if arguments.json then
-    io.stdout:write(json.encode(plan_module.json(spec.plan), { indent = true, keyorder = plan_module.JSON_ORDER }), "\n")
+    local options = { indent = true, keyorder = plan_module.JSON_ORDER }
+    io.stdout:write(json.encode(plan_module.json(spec.plan), options), "\n")
   else
     io.stdout:write(plan_module.text(spec.plan))
   end

@@ -92,8 +92,10 @@ end
 local function task_fields(facts)
   return {
     kind = facts.kind,
-    input_length = facts.input_length,
-    output_length = facts.output_length,
+    lengths = {
+      { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },
+      { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
+    },
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
     input_symbols_text = quoted(facts.input_symbols),

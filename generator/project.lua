@@ -97,7 +97,7 @@ local function parse_sets(sets, d)
     if path then
       list[#list + 1] = { path = path, text = text }
     else
-      d:add({ what = ("--set %s: not of the form a.b=value"):format(set), expected = "for example --set train.steps=1000" })
+      d:add({ what = ("--set %s: not of the form a.b=value"):format(set), expected = "as in --set train.steps=1000" })
     end
   end
   return list

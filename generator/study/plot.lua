@@ -56,7 +56,8 @@ local function marks(runs, chance, baseline, trained_to)
   local lines = {
     ("set xrange [%g:%g]"):format(first * 0.9, last * 1.1),
     "set xtics (" .. table.concat(ticks, ", ") .. ")",
-    ("set object 1 rectangle from %g,0 to %d,102 fc rgb '#f4f4f0' fs solid noborder behind"):format(first * 0.9, trained_to),
+    ("set object 1 rectangle from %g,0 to %d,102 fc rgb '#f4f4f0' fs solid noborder behind"):format(first * 0.9,
+      trained_to),
     ("set arrow 1 from %d,0 to %d,102 nohead dt (6,4) lw 1.2 lc rgb '#555555'"):format(trained_to, trained_to),
     ("set label 1 'trained on lengths up to %d' at %d,106 center tc rgb '#555555'"):format(trained_to, trained_to),
     ("set label 2 'chance %.0f%%' at %g,%g right tc rgb '#777777'"):format(100 * chance, last, 100 * chance - 3.2),
@@ -79,7 +80,7 @@ local function curves(runs, chance, baseline)
 end
 
 function M.script(runs, chance, baseline, trained_to)
-  local picture = table.concat({ SETTINGS, marks(runs, chance, baseline, trained_to), curves(runs, chance, baseline) }, "\n")
+  local picture = SETTINGS .. marks(runs, chance, baseline, trained_to) .. "\n" .. curves(runs, chance, baseline)
   return table.concat({
     data(runs),
     "set terminal svg size 800,480 dynamic font 'Helvetica,15' background rgb 'white'",

@@ -19,6 +19,7 @@
 #include "base/files.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_parts.h"
+#include "train/json_text.h"
 
 enum { META_COUNT = 12 };
 
@@ -92,10 +93,9 @@ static uint64_t checksum_of(const content *c) {
 
 static lh_status write_content(const char *path, const content *c, const lh_spec *spec, const lh_run_facts *facts,
                                lh_error *error) {
-    char step[32], seed[32], rate[40], sum[24];
+    char step[32], seed[32], rate[LH_NUMBER_TEXT], sum[24];
     snprintf(step, sizeof step, "%" PRId64, facts->step);
     snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
-    snprintf(rate, sizeof rate, "%.17g", facts->learning_rate);
     snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c));
     const lh_st_meta meta[META_COUNT] = {
         {"format", LH_CHECKPOINT_FORMAT},
@@ -108,7 +108,7 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
         {"precision", spec->precision},
         {"step", step},
         {"seed", seed},
-        {"learning_rate", rate},
+        {"learning_rate", lh_shortest(facts->learning_rate, rate)},
         {"checksum", sum},
     };
     return lh_st_write(path, c->tensors, c->count, meta, META_COUNT, error);

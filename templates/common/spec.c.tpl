@@ -10,8 +10,14 @@ static const lh_tensor tensors[] = {
 static const char *const input_symbols[] = {${task.input_symbols_text}};
 static const char *const output_symbols[] = {${task.output_symbols_text}};
 
-static int input_length(int n) { return ${task.input_length}; }
-static int output_length(int n) { return ${task.output_length}; }
+% for _, length in ipairs(task.lengths) do
+static int ${length.name}(int n) {
+% if length.constant then
+    (void)n;
+% end
+    return ${length.formula};
+}
+% end
 
 lh_task_sample lh_task_${task.kind};
 

@@ -48,6 +48,7 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     for (int length = 1; length <= longest->length[0]; length++) {
         lh_shape shape = {0, {length, 0}, longest->labels};
         shape.sequences = block_sequences(shape.length);
+        if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
         size_t bytes = lay_out(&w, NULL, &shape, mode);
         if (bytes > most) most = bytes;

@@ -7,7 +7,7 @@ local sha256 = require("sha256")
 
 TestSha256 = {}
 
-function TestSha256:test_hex_known_vectors()
+function TestSha256.test_hex_known_vectors()
   local vectors = {
     { "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
     { "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
@@ -24,7 +24,7 @@ function TestSha256:test_hex_known_vectors()
 end
 
 -- Lengths around the padding boundary: each must differ, and none may fail.
-function TestSha256:test_hex_padding_boundary()
+function TestSha256.test_hex_padding_boundary()
   local seen = {}
   for length = 54, 66 do
     local hex = sha256.hex(("x"):rep(length))
@@ -34,7 +34,7 @@ function TestSha256:test_hex_padding_boundary()
   end
 end
 
-function TestSha256:test_digest_is_first_sixteen_digits()
+function TestSha256.test_digest_is_first_sixteen_digits()
   lu.assertEquals(sha256.digest("abc"), "ba7816bf8f01cfea")
 end
 

@@ -205,22 +205,21 @@ static void test_matmul_constant_sizes_match_reference(void **state) {
     for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) check_matmul(rows, FIXED_K, FIXED_N, FINISH_BIAS_RELU, 1);
 }
 
-INLINE void weight_grad(int rows, int K, const int N, const real *a, const real *dy, real *panel, real *dw, real *db) {
-    matmul_weight_grad(rows, K, N, a, dy, panel, dw);
+INLINE void weight_grad(int rows, int K, const int N, const real *a, const real *dy, real *dw, real *db) {
+    matmul_weight_grad(rows, K, N, a, dy, dw);
     bias_grad(rows, N, dy, db);
 }
 
-NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const real *dy, real *panel, real *dw,
-                              real *db) {
+NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const real *dy, real *dw, real *db) {
     switch (vectors) {
     case 1:
-        weight_grad(rows, K, 1 * LANES, a, dy, panel, dw, db);
+        weight_grad(rows, K, 1 * LANES, a, dy, dw, db);
         break;
     case 2:
-        weight_grad(rows, K, 2 * LANES, a, dy, panel, dw, db);
+        weight_grad(rows, K, 2 * LANES, a, dy, dw, db);
         break;
     case 3:
-        weight_grad(rows, K, 3 * LANES, a, dy, panel, dw, db);
+        weight_grad(rows, K, 3 * LANES, a, dy, dw, db);
         break;
     }
 }
@@ -229,14 +228,14 @@ NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const
 static void check_weight_grad(int rows, int K, int N) {
     real *a = random_reals(1, rows * K, (rows + TILE_ROWS) * K),
          *dy = random_reals(2, rows * N, (rows + TILE_ROWS) * N);
-    real *dw = random_reals(3, K * N, K * N), *db = random_reals(4, N, N), *panel = reals(rows * (K + N));
+    real *dw = random_reals(3, K * N, K * N), *db = random_reals(4, N, N);
     double *a_wide = doubles_of(a, rows * K), *dy_wide = doubles_of(dy, rows * N);
     double *dw_want = doubles_of(dw, K * N), *db_want = doubles_of(db, N);
-    any_weight_grad(N / LANES, rows, K, a, dy, panel, dw, db);
+    any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
     lh_ref_matmul_weight_grad(rows, K, N, a_wide, dy_wide, dw_want, db_want);
     check_close(dw, dw_want, K * N, sum_tolerance(rows));
     check_close(db, db_want, N, sum_tolerance(rows));
-    free_all(a, dy, dw, db, panel, a_wide, dy_wide, dw_want, db_want);
+    free_all(a, dy, dw, db, a_wide, dy_wide, dw_want, db_want);
 }
 
 static void test_weight_grad_any_rows_match_reference(void **state) {

@@ -1,0 +1,63 @@
+-- What can be said of a build without compiling: annotated messages, freshness, quoting.
+
+local support = dofile("tests/lua/support.lua")
+
+local build = require("build")
+local lu = require("luaunit")
+local shell = require("shell")
+
+local FILES = {
+  { path = "step.c", text = "", map = {
+    { { "cpu/step.c.tpl", 7 } },
+    { { "parts/a.tpl", 2 }, { "cpu/step.c.tpl", 9 } },
+  } },
+  { path = "plan.lua", text = "", map = {} },
+}
+
+TestAnnotate = {}
+
+function TestAnnotate.test_places_in_generated_files_name_their_template()
+  local log = table.concat({
+    "In file included from /b/x.partial1/src/step.c:1:",
+    "/b/x.partial1/src/step.c:2:5: error: 'q' undeclared",
+    "    2 | q = 1;",
+    "kernels/cpu/adam.h:2:1: note: here",
+    "/b/x.partial1/src/step.c:99:5: error: past the end",
+  }, "\n")
+  lu.assertEquals(build.annotate(log, "/b/x.partial1/src", FILES, "x"), table.concat({
+    "In file included from x/step.c:1: [templates/cpu/step.c.tpl:7]",
+    "x/step.c:2:5: error: 'q' undeclared [templates/parts/a.tpl:2]",
+    "    2 | q = 1;",
+    "kernels/cpu/adam.h:2:1: note: here",
+    "x/step.c:99:5: error: past the end",
+    "",
+  }, "\n"))
+end
+
+TestFresh = {}
+
+function TestFresh.test_stamp_and_levels_decide()
+  local dir = support.write("fresh/trainer", ""):match("^(.*)/")
+  support.write("fresh/stamp", "0123456789abcdef x86-64 x86-64-v3\n")
+  lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64-v3"))
+  lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64 x86-64-v3"))
+  lu.assertFalse(build.fresh(dir, "0123456789abcdef", "x86-64-v4"))
+  lu.assertFalse(build.fresh(dir, "fedcba9876543210", "x86-64"))
+  lu.assertFalse(build.fresh("/nonexistent", "0123456789abcdef", "x86-64"))
+end
+
+TestShell = {}
+
+function TestShell.test_words_survive_quoting()
+  local words = { "a b", "it's", "$HOME", "`x`", "", "*", "a;b", "\\" }
+  local text, code = shell.capture({ "printf", "%s|", table.unpack(words) })
+  lu.assertEquals(text, table.concat(words, "|") .. "|")
+  lu.assertEquals(code, 0)
+end
+
+function TestShell.test_exit_codes_and_signals()
+  lu.assertEquals(shell.run({ "sh", "-c", "exit 75" }), 75)
+  lu.assertEquals(shell.run({ "sh", "-c", "kill -TERM $$" }), 143)
+end
+
+support.run()

@@ -1,0 +1,57 @@
+/* See toy_state.h. */
+#include "toy_state.h"
+
+#include "lh_test.h"
+
+#include <stdlib.h>
+
+#include "base/safetensors.h"
+
+const lh_run_facts toy_facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4};
+
+static bool covered(const lh_tensor *tensor, int64_t at) {
+    int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 1, columns = tensor->shape[tensor->rank - 1];
+    int64_t row = (at - tensor->offset) / tensor->stride, column = (at - tensor->offset) % tensor->stride;
+    return at >= tensor->offset && row < rows && column < columns;
+}
+
+/* Whether some tensor covers this element; learned: one with optimiser state. */
+static bool any_covers(int64_t at, bool learned) {
+    for (int t = 0; t < TOY_TENSORS; t++)
+        if (covered(&lh_toy_spec.tensors[t], at) && (!learned || lh_toy_spec.tensors[t].learned)) return true;
+    return false;
+}
+
+toy_state *toy_state_new(void) {
+    toy_state *v = calloc(1, sizeof *v);
+    assert_non_null(v);
+    v->state = (lh_state){4, v->values[0], {v->values[1], v->values[2]}};
+    return v;
+}
+
+toy_state *toy_state_filled(float shift) {
+    toy_state *v = toy_state_new();
+    for (int i = 0; i < 3; i++)
+        for (int64_t at = 0; at < TOY_STORAGE; at++)
+            if (any_covers(at, i > 0)) v->values[i][at] = shift + (float)(i * TOY_STORAGE + (int)at + 1);
+    return v;
+}
+
+void toy_write_parameters(const char *path, int skip, int change, const char *extra) {
+    static const float zeros[256];
+    lh_error error;
+    lh_st_tensor list[TOY_TENSORS + 1];
+    int count = 0;
+    for (int t = 0; t < TOY_TENSORS; t++) {
+        const lh_tensor *tensor = &lh_toy_spec.tensors[t];
+        if (t == skip) continue;
+        lh_st_tensor *entry = &list[count++];
+        *entry = (lh_st_tensor){.name = tensor->name, .dtype = "F32", .rank = tensor->rank, .data = zeros};
+        for (int i = 0; i < tensor->rank; i++) entry->shape[i] = tensor->shape[i];
+        if (t == change) entry->shape[0]--;
+        entry->bytes = 4;
+        for (int i = 0; i < tensor->rank; i++) entry->bytes *= (size_t)entry->shape[i];
+    }
+    if (extra) list[count++] = (lh_st_tensor){extra, "F32", 0, {0}, zeros, 4};
+    lh_assert_ok(lh_st_write(path, list, count, NULL, 0, &error), &error);
+}

@@ -1,0 +1,40 @@
+# What the system tests share; sourced from the repository's root. `work` is a folder of their own, removed at the end.
+
+set -u
+root=$(pwd -P)
+work=$(mktemp -d) || exit 4
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+failures=0
+
+# One named check: the command must succeed. Its output is shown when it does not.
+expect() {
+    name=$1
+    shift
+    if ("$@") >"$work/.output" 2>&1; then
+        echo "ok $name"
+    else
+        echo "not ok $name (status $?)"
+        cat "$work/.output"
+        failures=$((failures + 1))
+    fi
+}
+
+# A command that must end with a status, its output holding a text: status, text, command.
+ends_with() {
+    want=$1 text=$2
+    shift 2
+    "$@" >"$work/.got" 2>&1
+    got=$?
+    if [ "$got" -ne "$want" ] || ! grep -qF -e "$text" "$work/.got"; then
+        echo "wanted status $want and: $text"
+        echo "got status $got and:"
+        cat "$work/.got"
+        return 1
+    fi
+}
+
+finish() {
+    [ "$failures" -eq 0 ]
+    exit
+}

@@ -1,0 +1,282 @@
+/* train/checkpoint.h, directories: a run goes on with the same bits or is refused by name, whatever moment it was killed
+ * at, and with a full disk. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lh_disk.h"
+#include "toy_state.h"
+
+static void check_equal(const toy_state *got, const toy_state *want) {
+    for (int i = 0; i < 3; i++) assert_memory_equal(got->values[i], want->values[i], sizeof got->values[i]);
+}
+
+static void rotate(const char *directory, const toy_state *v, int64_t step) {
+    lh_error error;
+    lh_run_facts now = toy_facts;
+    now.step = step;
+    lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, &error), &error);
+}
+
+static lh_run_facts own_facts(void) {
+    lh_run_facts own = {.level = toy_facts.level, .compiler = toy_facts.compiler};
+    return own;
+}
+
+/* Resumes and expects this state at this step, with a note that contains part (none where NULL). */
+static void check_resumes(const char *directory, const toy_state *want, int64_t step, const char *part) {
+    lh_error error, note;
+    lh_run_facts own = own_facts();
+    int found;
+    toy_state *got = toy_state_new();
+    memset(got->values, 0xff, sizeof got->values);
+    lh_status status = lh_checkpoint_resume(directory, &lh_toy_spec, &got->state, &own, &found, &note, &error);
+    lh_assert_ok(status, &error);
+    assert_int_equal(found, 1);
+    assert_int_equal(own.step, step);
+    check_equal(got, want);
+    if (part) assert_non_null(strstr(note.text, part));
+    else assert_string_equal(note.text, "");
+    free(got);
+}
+
+static void check_resume_refused(const char *directory, const lh_spec *spec, lh_run_facts own, const char *part) {
+    lh_error error, note;
+    int found;
+    toy_state *v = toy_state_new();
+    lh_status status = lh_checkpoint_resume(directory, spec, &v->state, &own, &found, &note, &error);
+    lh_assert_error(status, LH_ERR_INPUT, &error, part);
+    for (int i = 0; i < TOY_STORAGE; i++) assert_true(v->values[0][i] == 0); /* nothing was written */
+    free(v);
+}
+
+static const char *current_of(const char *directory) { return lh_test_path(directory, "checkpoint.safetensors"); }
+
+static const char *previous_of(const char *directory) {
+    return lh_test_path(directory, "checkpoint.previous.safetensors");
+}
+
+/* Flips one bit of the byte `from_end` bytes before the end. */
+static void flip(const char *path, size_t from_end) {
+    size_t bytes;
+    char *text = lh_test_read(path, &bytes);
+    text[bytes - from_end] = (char)(text[bytes - from_end] ^ 4);
+    lh_test_write(path, text, bytes);
+    free(text);
+}
+
+/* ---- resuming ---- */
+
+static void test_resume_empty_directory_not_found(void **state) {
+    lh_error error, note;
+    lh_run_facts own = own_facts();
+    int found = 1;
+    toy_state *v = toy_state_new();
+    lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &own, &found, &note, &error), &error);
+    assert_int_equal(found, 0);
+    free(v);
+}
+
+static void test_resume_after_rotate_same_bits(void **state) {
+    lh_error error, note;
+    lh_run_facts own = own_facts();
+    int found;
+    toy_state *v = toy_state_filled(0.5f);
+    rotate(*state, v, 10);
+    check_resumes(*state, v, 10, NULL);
+    lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &own, &found, &note, &error), &error);
+    assert_true(own.seed == toy_facts.seed && own.learning_rate == toy_facts.learning_rate);
+    free(v);
+}
+
+static void test_resume_other_origin_refused_naming_both(void **state) {
+    toy_state *v = toy_state_filled(0);
+    rotate(*state, v, 10);
+    lh_spec other = lh_toy_spec;
+    other.plan_digest = "aaaaaaaaaaaaaaaa";
+    check_resume_refused(*state, &other, own_facts(),
+                         "plan_digest is \"0123456789abcdef\" there, \"aaaaaaaaaaaaaaaa\"");
+    other = lh_toy_spec;
+    other.source_digest = "bbbbbbbbbbbbbbbb";
+    check_resume_refused(*state, &other, own_facts(), "source_digest is \"fedcba9876543210\" there, \"bbbb");
+    other = lh_toy_spec;
+    other.precision = "float64";
+    check_resume_refused(*state, &other, own_facts(), "precision is \"float32\" there, \"float64\" here");
+    lh_run_facts own = own_facts();
+    own.level = "x86-64-v4";
+    check_resume_refused(*state, &lh_toy_spec, own, "level is \"x86-64-v3\" there, \"x86-64-v4\" here");
+    own = own_facts();
+    own.compiler = "clang 14.0.6";
+    check_resume_refused(*state, &lh_toy_spec, own, "compiler is \"gcc 12.2.0\" there, \"clang 14.0.6\" here");
+    free(v);
+}
+
+static void test_resume_damaged_current_falls_back(void **state) {
+    size_t bytes;
+    toy_state *old = toy_state_filled(0), *new = toy_state_filled(1);
+    rotate(*state, old, 10);
+    rotate(*state, new, 20);
+    char *good = lh_test_read(current_of(*state), &bytes);
+    lh_test_write(current_of(*state), good, bytes / 2); /* cut */
+    check_resumes(*state, old, 10, "going on from");
+    lh_test_write(current_of(*state), good, bytes);
+    flip(current_of(*state), 5); /* one bit of the data */
+    check_resumes(*state, old, 10, "checksum");
+    lh_test_write(current_of(*state), "", 0);
+    check_resumes(*state, old, 10, "expected at least 8");
+    unlink(current_of(*state));
+    check_resumes(*state, old, 10, "is missing");
+    lh_test_write(current_of(*state), good, bytes);
+    check_resumes(*state, new, 20, NULL);
+    free(good);
+    free(old);
+    free(new);
+}
+
+static void test_resume_both_damaged_refused_naming_both(void **state) {
+    toy_state *v = toy_state_filled(0);
+    rotate(*state, v, 10);
+    rotate(*state, v, 20);
+    flip(current_of(*state), 1);
+    flip(previous_of(*state), 1);
+    check_resume_refused(*state, &lh_toy_spec, own_facts(), "/checkpoint.safetensors: damaged");
+    check_resume_refused(*state, &lh_toy_spec, own_facts(), "/checkpoint.previous.safetensors: damaged");
+    unlink(current_of(*state));
+    check_resume_refused(*state, &lh_toy_spec, own_facts(), "/checkpoint.safetensors: is missing");
+    free(v);
+}
+
+/* Parameters alone are enough to evaluate, not to go on. */
+static void test_resume_parameters_alone_refused(void **state) {
+    toy_write_parameters(current_of(*state), -1, -1, NULL);
+    check_resume_refused(*state, &lh_toy_spec, own_facts(), "checksum");
+}
+
+/* ---- rotating ---- */
+
+static void test_rotate_three_times_last_two_stay(void **state) {
+    toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
+    for (int i = 0; i < 3; i++) rotate(*state, v[i], i + 1);
+    assert_int_equal(lh_test_count_files(*state), 2);
+    check_resumes(*state, v[2], 3, NULL);
+    unlink(current_of(*state));
+    check_resumes(*state, v[1], 2, "is missing");
+    for (int i = 0; i < 3; i++) free(v[i]);
+}
+
+/* A damaged current is not worth keeping: the good previous stays. */
+static void test_rotate_damaged_current_previous_stays(void **state) {
+    toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
+    rotate(*state, v[0], 1);
+    rotate(*state, v[1], 2);
+    flip(current_of(*state), 1);
+    rotate(*state, v[2], 3);
+    check_resumes(*state, v[2], 3, NULL);
+    unlink(current_of(*state));
+    check_resumes(*state, v[0], 1, "is missing");
+    for (int i = 0; i < 3; i++) free(v[i]);
+}
+
+/* What a kill leaves between two system calls, one after the other: resumable, and rotated to order by the next one. */
+static void test_rotate_after_kill_at_each_call_resumes(void **state) {
+    toy_state *old = toy_state_filled(0), *new = toy_state_filled(1);
+    const char *current = current_of(*state), *previous = previous_of(*state);
+    const char *made = lh_test_path(*state, "checkpoint.new.safetensors");
+    const char *link_name = lh_test_path(*state, "checkpoint.old.safetensors");
+    for (int calls = 1; calls <= 3; calls++) {
+        lh_error error;
+        unlink(current);
+        unlink(previous);
+        rotate(*state, old, 1);
+        rotate(*state, old, 2);
+        lh_assert_ok(lh_checkpoint_write(made, &lh_toy_spec, &new->state, &toy_facts, &error), &error);
+        if (calls >= 2) assert_int_equal(link(current, link_name), 0);
+        if (calls >= 3) assert_int_equal(rename(link_name, previous), 0);
+        check_resumes(*state, old, 2, NULL);
+        rotate(*state, new, 3);
+        check_resumes(*state, new, 3, NULL);
+        assert_int_equal(lh_test_count_files(*state), 2);
+        unlink(current);
+        check_resumes(*state, old, 2, "is missing");
+    }
+    free(old);
+    free(new);
+}
+
+static int rotate_for_ever(void *argument, const char *directory) {
+    toy_state *v = argument;
+    lh_run_facts now = toy_facts;
+    for (now.step = 1;; now.step++) {
+        for (int i = 0; i < 28; i++) v->values[0][i] = (float)now.step;
+        if (lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, NULL) != LH_OK) return 1;
+    }
+}
+
+static void test_rotate_killed_any_time_resumes(void **state) {
+    lh_error error, note;
+    int found;
+    toy_state *v = toy_state_filled(0), *got = toy_state_new();
+    rotate(*state, v, 0);
+    for (unsigned i = 0; i < 20; i++) {
+        lh_run_facts own = own_facts();
+        assert_int_equal(lh_disk_killed(*state, 4000 + 617 * i, rotate_for_ever, v), 0);
+        lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &got->state, &own, &found, &note, &error), &error);
+        assert_int_equal(found, 1);
+        assert_string_equal(note.text, "");
+        if (own.step > 0) assert_true(got->values[0][0] == (float)own.step && got->values[0][27] == (float)own.step);
+    }
+    free(v);
+    free(got);
+}
+
+/* The old pair stays when the new one does not fit. */
+static int rotate_on_full_disk(void *argument, const char *directory) {
+    toy_state *v = argument;
+    lh_run_facts now = toy_facts;
+    lh_error error;
+    int rotations = 0;
+    while (rotations < 3 && lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, &error) == LH_OK)
+        rotations++;
+    if (rotations != 2 || !strstr(error.text, "No space left")) return 1;
+    lh_run_facts own = own_facts();
+    int found = 0;
+    lh_status status = lh_checkpoint_resume(directory, &lh_toy_spec, &v->state, &own, &found, NULL, &error);
+    return status == LH_OK && found && own.step == toy_facts.step && lh_test_count_files(directory) == 2 ? 0 : 2;
+}
+
+static void test_rotate_full_disk_old_stays(void **state) {
+    lh_error error;
+    size_t bytes;
+    toy_state *v = toy_state_filled(0);
+    const char *path = lh_test_path(*state, "size");
+    lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
+    free(lh_test_read(path, &bytes));
+    long pages = (long)(bytes + 4095) / 4096; /* room for two files, not for three */
+    int result = lh_disk_small(*state, (2 * pages + 1) * 4096, rotate_on_full_disk, v);
+    free(v);
+    if (result == LH_DISK_ABSENT) skip();
+    assert_int_equal(result, 0);
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest resume[] = {
+        in_directory(test_resume_empty_directory_not_found),
+        in_directory(test_resume_after_rotate_same_bits),
+        in_directory(test_resume_other_origin_refused_naming_both),
+        in_directory(test_resume_damaged_current_falls_back),
+        in_directory(test_resume_both_damaged_refused_naming_both),
+        in_directory(test_resume_parameters_alone_refused),
+        in_directory(test_rotate_three_times_last_two_stay),
+        in_directory(test_rotate_damaged_current_previous_stays),
+        in_directory(test_rotate_after_kill_at_each_call_resumes),
+        in_directory(test_rotate_killed_any_time_resumes),
+        in_directory(test_rotate_full_disk_old_stays),
+    };
+    return cmocka_run_group_tests(resume, NULL, NULL);
+}
