@@ -52,8 +52,9 @@ lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char
     assert_int_equal(chdir(here), 0);
     for (int i = 0; i < 3; i++) restore(i, saved[i]);
     clearerr(stdin);
-    result.out = lh_test_read(lh_test_path(directory, "stdout"), NULL);
-    result.err = lh_test_read(lh_test_path(directory, "stderr"), NULL);
+    size_t bytes;
+    result.out = lh_test_read(lh_test_path(directory, "stdout"), &bytes);
+    result.err = lh_test_read(lh_test_path(directory, "stderr"), &bytes);
     free(copy);
     free(here);
     return result;

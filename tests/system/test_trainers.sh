@@ -1,0 +1,36 @@
+# Trainers as they are built: without Lua from a showcase folder, and with sanitizers.
+
+. tests/system/common.sh
+
+TINY=parity_dropout_rand_rope
+
+# Only make, a compiler and the shell's tools on the path.
+without_lua() {
+    mkdir -p "$work/bin"
+    for tool in sh make cc gcc as ld ar rm mkdir find grep awk tr cmp sort env uname; do
+        path=$(command -v $tool) && ln -sf "$path" "$work/bin/$tool"
+    done
+    ./longhand gen tests/specs/$TINY.lua --out "$work/$TINY" >/dev/null || return
+    PATH="$work/bin" make -s trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out" &&
+        "$work/out/trainer" info >/dev/null
+}
+
+needs_libc_only() {
+    [ -f "$(cc -print-file-name=libjansson.a)" ] || { echo "no static jansson here" && return 0; }
+    ! ldd "$work/out/trainer" | grep -vE 'linux-vdso|libc\.so|libm\.so|ld-linux|libpthread|libdl'
+}
+
+with_sanitizers() {
+    ./longhand gen tests/specs/$TINY.lua --out "$work/$TINY" >/dev/null || return
+    make -s -j2 trainer VARIANT=asan LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT=build/asan/trainers/$TINY &&
+        build/asan/trainers/$TINY/trainer train --steps 3 --out "$work/runs" --threads 2
+}
+
+expect trainer_builds_without_lua without_lua
+if command -v ldd >/dev/null 2>&1; then
+    expect trainer_needs_libc_only needs_libc_only
+else
+    echo "skip trainer_needs_libc_only: no ldd"
+fi
+expect trainer_with_sanitizers with_sanitizers
+finish
