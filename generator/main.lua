@@ -180,7 +180,7 @@ function verbs.train(project, arguments)
 end
 
 function verbs.test(project, arguments)
-  return become({ "make", "--no-print-directory", "-C", project.root, arguments.long and "test-long" or "test" })
+  return become({ "sh", project.root .. "/tests/run.sh", arguments.long and "--long" or nil })
 end
 
 function verbs.demo(project, arguments)

@@ -106,12 +106,18 @@ local function task_fields(facts)
   }
 end
 
--- The spec's JSON as C string literals of at most 100 characters.
+-- The spec's JSON as C string literals of at most 100 characters, escapes counted.
 local function string_lines(text)
-  local lines = {}
-  for i = 1, #text, 90 do
-    lines[#lines + 1] = text:sub(i, i + 89):gsub('[\\"]', "\\%0")
+  local lines, line = {}, ""
+  for character in text:gmatch(".") do
+    local piece = character:gsub('[\\"]', "\\%0")
+    if #line + #piece > 100 then
+      lines[#lines + 1] = line
+      line = ""
+    end
+    line = line .. piece
   end
+  lines[#lines + 1] = line
   return lines
 end
 
@@ -172,6 +178,10 @@ local function derive_words(plan)
   plan.rotated_in_place = rope and " (queries and keys are turned in place)" or ""
   plan.embed_adds = plan.additive.kind == "sinusoid" and " + sinusoid of its position"
     or plan.additive.kind == "learned" and " + learned vector of its position" or ""
+  local drops = plan.dropout.kind ~= "none"
+  plan.layer_argument = (drops and "const lh_cpu_block *block, " or "") .. "workspace *w, "
+    .. ((drops or rope) and "int l, " or "")
+  plan.layer_pass = (drops and "block, " or "") .. "&w, " .. ((drops or rope) and "l, " or "")
   local scatters = plan.additive.kind == "learned" and plan.input_draw
   plan.embed_backward_step = scatters and "const lh_cpu_step *step, " or ""
   plan.embed_backward_pass = scatters and "step, " or ""

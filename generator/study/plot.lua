@@ -13,12 +13,14 @@ set encoding utf8
 set border 3 lw 1 lc rgb "#444444"
 set tics nomirror out scale 0.6 textcolor rgb "#222222"
 set grid y lt 1 lw 0.6 lc rgb "#e4e4e4"
-set logscale x 2
-set xlabel "sequence length (log scale)"
-set ylabel "token accuracy" offset 0.5,0
-set yrange [0:1.02]
-set ytics 0.2 format "%.0f%%"
-set key off
+set xlabel "tokens to sort" offset 0,0.3
+set ylabel "token accuracy" offset -0.8,0
+set yrange [0:100]
+set format y "%.0f%%"
+set ytics 20
+set key outside above left horizontal Left reverse samplen 2.2 width 2
+set lmargin 9
+set rmargin 17
 ]]
 
 -- One data block per run: length, accuracy in percent.
@@ -44,37 +46,32 @@ function M.csv(runs)
   return table.concat(lines, "\n") .. "\n"
 end
 
+-- The training lengths shaded, their end dashed, and names on the two flat lines.
 local function marks(runs, chance, baseline, trained_to)
   local lengths = runs[1].accuracy.lengths
-  local first, last = lengths[1], lengths[#lengths]
-  local ticks = {}
-  for _, tick in ipairs({ 1, 2, 5, 10, 20, 40, 100, 200, 500, 1000, 2000 }) do
-    if tick >= first and tick <= last then
-      ticks[#ticks + 1] = tostring(tick)
-    end
-  end
+  local last = lengths[#lengths]
   local lines = {
-    ("set xrange [%g:%g]"):format(first * 0.9, last * 1.1),
-    "set xtics (" .. table.concat(ticks, ", ") .. ")",
-    ("set object 1 rectangle from %g,0 to %d,102 fc rgb '#f4f4f0' fs solid noborder behind"):format(first * 0.9,
-      trained_to),
-    ("set arrow 1 from %d,0 to %d,102 nohead dt (6,4) lw 1.2 lc rgb '#555555'"):format(trained_to, trained_to),
-    ("set label 1 'trained on lengths up to %d' at %d,106 center tc rgb '#555555'"):format(trained_to, trained_to),
-    ("set label 2 'chance %.0f%%' at %g,%g right tc rgb '#777777'"):format(100 * chance, last, 100 * chance - 3.2),
-    ("set label 3 'most frequent token %.1f%%' at %g,%g right tc rgb '#777777'"):format(100 * baseline, last,
-      100 * baseline + 3.2),
+    ("set xrange [0:%g]"):format(last * 1.02),
+    ("set object 1 rectangle from 0,0 to %d,100 fc rgb '#f3f3ee' fs solid noborder behind"):format(trained_to),
+    ("set arrow 1 from %d,0 to %d,100 nohead dt (8,5) lw 1.4 lc rgb '#555555'"):format(trained_to, trained_to),
+    ("set label 1 'in training' at %g,4 center tc rgb '#555555'"):format(trained_to / 2),
+    ("set label 2 'longer than in training' at %g,4 left tc rgb '#555555'"):format(trained_to + last * 0.015),
+    ("set label 3 'chance %.0f%%' at graph 1.01, first %g left tc rgb '#666666'"):format(100 * chance,
+      100 * chance - 1.5),
+    ("set label 4 'majority %.1f%%' at graph 1.01, first %g left tc rgb '#666666'"):format(100 * baseline,
+      100 * baseline + 1.5),
   }
   return table.concat(lines, "\n")
 end
 
 local function curves(runs, chance, baseline)
   local parts = {
-    ("%g with lines dt (2,3) lw 1.2 lc rgb '#888888'"):format(100 * chance),
-    ("%g with lines dt (8,3) lw 1.2 lc rgb '#888888'"):format(100 * baseline),
+    ("%g notitle with lines dt (2,3) lw 1.2 lc rgb '#888888'"):format(100 * chance),
+    ("%g notitle with lines dt (8,3) lw 1.2 lc rgb '#888888'"):format(100 * baseline),
   }
-  for i in ipairs(runs) do
-    parts[#parts + 1] = ("$run%d using 1:2 with linespoints lw 2.4 pt %d ps 0.9 lc rgb '%s'"):format(i, POINTS[i],
-      COLOURS[i])
+  for i, run in ipairs(runs) do
+    parts[#parts + 1] = ("$run%d using 1:2 title '%s' with linespoints lw 2.4 pt %d ps 0.9 lc rgb '%s'"):format(i,
+      run.title, POINTS[i], COLOURS[i])
   end
   return "plot " .. table.concat(parts, ", \\\n     ")
 end
@@ -86,7 +83,7 @@ function M.script(runs, chance, baseline, trained_to)
     "set terminal svg size 800,480 dynamic font 'Helvetica,15' background rgb 'white'",
     "set output 'accuracy.svg'",
     picture,
-    "set terminal pngcairo size 1600,960 font 'Sans,26' linewidth 2 pointscale 1.6",
+    "set terminal pngcairo size 1600,960 font 'Sans,24' linewidth 2 pointscale 1.6",
     "set output 'accuracy.png'",
     "replot",
     "unset output",

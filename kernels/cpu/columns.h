@@ -17,7 +17,7 @@ INLINE vector part_elements(vector a, vector b, const int odd) {
     bits from;
     UNROLL
     for (int i = 0; i < LANES; i++) from[i] = 2 * i + odd;
-    return __builtin_shuffle(a, b, from);
+    return shuffle(a, b, from);
 }
 
 /* Elements of a and b in turn, from element `first` of each on. */
@@ -25,7 +25,7 @@ INLINE vector interleave_elements(vector a, vector b, const int first) {
     bits from;
     UNROLL
     for (int i = 0; i < LANES; i++) from[i] = first + i / 2 + i % 2 * LANES;
-    return __builtin_shuffle(a, b, from);
+    return shuffle(a, b, from);
 }
 
 /* a with its lanes from `first` on replaced by the first lanes of b. */
@@ -33,7 +33,7 @@ INLINE vector append_elements(vector a, vector b, const int first) {
     bits from;
     UNROLL
     for (int i = 0; i < LANES; i++) from[i] = i < first ? i : LANES + i - first;
-    return __builtin_shuffle(a, b, from);
+    return shuffle(a, b, from);
 }
 
 /* Column passes: D vectors in place. */

@@ -2,7 +2,7 @@
  *
  * Element e = t * C + c of example b at a site takes 16 bits: piece e % 8 of block e / 8 of the stream at counter
  * (block, site, b, step), low half of each word first. It is kept where the piece >= round(65536 p). Masks are bytes,
- * 0 or -1, so that the backward pass reads what the forward pass drew. Reference: lh_ref_dropout.
+ * 0 or -1, so that the backward pass reads what the forward pass drew. Reference: lh_ref_dropout_keeps.
  */
 #ifndef LONGHAND_KERNELS_DROPOUT_H
 #define LONGHAND_KERNELS_DROPOUT_H
@@ -59,12 +59,19 @@ INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t 
     out[1] = (x2 & low) | x3 << 32;
 }
 
-/* Lanes of two vectors in turn, from lane `first` of each on: first, BLOCKS + first, first + 1, ... */
-INLINE blocks alternate(int first) {
-    blocks lane = {0};
+/* Lanes of a and b in turn, from lane `first` of each on. */
+INLINE blocks in_turn(blocks a, blocks b, const int first) {
+    blocks result = {0};
+#if defined(__clang__)
     UNROLL
-    for (int i = 0; i < BLOCKS; i++) lane[i] = (uint64_t)(first + i / 2 + i % 2 * BLOCKS);
-    return lane;
+    for (int i = 0; i < BLOCKS; i++) result[i] = i % 2 ? b[first + i / 2] : a[first + i / 2];
+#else
+    blocks from = result;
+    UNROLL
+    for (int i = 0; i < BLOCKS; i++) from[i] = (uint64_t)(first + i / 2 + i % 2 * BLOCKS);
+    result = __builtin_shuffle(a, b, from);
+#endif
+    return result;
 }
 
 /* keep[count] for one example's elements 0 .. count - 1; writes up to KEEP_PAD bytes beyond. */
@@ -75,7 +82,7 @@ INLINE void dropout_keep(lh_key key, uint32_t step, uint32_t example, uint32_t s
         philox_blocks(key, step, example, site, (uint32_t)element / 8, word);
         UNROLL
         for (int i = 0; i < 2; i++) {
-            blocks in_order = __builtin_shuffle(word[0], word[1], alternate(i * BLOCKS / 2));
+            blocks in_order = in_turn(word[0], word[1], i * BLOCKS / 2);
             pieces kept = (pieces)((unsigned_pieces)in_order >= threshold);
             *(keeps *)(keep + i * 4 * BLOCKS) = __builtin_convertvector(kept, keeps);
         }

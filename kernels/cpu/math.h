@@ -26,7 +26,7 @@ INLINE vector exp_negative(vector x) {
                                 0x1.55542cp-5f,  0x1.555556p-3f,  0x1.fffffep-2f};
     enum { TERMS = 6, EXPONENT_SHIFT = 23, EXPONENT_BIAS = 127 };
 #endif
-    x = maximum(x, broadcast(lowest));
+    x = choose(x < lowest, broadcast(lowest), x); /* NaN stays NaN */
     vector r = x * log2_e + round - round;
     vector f = x - r * ln2_high - r * ln2_low;
     vector p = broadcast(coefficient[0]);

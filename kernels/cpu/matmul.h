@@ -3,7 +3,8 @@
  * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold that many rows, and
  * what the extra rows contain is never read as a result.
  * A tile keeps TILE_ROWS x columns accumulators in registers; weights stream through vectors, activations as
- * broadcasts. Sums run over k in order. Reference: lh_ref_matmul in kernels/ref.
+ * broadcasts. Sums run over k in order. K and N are multiples of 16 (schema.lua enforces it for every width), which
+ * every tile below divides. Reference: lh_ref_matmul in kernels/ref.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H

@@ -4,7 +4,7 @@
  *
  * A table row of one position holds `period` cosines and `period` signed sines (minus at even channels); period is a
  * multiple of the head width and of every vector's lanes, so a row of heads is a repetition of it. Source: Su et al.
- * 2021, section 3.4.2; pairing and base as in Ruoss et al. 2023. Reference: lh_ref_rope.
+ * 2021, section 3.4.2; pairing and base as in Ruoss et al. 2023. Reference: lh_ref_rotate.
  */
 #ifndef LONGHAND_KERNELS_ROTATION_H
 #define LONGHAND_KERNELS_ROTATION_H
@@ -16,7 +16,7 @@ INLINE vector swap_pairs(vector x) {
     bits other;
     UNROLL
     for (int i = 0; i < LANES; i++) other[i] = i ^ 1;
-    return __builtin_shuffle(x, other);
+    return shuffle(x, x, other);
 }
 
 /* x[width] turned in place by a table row: direction 1 forward, -1 back. */

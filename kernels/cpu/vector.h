@@ -40,6 +40,18 @@ INLINE vector choose(bits mask, vector a, vector b) { return (vector)(((bits)a &
 INLINE vector keep_where(bits mask, vector a) { return (vector)((bits)a & mask); }
 INLINE vector maximum(vector a, vector b) { return choose(a > b, a, b); }
 
+/* Lane i of the result is lane from[i] of a and b side by side; from is a constant once inlined. */
+INLINE vector shuffle(vector a, vector b, bits from) {
+#if defined(__clang__)
+    vector result;
+    UNROLL
+    for (int i = 0; i < LANES; i++) result[i] = from[i] < LANES ? a[from[i]] : b[from[i] - LANES];
+    return result;
+#else
+    return __builtin_shuffle(a, b, from);
+#endif
+}
+
 /* Sum of the lanes: halves are added until one lane is left. */
 INLINE real sum_lanes(vector x) {
     real lane[LANES];

@@ -97,18 +97,10 @@ void lh_sincos(double x, double *sine, double *cosine) {
     double sin_r = r + r * z * polynomial(s, 7, z);
     double cos_r = 1.0 + z * polynomial(c, 8, z);
     switch (n & 3) {
-    case 0:
-        *sine = sin_r, *cosine = cos_r;
-        break;
-    case 1:
-        *sine = cos_r, *cosine = -sin_r;
-        break;
-    case 2:
-        *sine = -sin_r, *cosine = -cos_r;
-        break;
-    default:
-        *sine = -cos_r, *cosine = sin_r;
-        break;
+    case 0: *sine = sin_r, *cosine = cos_r; break;
+    case 1: *sine = cos_r, *cosine = -sin_r; break;
+    case 2: *sine = -sin_r, *cosine = -cos_r; break;
+    default: *sine = -cos_r, *cosine = sin_r; break;
     }
 }
 

@@ -12,6 +12,7 @@ static void on_signal(int number) {
 }
 
 const volatile sig_atomic_t *lh_catch_signals(void) {
+    stop = 0;
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
     action.sa_flags = SA_RESTART;

@@ -241,8 +241,8 @@ static void swap(real **a, real **b) {
 }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation output may be input. */
-static void layer_forward(const lh_cpu_step *step, const lh_cpu_block *block, workspace *w, int l,
-                          const layer_parameters *p, layer_state *s, real *output) {
+static void layer_forward(const lh_cpu_step *step, ${layer_argument}const layer_parameters *p,
+                          layer_state *s, real *output) {
 % if dropout.kind == "bernoulli" then
     bool train = step->mode == LH_MODE_TRAIN;
 % end

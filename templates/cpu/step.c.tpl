@@ -72,7 +72,7 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     embed(step, block, &w, w.layer[0].input);
     for (int l = 0; l < LAYERS; l++) {
         real *output = l + 1 < LAYERS ? w.layer[l + 1].input : w.output;
-        layer_forward(step, block, &w, l, &p->layer[l], &w.layer[l], output);
+        layer_forward(step, ${layer_pass}&p->layer[l], &w.layer[l], output);
     }
     loss_and_gradient(step, block, p, g, &w, sums);
     for (int l = LAYERS - 1; l >= 0; l--) layer_backward(step, &w, l, &p->layer[l], &g->layer[l], &w.layer[l]);
@@ -85,7 +85,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     workspace w;
     lay_out(&w, memory, &shape, LH_MODE_EVALUATE);
     embed(step, block, &w, w.output);
-    for (int l = 0; l < LAYERS; l++) layer_forward(step, block, &w, l, &p->layer[l], &w.layer[0], w.output);
+    for (int l = 0; l < LAYERS; l++) layer_forward(step, ${layer_pass}&p->layer[l], &w.layer[0], w.output);
     classify(step, block, p, &w, sums);
 }
 

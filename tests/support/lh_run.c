@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +46,7 @@ lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char
     int saved[] = {redirect(0, lh_test_path(directory, "stdin"), O_RDONLY),
                    redirect(1, lh_test_path(directory, "stdout"), O_WRONLY | O_CREAT | O_TRUNC),
                    redirect(2, lh_test_path(directory, "stderr"), O_WRONLY | O_CREAT | O_TRUNC)};
-    rewind(stdin);
+    __fpurge(stdin); /* what is left of the last run's input */
     assert_int_equal(chdir(directory), 0);
     result.code = lh_main(spec, count, words);
     fflush(NULL);

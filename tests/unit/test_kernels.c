@@ -120,39 +120,21 @@ static void test_exp_negative_zero_and_minus_infinity(void **state) {
 INLINE void matmul_columns(int vectors, int rows, int K, const real *a, const real *w, real *y,
                            const enum finish finish, const real *other) {
     switch (vectors) {
-    case 1:
-        matmul(rows, K, 1 * LANES, a, w, y, finish, other);
-        break;
-    case 3:
-        matmul(rows, K, 3 * LANES, a, w, y, finish, other);
-        break;
-    case 4:
-        matmul(rows, K, 4 * LANES, a, w, y, finish, other);
-        break;
-    case 6:
-        matmul(rows, K, 6 * LANES, a, w, y, finish, other);
-        break;
+    case 1: matmul(rows, K, 1 * LANES, a, w, y, finish, other); break;
+    case 3: matmul(rows, K, 3 * LANES, a, w, y, finish, other); break;
+    case 4: matmul(rows, K, 4 * LANES, a, w, y, finish, other); break;
+    case 6: matmul(rows, K, 6 * LANES, a, w, y, finish, other); break;
     }
 }
 
 NOINLINE void any_matmul(int vectors, int rows, int K, const real *a, const real *w, real *y, enum finish finish,
                          const real *other) {
     switch (finish) {
-    case FINISH_STORE:
-        matmul_columns(vectors, rows, K, a, w, y, FINISH_STORE, other);
-        break;
-    case FINISH_BIAS:
-        matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS, other);
-        break;
-    case FINISH_BIAS_RELU:
-        matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS_RELU, other);
-        break;
-    case FINISH_ADD:
-        matmul_columns(vectors, rows, K, a, w, y, FINISH_ADD, other);
-        break;
-    case FINISH_RELU_GRAD:
-        matmul_columns(vectors, rows, K, a, w, y, FINISH_RELU_GRAD, other);
-        break;
+    case FINISH_STORE: matmul_columns(vectors, rows, K, a, w, y, FINISH_STORE, other); break;
+    case FINISH_BIAS: matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS, other); break;
+    case FINISH_BIAS_RELU: matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS_RELU, other); break;
+    case FINISH_ADD: matmul_columns(vectors, rows, K, a, w, y, FINISH_ADD, other); break;
+    case FINISH_RELU_GRAD: matmul_columns(vectors, rows, K, a, w, y, FINISH_RELU_GRAD, other); break;
     }
 }
 
@@ -212,15 +194,9 @@ INLINE void weight_grad(int rows, int K, const int N, const real *a, const real 
 
 NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const real *dy, real *dw, real *db) {
     switch (vectors) {
-    case 1:
-        weight_grad(rows, K, 1 * LANES, a, dy, dw, db);
-        break;
-    case 2:
-        weight_grad(rows, K, 2 * LANES, a, dy, dw, db);
-        break;
-    case 3:
-        weight_grad(rows, K, 3 * LANES, a, dy, dw, db);
-        break;
+    case 1: weight_grad(rows, K, 1 * LANES, a, dy, dw, db); break;
+    case 2: weight_grad(rows, K, 2 * LANES, a, dy, dw, db); break;
+    case 3: weight_grad(rows, K, 3 * LANES, a, dy, dw, db); break;
     }
 }
 

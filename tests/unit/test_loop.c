@@ -3,6 +3,7 @@
 #include "lh_test.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,8 +91,8 @@ static void test_train_eval_lines_complete(void **state) {
     assert_non_null(strstr(result.out, "all test"));
     char *text = read_text(state, FOLDER "/eval.jsonl");
     assert_int_equal(count_lines(text), 3);
-    assert_int_equal(strncmp(text, "{\"step\":20,\"split\":\"test\",\"by\":{\"length\":7},\"examples\":10,\"draws\":1,"
-                                   "\"accuracy\":", 88), 0);
+    assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"test\",\"by\":{\"length\":7},\"examples\":10,"
+                                       "\"draws\":1,\"accuracy\":"));
     free(text);
 }
 
@@ -186,15 +187,25 @@ static void test_train_evaluates_during(void **state) {
     run(state, 0, "train --out . --no-eval");
     char *text = read_text(state, FOLDER "/eval.jsonl");
     assert_int_equal(count_lines(text), 4);
-    assert_int_equal(strncmp(text, "{\"step\":8,\"split\":\"during\",\"by\":{\"length\":7},\"examples\":5,", 57), 0);
+    assert_ptr_equal(text, strstr(text, "{\"step\":8,\"split\":\"during\",\"by\":{\"length\":7},\"examples\":5,"));
     free(text);
 }
 
+static void nan_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                            lh_sums *sums) {
+    toy_float.train_block(step, block, workspace, gradient, sums);
+    if (step->step == 13) sums->loss = NAN;
+}
+
 static void test_train_nan_tells_last_checkpoint(void **state) {
-    lh_run_result result = run(state, 1, "train --out . --no-eval --learning-rate 1e6 --steps 4294967295 --threads 1");
-    assert_non_null(strstr(result.err, "no update was made"));
-    assert_non_null(strstr(result.err, "the last good checkpoint is of step "));
-    char *text = read_text(state, "toy/0123456789abcdef/lr1e+06-seed0/run.json");
+    lh_cpu_program program = toy_float;
+    const lh_cpu_program *list[] = {&program, NULL};
+    program.train_block = nan_train_block;
+    toy.cpu = list;
+    lh_run_result result = run(state, 1, "train --out . --no-eval --threads 2");
+    assert_non_null(strstr(result.err, "step 14: the loss is nan; no update was made"));
+    assert_non_null(strstr(result.err, "the last good checkpoint is of step 10"));
+    char *text = read_text(state, FOLDER "/run.json");
     assert_non_null(strstr(text, "\"exit\":1"));
     free(text);
 }

@@ -1,0 +1,587 @@
+-- The plan: counts, layout and digests of the parameters, what a step costs, and the words about it.
+
+local support = dofile("tests/lua/support.lua")
+
+local canonical = require("canonical")
+local json = require("dkjson")
+local lu = require("luaunit")
+local plan_module = require("plan")
+local schema = require("schema")
+local sha256 = require("sha256")
+
+local CHUNK = 4096
+local ENCODER = "return { task = { kind = 'bucket_sort' }, model = { use = 'ruoss_encoder' },"
+  .. " eval = { lengths = { 41, 100 } } }"
+
+-- A task that need not exist: so many symbols in and out, lengths as formulas.
+local function task(inputs, outputs, output_length)
+  local function symbols(count)
+    local list = {}
+    for i = 1, count do
+      list[i] = "s" .. i
+    end
+    return list
+  end
+  return { kind = "fake", input_symbols = symbols(inputs), output_symbols = symbols(outputs), input_length = "n",
+    output_length = output_length or "1", chance = 0.5 }
+end
+
+-- sets: { ["train.batch"] = "5", ... }, applied in the order of their names.
+local function resolve(text, sets)
+  local list = {}
+  for _, path in ipairs(canonical.sorted_keys(sets or {})) do
+    list[#list + 1] = { path = path, text = sets[path] }
+  end
+  local resolved, _, d = support.check_text(text, list)
+  assert(resolved, d:text())
+  return resolved
+end
+
+local function build(resolved, facts)
+  return plan_module.build(resolved, { task = facts or task(5, 5, "n"), sha256 = sha256.digest })
+end
+
+local function plan_of(sets, facts)
+  return build(resolve(ENCODER, sets), facts)
+end
+
+TestParameters = {}
+
+-- Ruoss et al. 2023: parameters, input and output symbols, for which of their tasks.
+local COUNTS = {
+  { 249026, 2, 2, "even_pairs, parity_check, reverse_string, duplicate_string, odds_first, compute_sqrt" },
+  { 249154, 4, 2, "missing_duplicate_string" },
+  { 249155, 3, 3, "binary_addition, binary_multiplication" },
+  { 249283, 5, 3, "stack_manipulation" },
+  { 249285, 3, 5, "cycle_navigation" },
+  { 249413, 5, 5, "bucket_sort" },
+  { 249669, 9, 5, "modular_arithmetic_simple" },
+  { 249797, 11, 5, "modular_arithmetic_brackets, solve_equation" },
+}
+
+local WITHOUT_PARAMETERS = {
+  {},
+  { ["encoding.additive.kind"] = "sinusoid" },
+  { ["encoding.rotation.kind"] = "rope" },
+  { ["encoding.additive.kind"] = "sinusoid", ["encoding.positions.kind"] = "randomized" },
+  { ["encoding.rotation.kind"] = "rope", ["encoding.positions.kind"] = "randomized" },
+}
+
+function TestParameters.test_counts_are_the_paper_s()
+  for _, row in ipairs(COUNTS) do
+    for _, sets in ipairs(WITHOUT_PARAMETERS) do
+      lu.assertEquals(plan_of(sets, task(row[2], row[3])).parameters, row[1], row[4])
+    end
+  end
+end
+
+function TestParameters.test_a_learned_table_adds_its_rows()
+  for _, row in ipairs(COUNTS) do
+    local facts = task(row[2], row[3])
+    lu.assertEquals(plan_of({ ["encoding.additive.kind"] = "learned" }, facts).parameters, row[1] + 64 * 2048)
+    local sets = { ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "600" }
+    lu.assertEquals(plan_of(sets, facts).parameters, row[1] + 64 * 600)
+    sets = { ["encoding.additive.kind"] = "learned", ["encoding.positions.kind"] = "randomized",
+      ["encoding.positions.max_position"] = "1001" }
+    lu.assertEquals(plan_of(sets, facts).parameters, row[1] + 64 * 1001)
+  end
+end
+
+function TestParameters.test_initial_values_are_the_sheet_s()
+  local plan = plan_of({ ["encoding.additive.kind"] = "learned" })
+  local want = {
+    ["embed.token.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 0.02 },
+    ["embed.position.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 },
+    ["layers.4.attention.query.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["layers.4.attention.output.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["layers.4.norm1.scale"] = { "LH_INIT_CONSTANT", 1 },
+    ["layers.4.norm2.offset"] = { "LH_INIT_CONSTANT", 0 },
+    ["layers.4.feedforward.up.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["layers.4.feedforward.up.bias"] = { "LH_INIT_CONSTANT", 0 },
+    ["layers.4.feedforward.down.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 16 },
+    ["output.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["output.bias"] = { "LH_INIT_CONSTANT", 0 },
+  }
+  for _, tensor in ipairs(plan.tensors) do
+    if want[tensor.name] then
+      lu.assertEquals({ tensor.init, tensor.value }, want[tensor.name], tensor.name)
+      want[tensor.name] = nil
+    end
+  end
+  lu.assertNil((next(want)))
+end
+
+TestLayout = {}
+
+local SMALL = { ["model.layers"] = "2", ["model.heads"] = "2", ["model.width"] = "16", ["model.feedforward"] = "32" }
+
+local function small(extra)
+  local sets = {}
+  for _, from in ipairs({ SMALL, extra or {} }) do
+    for path, text in pairs(from) do
+      sets[path] = text
+    end
+  end
+  return sets
+end
+
+local SHAPES = {
+  { ["encoding.additive.kind"] = "learned" },
+  small(),
+  small({ precision = "float64", ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "600" }),
+  small({ ["model.width"] = "48", ["model.heads"] = "4", ["model.layers"] = "1" }),
+}
+
+function TestLayout.test_names_and_shapes()
+  local want = { "embed.token.weight 7 16", "embed.position.weight 600 16" }
+  for l = 0, 1 do
+    for _, rest in ipairs({ "attention.query.weight 16 16", "attention.key.weight 16 16",
+      "attention.value.weight 16 16", "attention.output.weight 16 16", "norm1.scale 16", "norm1.offset 16", "feedforward.up.weight 16 32",
+      "feedforward.up.bias 32", "feedforward.down.weight 32 16", "feedforward.down.bias 16", "norm2.scale 16",
+      "norm2.offset 16" }) do
+      want[#want + 1] = ("layers.%d.%s"):format(l, rest)
+    end
+  end
+  want[#want + 1] = "output.weight 16 5"
+  want[#want + 1] = "output.bias 5"
+  local got = {}
+  local plan = plan_of(SHAPES[3])
+  for i, tensor in ipairs(plan.tensors) do
+    got[i] = tensor.name .. " " .. table.concat(tensor.shape, " ")
+    lu.assertEquals(tensor.rank, #tensor.shape)
+    lu.assertEquals(tensor.shape_text, table.concat(tensor.shape, ", "))
+  end
+  lu.assertEquals(got, want)
+  lu.assertEquals(plan.tensor_count, #want)
+end
+
+-- Calls visit(index) for every element of a tensor.
+local function each_element(tensor, visit)
+  local rows, columns = 1, tensor.shape[1]
+  if tensor.rank == 2 then
+    rows, columns = tensor.shape[1], tensor.shape[2]
+  end
+  for row = 0, rows - 1 do
+    for column = 0, columns - 1 do
+      visit(tensor.offset + row * tensor.stride + column)
+    end
+  end
+end
+
+function TestLayout.test_elements_do_not_overlap_and_are_inside()
+  for _, sets in ipairs(SHAPES) do
+    local plan = plan_of(sets)
+    local owner, count = {}, 0
+    for _, tensor in ipairs(plan.tensors) do
+      each_element(tensor, function(index)
+        if owner[index] or index < 0 or index >= plan.parameter_elements then
+          lu.fail(("%s: element %d belongs to %s, of %d elements"):format(tensor.name, index, owner[index],
+            plan.parameter_elements))
+        end
+        owner[index] = tensor.name
+        count = count + 1
+      end)
+    end
+    lu.assertEquals(count, plan.parameters)
+    lu.assertEquals(plan.parameter_storage % CHUNK, 0)
+    local spare = plan.parameter_storage - plan.parameter_elements
+    lu.assertTrue(spare >= 0 and spare < CHUNK, spare)
+  end
+end
+
+function TestLayout.test_queries_keys_and_values_share_rows()
+  local plan = plan_of(small())
+  local at = {}
+  for _, tensor in ipairs(plan.tensors) do
+    at[tensor.name] = tensor
+  end
+  for l = 0, 1 do
+    local prefix = ("layers.%d.attention."):format(l)
+    local query, key = at[prefix .. "query.weight"], at[prefix .. "key.weight"]
+    local value, output = at[prefix .. "value.weight"], at[prefix .. "output.weight"]
+    lu.assertEquals({ query.stride, key.stride, value.stride, output.stride }, { 48, 48, 48, 16 })
+    lu.assertEquals({ key.offset, value.offset, output.offset },
+      { query.offset + 16, query.offset + 32, query.offset + 16 * 48 })
+  end
+  lu.assertEquals(at["output.weight"].stride, 16) -- five classes in a whole vector
+  lu.assertEquals(plan.class_columns, 16)
+  lu.assertEquals(plan_of({}, task(2, 17)).class_columns, 32)
+end
+
+TestDigests = {}
+
+-- Every field of a spec: another value for it, and whether the plan's and the model's digest change.
+local FIELDS = {
+  { "id", "other", false, false },
+  { "source", "spec/runs/other.lua", false, false },
+  { "precision", "float64", true, false },
+  { "task.kind", "even_pairs", true, false },
+  { "model.kind", "another", true, true },
+  { "model.layers", 3, true, true },
+  { "model.heads", 4, true, true },
+  { "model.width", 32, true, true },
+  { "model.feedforward", 64, true, true },
+  { "model.dropout", 0.25, true, false },
+  { "encoding.rotation.kind", "none", true, true },
+  { "encoding.rotation.base", 500.0, true, true },
+  { "encoding.positions.kind", "index", true, true },
+  { "encoding.positions.max_position", 500, true, false },
+  { "encoding.positions.sorted", false, true, false },
+  { "encoding.positions.draw", "pass", true, false },
+  { "encoding.additive.kind", "sinusoid", true, true },
+  { "encoding.additive.rows", 1200, true, true },
+  { "encoding.additive.init_sigma", 0.5, true, false },
+  { "encoding.additive.dropout", 0.0, true, false },
+  { "train.batch", 64, true, false },
+  { "train.shards", 8, true, false },
+  { "train.steps", 5, false, false },
+  { "train.learning_rate", 0.5, false, false },
+  { "train.lengths", { first = 1, last = 41, step = 1 }, true, false },
+  { "train.optimizer.kind", "another", true, false },
+  { "train.optimizer.beta1", 0.5, true, false },
+  { "train.optimizer.beta2", 0.5, true, false },
+  { "train.optimizer.epsilon", 0.5, true, false },
+  { "train.clip.kind", "none", true, false },
+  { "train.clip.max_norm", 0.5, true, false },
+  { "train.log_every", 5, false, false },
+  { "train.checkpoint.every", 5, false, false },
+  { "train.checkpoint.minutes", 5.0, false, false },
+  { "train.checkpoint.keep", { 10, 20 }, false, false },
+  { "eval.lengths", { list = { 7, 9 } }, false, false },
+  { "eval.examples", 5, false, false },
+  { "eval.draws", 5, false, false },
+  { "eval.during.every", 6, false, false },
+  { "eval.during.lengths", { first = 3, last = 4, step = 1 }, false, false },
+  { "eval.during.examples", 5, false, false },
+}
+
+-- A spec in which every field applies.
+local function everything()
+  return resolve(ENCODER, small({
+    ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",
+    ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1000",
+    ["eval.during.every"] = "5",
+  }))
+end
+
+local function parent_of(resolved, path)
+  local at = resolved
+  for name in path:gmatch("([^%.]+)%.") do
+    at = at[name]
+  end
+  return at, path:match("[^%.]+$")
+end
+
+function TestDigests.test_each_field_changes_what_it_should()
+  local base = build(everything())
+  for _, entry in ipairs(FIELDS) do
+    local path, value, of_plan, of_model = table.unpack(entry)
+    local resolved = everything()
+    local parent, name = parent_of(resolved, path)
+    lu.assertNotNil(parent[name], path)
+    lu.assertNotEquals(parent[name], value, path)
+    parent[name] = value
+    local plan = build(resolved)
+    lu.assertEquals(plan.digest ~= base.digest, of_plan, path .. ": plan digest changes")
+    lu.assertEquals(plan.model_digest ~= base.model_digest, of_model, path .. ": model digest changes")
+  end
+end
+
+function TestDigests.test_every_field_is_in_the_table_above()
+  local seen = { id = true, source = true }
+  for _, entry in ipairs(FIELDS) do
+    seen[entry[1]] = true
+  end
+  for _, field in ipairs(schema.fields) do
+    lu.assertTrue(seen[field.path] or field.type == "table", field.path .. " is not in FIELDS")
+  end
+  local function walk(value, path)
+    if type(value) == "table" and not seen[path] then
+      for name, inner in pairs(value) do
+        walk(inner, path == "" and name or path .. "." .. name)
+      end
+    else
+      lu.assertTrue(seen[path], path .. " is resolved and not in FIELDS")
+    end
+  end
+  walk(everything(), "")
+end
+
+function TestDigests.test_evaluation_while_training_is_free()
+  local with, without = everything(), everything()
+  without.eval.during = nil
+  lu.assertEquals(build(with).digest, build(without).digest)
+end
+
+function TestDigests.test_the_vocabulary_is_the_model_s()
+  local base = build(everything(), task(5, 5))
+  for _, facts in ipairs({ task(4, 5), task(5, 4), task(5, 4, "n") }) do
+    local plan = build(everything(), facts)
+    lu.assertNotEquals(plan.model_digest, base.model_digest)
+  end
+  lu.assertEquals(build(everything(), task(5, 5, "2*n")).model_digest, base.model_digest)
+end
+
+function TestDigests.test_a_digest_is_short_and_repeats()
+  local a, b = build(everything()), build(everything())
+  lu.assertStrMatches(a.digest, "%x+")
+  lu.assertEquals(#a.digest, 16)
+  lu.assertEquals({ a.digest, a.model_digest }, { b.digest, b.model_digest })
+  lu.assertNotEquals(a.digest, a.model_digest)
+end
+
+TestCosts = {}
+
+-- Six operations per weight of the layers and token, and attention over T^2 pairs.
+local function nominal(T)
+  return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
+end
+
+function TestCosts.test_flops_are_the_nominal_ones()
+  local cases = { { "{20, 20}", "1", 21, 4.18 }, { "{40, 40}", "1", 41, 8.56 }, { "{40, 40}", "n", 80, 18.3 },
+    { "{40, 40}", "2*n", 120, 29.7 } }
+  for _, case in ipairs(cases) do
+    local plan = plan_of({ ["train.lengths"] = case[1] }, task(2, 2, case[2]))
+    lu.assertEquals(plan.flops_per_step, nominal(case[3]))
+    lu.assertAlmostEquals(plan.flops_per_step / 1e9, case[4], 0.004 * case[4])
+    lu.assertEquals(math.type(plan.flops_per_step), "integer")
+    lu.assertEquals({ plan.longest_training, plan.mean_tokens }, { case[3], case[3] })
+  end
+end
+
+function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
+  local cases = { ["{1, 3}"] = { 2, 3, 4 }, ["{1, 9, step = 4}"] = { 2, 6, 10 }, ["{ list = { 4, 40 } }"] = { 5, 41 } }
+  for lengths, tokens in pairs(cases) do
+    local sum, longest = 0, 0
+    for _, T in ipairs(tokens) do
+      sum, longest = sum + nominal(T), math.max(longest, T)
+    end
+    local plan = plan_of({ ["train.lengths"] = lengths }, task(2, 2))
+    lu.assertAlmostEquals(plan.flops_per_step, sum / #tokens, 4)
+    lu.assertEquals(plan.longest_training, longest)
+  end
+end
+
+function TestCosts.test_operations_make_up_the_step()
+  local plan, sum = plan_of({}), 0
+  for _, operation in ipairs(plan.operations) do
+    lu.assertEquals(math.type(operation.flops), "integer")
+    sum = sum + operation.flops
+  end
+  lu.assertEquals(sum, plan.flops_per_step)
+end
+
+-- Two threads: five vectors of parameters, then a gradient and a workspace each.
+function TestCosts.test_memory()
+  local plan = plan_of({}, task(2, 2))
+  lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
+  lu.assertEquals(plan.memory_bytes, 7 * plan.vector_bytes + 2 * plan.workspace_bytes)
+  lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
+end
+
+-- A block of two sequences of 41 tokens: what layers keep, masks, weights of attention, gradients of one layer.
+function TestCosts.test_workspace()
+  local plan = plan_of({}, task(2, 2))
+  local kept = 82 * (8 * 64 + 256 + 2) + 2 * 8 * 48 * (48 + 1)
+  local want = 5 * (4 * kept + 82 * 64 * 2) + 4 * 82 * (8 * 64 + 256)
+  lu.assertEquals(plan.workspace_bytes, want)
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }, task(2, 2)).workspace_bytes, want - 5 * 82 * 64 * 2)
+end
+
+TestConstants = {}
+
+function TestConstants.test_dropout()
+  local plan = plan_of({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
+  lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
+  lu.assertEquals(plan.additive.dropout.threshold, 16384)
+  lu.assertEquals(plan.dropouts, { plan.dropout, plan.additive.dropout })
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
+  lu.assertEquals(plan_of({}).additive.dropout, { kind = "none" })
+end
+
+function TestConstants.test_scales()
+  local plan = plan_of({ ["model.width"] = "48", ["model.heads"] = "4" })
+  lu.assertEquals({ plan.head_width, plan.head_part }, { 12, 4 })
+  lu.assertEquals(plan.embedding_scale, math.sqrt(48))
+  lu.assertEquals(plan.logit_scale, 1 / math.sqrt(12))
+  lu.assertEquals({ plan.tokens, plan.empty_token }, { 7, 6 })
+end
+
+function TestConstants.test_limits_on_the_length()
+  local function limit(sets)
+    return plan_of(sets).limit
+  end
+  lu.assertFalse(limit({}))
+  lu.assertFalse(limit({ ["encoding.additive.kind"] = "sinusoid", ["encoding.rotation.kind"] = "rope" }))
+  lu.assertEquals(limit({ ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1000" }),
+    { tokens = 1000, because = "encoding.additive.rows = 1000" })
+  lu.assertEquals(limit({ ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "3000",
+    ["encoding.positions.kind"] = "randomized" }),
+    { tokens = 2048, because = "encoding.positions.max_position = 2048" })
+end
+
+TestWords = {}
+
+local function keys(t)
+  return table.concat(canonical.sorted_keys(t), " ")
+end
+
+function TestWords.test_json_has_the_documented_keys()
+  local plan = build(everything())
+  local object = plan_module.json(plan)
+  lu.assertEquals(keys(object), "choices digest flops_per_step id memory_bytes operations parameters tensors")
+  lu.assertEquals(#object.tensors, plan.tensor_count)
+  for _, tensor in ipairs(object.tensors) do
+    lu.assertEquals(keys(tensor), "name offset shape")
+  end
+  for _, choice in ipairs(object.choices) do
+    lu.assertEquals(keys(choice), "value what why")
+  end
+  for _, operation in ipairs(object.operations) do
+    lu.assertEquals(keys(operation), "flops what")
+  end
+end
+
+function TestWords.test_json_comes_in_the_documented_order()
+  local plan = build(everything())
+  local text = json.encode(plan_module.json(plan), { indent = true, keyorder = plan_module.JSON_ORDER })
+  local got = {}
+  for name in text:gmatch('\n  "([%w_]+)":') do
+    got[#got + 1] = name
+  end
+  lu.assertEquals(table.concat(got, " "),
+    "id digest parameters flops_per_step memory_bytes tensors operations choices")
+  lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
+    '"name":"embed.token.weight","shape":[7,16],"offset":0')
+  lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_module.json(plan)))
+end
+
+function TestWords.test_text()
+  local text = plan_module.text(plan_of({}, task(2, 2)))
+  lu.assertStrContains(text, "parameters  249,026\n")
+  lu.assertStrContains(text, "5 layers, 8 heads x 8, width 64, feed-forward 256, dropout 0.1, float32")
+  lu.assertStrContains(text, "encoding    no positional encoding\n")
+  lu.assertNotStrContains(text, " \n")
+  lu.assertStrMatches(text, ".*[^\n]\n")
+  text = plan_module.text(build(everything()))
+  lu.assertStrContains(text, "learned vectors are added to the token embedding, queries and keys are rotated "
+    .. "(base 10000); sorted positions drawn from 0 .. 999")
+  lu.assertStrContains(text, "position draws per pass  3 ")
+end
+
+function TestWords.test_comments_fit_a_line()
+  local widest = plan_of({ ["model.layers"] = "64", ["model.heads"] = "64", ["model.width"] = "1024",
+    ["model.feedforward"] = "8192", precision = "float64", ["encoding.additive.kind"] = "learned",
+    ["encoding.rotation.kind"] = "rope", ["encoding.rotation.base"] = "123456789012",
+    ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1048576",
+    ["encoding.positions.sorted"] = "false" })
+  for file, lines in pairs(widest.about) do
+    for _, line in ipairs(lines) do
+      lu.assertTrue(#line <= 97, file .. ": " .. line)
+      lu.assertStrMatches(line, "%S.*%S")
+    end
+  end
+  lu.assertEquals(widest.about.attention, {
+    "Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
+    "Learned vectors are added to the token embedding, queries and keys are rotated (base",
+    "1.23456789e+11); unsorted positions drawn from 0 .. 1048575.",
+  })
+end
+
+TestData = {}
+
+function TestData.test_a_plan_is_pure_data()
+  local plan = build(everything())
+  local legal = { ["nil"] = true, boolean = true, number = true, string = true }
+  local function walk(value, path, above)
+    if type(value) == "table" then
+      lu.assertNil(above[value], path .. " contains itself")
+      lu.assertNil(getmetatable(value), path)
+      above[value] = true
+      for key, inner in pairs(value) do
+        lu.assertTrue(type(key) == "string" or math.type(key) == "integer", path)
+        walk(inner, path .. "." .. tostring(key), above)
+      end
+      above[value] = nil
+    else
+      lu.assertTrue(legal[type(value)], path .. " is a " .. type(value))
+    end
+  end
+  walk(plan, "plan", {})
+end
+
+function TestData.test_building_changes_nothing_it_was_given()
+  local resolved, facts = everything(), task(5, 5, "n")
+  local before = canonical.text({ resolved, facts })
+  build(resolved, facts)
+  lu.assertEquals(canonical.text({ resolved, facts }), before)
+end
+
+function TestData.test_plan_lua_reads_back()
+  for _, sets in ipairs({ small(), small({ ["eval.lengths"] = "{ list = { 6, 10 } }",
+    ["train.checkpoint.keep"] = "{ 10, 20 }", ["eval.during.every"] = "5", ["encoding.additive.kind"] = "learned",
+    ["train.learning_rate"] = "0.1", ["train.optimizer.epsilon"] = "3e-9" }) }) do
+    local plan = plan_of(sets)
+    local text = plan_module.serialize(plan)
+    lu.assertStrContains(text, "-- Generated by Longhand; do not edit. Change the spec or the template, then: "
+      .. "./longhand gen probe.lua\n")
+    local read = assert(load(text, "=plan.lua", "t", {}))()
+    for _, name in ipairs({ "id", "digest", "model_digest", "parameters", "parameter_storage", "flops_per_step" }) do
+      lu.assertEquals(read[name], plan[name], name)
+    end
+    lu.assertEquals(canonical.text(read.resolved), plan.resolved_text)
+    lu.assertEquals(read.resolved.train.learning_rate, plan.resolved.train.learning_rate)
+    local choices = plan_module.json(plan).choices
+    lu.assertEquals(#read.choices, #choices)
+    for i, choice in ipairs(read.choices) do
+      lu.assertEquals(choice, { choices[i].what, choices[i].value, choices[i].why })
+    end
+    lu.assertEquals(#read.tensors, plan.tensor_count)
+    for i, tensor in ipairs(read.tensors) do
+      local planned = plan.tensors[i]
+      lu.assertEquals(tensor, { planned.name, planned.shape, offset = planned.offset, stride = planned.stride })
+    end
+  end
+end
+
+function TestData.test_the_resolved_text_is_json()
+  local plan = build(everything())
+  lu.assertEquals(canonical.text(json.decode(plan.resolved_text)), canonical.text(plan.resolved))
+  for _, line in ipairs(plan.resolved_lines) do
+    lu.assertTrue(#line <= 100, line)
+  end
+  lu.assertEquals((table.concat(plan.resolved_lines):gsub('\\"', '"')), plan.resolved_text)
+end
+
+TestCanonical = {}
+
+function TestCanonical.test_keys_are_sorted()
+  lu.assertEquals(canonical.text({ b = 1, a = { d = true, c = "x" }, e = { 3, { f = 4 } } }),
+    '{"a":{"c":"x","d":true},"b":1,"e":[3,{"f":4}]}')
+  lu.assertEquals(canonical.sorted_keys({ z = 1, _ = 2, Z = 3, a = 4 }), { "Z", "_", "a", "z" })
+end
+
+-- Keys inserted in any order, and removed again, give one text.
+function TestCanonical.test_the_order_of_insertion_does_not_matter()
+  local forward, backward = {}, {}
+  for i = 1, 40 do
+    forward["k" .. i] = i
+    backward["k" .. 41 - i] = 41 - i
+    backward["x" .. i] = i
+  end
+  for i = 1, 40 do
+    backward["x" .. i] = nil
+  end
+  lu.assertEquals(canonical.text(forward), canonical.text(backward))
+end
+
+function TestCanonical.test_numbers_and_strings()
+  local cases = { [2e6] = "2000000", [0.1] = "0.1", [1 / 3] = "0.33333333333333331", [1e-8] = "1e-08",
+    [1e300] = "1e+300", [-7] = "-7", ['a"b\\\n\t\r\1'] = '"a\\"b\\\\\\n\\t\\r\\u0001"', [true] = "true" }
+  for value, want in pairs(cases) do
+    lu.assertEquals(canonical.text(value), want)
+  end
+  lu.assertEquals(tonumber(canonical.text(0.1 + 0.2)), 0.1 + 0.2)
+end
+
+support.run()

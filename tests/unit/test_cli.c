@@ -1,0 +1,307 @@
+/* cli/: flags and their messages, and every verb but train. */
+#include "lh_test.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/gradcheck.h"
+#include "cli/options.h"
+#include "cli/symbols.h"
+#include "lh_run.h"
+#include "toy_program.h"
+#include "train/json_text.h"
+
+static lh_spec toy;
+
+static int make_toy(void **state) {
+    toy = lh_toy_spec_with(toy_float_list);
+    return lh_test_make_directory(state);
+}
+
+static lh_run_result run_with(void **state, int code, const char *command, const char *input) {
+    lh_run_result result = lh_run_main(&toy, *state, command, input);
+    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
+    assert_int_equal(result.code, code);
+    return result;
+}
+
+static void assert_says(void **state, int code, const char *command, const char *part) {
+    lh_run_result result = run_with(state, code, command, NULL);
+    const char *text = code == 0 ? result.out : result.err;
+    if (strstr(text, part) == NULL) print_error("%s\nwanted: %s\ngot: %s\n", command, part, text);
+    assert_non_null(strstr(text, part));
+}
+
+static void test_main_bad_words_usage(void **state) {
+    assert_says(state, 2, "", "usage: trainer VERB");
+    assert_says(state, 2, "trian", "did you mean train?");
+    assert_says(state, 0, "--help", "gradcheck");
+    assert_says(state, 2, "train --step 5", "did you mean --steps?");
+    assert_says(state, 2, "train --steps", "--steps: the value is missing");
+    assert_says(state, 2, "train --steps abc", "'abc' is not an integer");
+    assert_says(state, 2, "train --steps 1.5", "'1.5' is not an integer");
+    assert_says(state, 2, "train --steps -1", "out of range");
+    assert_says(state, 2, "train --steps=", "--steps: ");
+    assert_says(state, 2, "train --learning-rate nan", "'nan' is not a number");
+    assert_says(state, 2, "train steps", "'steps' is not a flag");
+    assert_says(state, 2, "train --no-eval=1", "takes no value");
+    assert_says(state, 2, "train --seeds 1:3", "did you mean --seed?");
+    assert_says(state, 2, "train --resume --overwrite", "exclude each other");
+    assert_says(state, 2, "train --device tpu", "expected: cpu or cuda");
+    assert_says(state, 4, "train --device cuda:0", "this trainer has no CUDA half");
+    assert_says(state, 2, "eval --lengths 5:1 --checkpoint x", "expected: A:B");
+    assert_says(state, 2, "eval --lengths 5,,6 --checkpoint x", "expected: A:B");
+    assert_says(state, 2, "eval", "--checkpoint: missing");
+    assert_says(state, 2, "sample", "--length: missing");
+    assert_says(state, 0, "train --help", "--overfit K");
+    assert_says(state, 0, "bench --help", "--json");
+}
+
+static void test_options_values_parsed(void **state) {
+    (void)state;
+    lh_error error;
+    int64_t steps = 1;
+    double rate = 1;
+    bool on = false, given = false, help;
+    const char *text = NULL;
+    lh_option_lengths lengths;
+    const lh_verb verb = {"verb", "", NULL};
+    const lh_option options[] = {
+        {"--steps", LH_OPTION_INTEGER, &steps, 0, 1e9, &given, "N", ""},
+        {"--rate", LH_OPTION_NUMBER, &rate, 0, 1, NULL, "X", ""},
+        {"--on", LH_OPTION_SWITCH, &on, 0, 0, NULL, NULL, ""},
+        {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "T", ""},
+        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, NULL, "L", ""},
+    };
+    char *words[] = {"--steps", "2e6", "--rate=3e-4", "--on", "--text", "a=b", "--lengths", "10:500:20"};
+    lh_assert_ok(lh_options_parse(&verb, options, 5, 8, words, &help, &error), &error);
+    assert_true(steps == 2000000 && rate == 3e-4 && on && given && !help);
+    assert_string_equal(text, "a=b");
+    assert_true(lengths.lengths.first == 10 && lengths.lengths.last == 500 && lengths.lengths.step == 20);
+    char *list[] = {"--lengths", "41,50,60"};
+    lh_assert_ok(lh_options_parse(&verb, options, 5, 2, list, &help, &error), &error);
+    assert_int_equal(lengths.lengths.count, 3);
+    assert_int_equal(lengths.lengths.list[2], 60);
+}
+
+static void test_shortest_reads_back(void **state) {
+    (void)state;
+    static const double numbers[] = {0.1, 1.0 / 3.0, 3e-4, 1e-5, 2000000, 1e300, 5e-324, 0.1 + 0.2, -7.25, 0};
+    static const char *const texts[] = {"0.1",   "0.3333333333333333", "0.0003", "1e-05",
+                                        "2e+06", "1e+300",             "5e-324", "0.30000000000000004",
+                                        "-7.25", "0"};
+    for (int i = 0; i < 10; i++) {
+        char text[LH_NUMBER_TEXT];
+        assert_string_equal(lh_shortest(numbers[i], text), texts[i]);
+        assert_true(strtod(text, NULL) == numbers[i]);
+    }
+}
+
+static void test_symbols_longest_name_wins(void **state) {
+    (void)state;
+    static const char *const names[] = {"+", "1", "10", "push"};
+    uint16_t tokens[16];
+    assert_int_equal(lh_read_symbols(names, 4, "10+1 push", tokens), 4);
+    assert_true(tokens[0] == 2 && tokens[1] == 0 && tokens[2] == 1 && tokens[3] == 3);
+    assert_int_equal(lh_read_symbols(names, 4, "1 x", tokens), -3);
+    assert_int_equal(lh_read_symbols(names, 4, "", tokens), 0);
+}
+
+static void test_info_json_complete(void **state) {
+    static const char *const keys[] = {"id", "digest", "model_digest", "source_digest", "spec", "task", "precision",
+                                       "parameters", "levels", "level", "targets", "architectures", "compiler",
+                                       "threads", "shards"};
+    lh_run_result result = run_with(state, 0, "info --json", NULL);
+    json_t *json = json_loads(result.out, 0, NULL);
+    assert_non_null(json);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(json, keys[i]));
+    json_decref(json);
+    assert_says(state, 0, "info", "bucket_sort");
+}
+
+static void test_sample_json_and_text(void **state) {
+    lh_run_result result = run_with(state, 0, "sample --length 4 --count 3 --seed 5", NULL);
+    char *first = strdup(result.out), *rest = first;
+    int lines = 0;
+    for (char *line; (line = strsep(&rest, "\n")) && *line; lines++) {
+        json_t *example = json_loads(line, 0, NULL), *target = json_object_get(example, "target");
+        assert_int_equal(json_array_size(json_object_get(example, "input")), 4);
+        assert_int_equal(json_array_size(json_object_get(example, "mask")), 4);
+        for (size_t i = 1; i < json_array_size(target); i++)
+            assert_true(json_integer_value(json_array_get(target, i - 1)) <=
+                        json_integer_value(json_array_get(target, i)));
+        json_decref(example);
+    }
+    assert_int_equal(lines, 3);
+    free(first);
+    result = run_with(state, 0, "sample --length 700 --count 1 --text", NULL);
+    assert_int_equal(strlen(result.out), 700 + 4 + 700 + 1);
+}
+
+static const char *train(void **state) {
+    run_with(state, 0, "train --steps 5 --no-eval --out . --threads 1", NULL);
+    return "toy/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
+}
+
+/* The logits of predict lead to the same accuracy as eval. */
+static void test_predict_agrees_with_eval(void **state) {
+    char command[256];
+    const char *checkpoint = train(state);
+    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 5 --examples 12 --out . --per-example each",
+             checkpoint);
+    run_with(state, 0, command, NULL);
+    lh_run_result result = run_with(state, 0, "sample --length 5 --count 12", NULL);
+    char *samples = strdup(result.out);
+    snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
+    result = run_with(state, 0, command, samples);
+    char *x = samples, *y = result.out, *at;
+    size_t bytes;
+    char *each = lh_test_read(lh_test_path(*state, "each"), &bytes);
+    at = each;
+    for (int i = 0; i < 12; i++) {
+        json_t *sample = json_loads(strsep(&x, "\n"), 0, NULL), *answer = json_loads(strsep(&y, "\n"), 0, NULL);
+        json_t *line = json_loads(strsep(&at, "\n"), 0, NULL);
+        int correct = 0;
+        for (size_t j = 0; j < 5; j++)
+            correct += json_equal(json_array_get(json_object_get(sample, "target"), j),
+                                  json_array_get(json_object_get(answer, "argmax"), j));
+        assert_int_equal(correct, json_integer_value(json_object_get(line, "correct")));
+        assert_int_equal(json_array_size(json_object_get(answer, "logits")), 5);
+        json_decref(sample);
+        json_decref(answer);
+        json_decref(line);
+    }
+    free(samples);
+    free(each);
+}
+
+static void test_predict_bad_lines_named(void **state) {
+    char command[256];
+    snprintf(command, sizeof command, "predict --checkpoint %s", train(state));
+    static const char *const cases[][2] = {
+        {"{\"input\":[1,2]}\nnonsense\n", "line 2: "},
+        {"{\"input\":[1,5]}", "line 1: input[1] is 5\n  expected: a token from 0 to 4"},
+        {"{\"input\":[1.5]}", "input[0] is no integer"},
+        {"{\"input\":[]}", "\"input\" is no list of tokens"},
+        {"{\"input\":[1,2],\"positions\":[1]}", "1 positions\n  expected: 4"},
+        {"{\"input\":[1,2],\"positions\":[1,2,3,-4]}", "positions[3]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lh_run_result result = run_with(state, 1, command, cases[i][0]);
+        if (strstr(result.err, cases[i][1]) == NULL) print_error("got: %s\n", result.err);
+        assert_non_null(strstr(result.err, cases[i][1]));
+    }
+}
+
+static void test_predict_text_answers_in_symbols(void **state) {
+    char command[256];
+    const char *checkpoint = train(state);
+    snprintf(command, sizeof command, "predict --checkpoint %s --text 3012", checkpoint);
+    assert_int_equal(strlen(run_with(state, 0, command, NULL).out), 5);
+    snprintf(command, sizeof command, "predict --checkpoint %s --text 30x2", checkpoint);
+    assert_says(state, 1, command, "'x2' is no symbol of bucket_sort");
+}
+
+static void test_eval_bad_checkpoints_refused(void **state) {
+    assert_says(state, 1, "eval --checkpoint nowhere.safetensors", "nowhere.safetensors");
+    lh_test_write(lh_test_path(*state, "junk"), "junk", 4);
+    assert_says(state, 1, "eval --checkpoint junk", "junk");
+    assert_says(state, 1, "predict --checkpoint junk", "junk");
+}
+
+static void test_eval_beyond_limit_refused(void **state) {
+    char command[256];
+    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 30:40", train(state));
+    assert_says(state, 1, command, "length 33");
+}
+
+static void test_gradcheck_float_build_refused(void **state) {
+    assert_says(state, 2, "gradcheck", "--set precision=float64");
+}
+
+static void test_gradcheck_right_gradients_pass(void **state) {
+    toy.cpu = toy_double_list;
+    toy.precision = "float64";
+    lh_run_result result = run_with(state, 0, "gradcheck", NULL);
+    assert_non_null(strstr(result.out, "output.weight"));
+    assert_null(strstr(result.out, "WRONG"));
+}
+
+static void wrong_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                              lh_sums *sums) {
+    double *scale = (double *)gradient + lh_toy_spec.tensors[TOY_SCALE].offset;
+    double before = scale[2];
+    toy_double.train_block(step, block, workspace, gradient, sums);
+    scale[2] = before + 1.001 * (scale[2] - before);
+}
+
+static void test_gradcheck_wrong_gradient_named(void **state) {
+    lh_cpu_program program = toy_double;
+    const lh_cpu_program *list[] = {&program, NULL};
+    program.train_block = wrong_train_block;
+    toy.cpu = list;
+    lh_run_result result = run_with(state, 1, "gradcheck --lengths 4", NULL);
+    const char *row = strstr(result.out, "layers.0.norm1.scale");
+    assert_non_null(row);
+    assert_true(strstr(row, "WRONG") < strchr(row, '\n'));
+    assert_non_null(strstr(result.err, "the gradients of 1 of 7 tensors are wrong"));
+}
+
+static void test_bench_json_complete(void **state) {
+    static const char *const keys[] = {"mode", "length", "tokens", "replicas", "threads", "steps_per_second",
+                                       "flops_per_second", "peak_flops_per_second", "share_of_peak",
+                                       "share_of_peak_nominal"};
+    lh_run_result result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 1", NULL);
+    char *rest = result.out;
+    for (int i = 0; i < 2; i++) {
+        json_t *line = json_loads(strsep(&rest, "\n"), 0, NULL);
+        size_t at = 0;
+        for (void *k = json_object_iter(line); k; k = json_object_iter_next(line, k))
+            assert_string_equal(json_object_iter_key(k), keys[at++]);
+        assert_int_equal(at, sizeof keys / sizeof *keys);
+        assert_string_equal(json_string_value(json_object_get(line, "mode")), i == 0 ? "train" : "eval");
+        assert_true(json_number_value(json_object_get(line, "steps_per_second")) > 0);
+        assert_true(json_number_value(json_object_get(line, "peak_flops_per_second")) > 1e8);
+        json_decref(line);
+    }
+    assert_says(state, 0, "bench --seconds 0.02 --lengths 3", "steps/s");
+}
+
+static void test_main_other_interface_refused(void **state) {
+    toy.abi = LH_ABI + 1;
+    assert_says(state, 3, "info", "runtime interface");
+}
+
+static void test_main_unknown_level_refused(void **state) {
+    setenv("LONGHAND_ISA", "z80", 1);
+    assert_says(state, 2, "bench", "z80");
+    unsetenv("LONGHAND_ISA");
+}
+
+#define WITH_TOY(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_TOY(test_main_bad_words_usage),
+        cmocka_unit_test(test_options_values_parsed),
+        cmocka_unit_test(test_shortest_reads_back),
+        cmocka_unit_test(test_symbols_longest_name_wins),
+        WITH_TOY(test_info_json_complete),
+        WITH_TOY(test_sample_json_and_text),
+        WITH_TOY(test_predict_agrees_with_eval),
+        WITH_TOY(test_predict_bad_lines_named),
+        WITH_TOY(test_predict_text_answers_in_symbols),
+        WITH_TOY(test_eval_bad_checkpoints_refused),
+        WITH_TOY(test_eval_beyond_limit_refused),
+        WITH_TOY(test_gradcheck_float_build_refused),
+        WITH_TOY(test_gradcheck_right_gradients_pass),
+        WITH_TOY(test_gradcheck_wrong_gradient_named),
+        WITH_TOY(test_bench_json_complete),
+        WITH_TOY(test_main_other_interface_refused),
+        WITH_TOY(test_main_unknown_level_refused),
+    };
+    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* eval/: results per length, draws, lines that are there already, per-example lines. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/eval_lines.h"
+#include "toy_program.h"
+
+static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program) {
+    lh_error error;
+    lh_engine *engine;
+    lh_engine_config config = {.spec = spec, .seed = 7, .threads = 2};
+    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
+    return engine;
+}
+
+static lh_eval_request request_of(int first, int last, int draws) {
+    lh_eval_request request = {.lengths = {NULL, 0, first, last, 1}, .examples = 20, .draws = draws, .seed = 1};
+    return request;
+}
+
+static void test_evaluate_draws_mean_and_spread(void **state) {
+    (void)state;
+    lh_error error;
+    enum { DRAWS = 5 };
+    lh_spec spec = lh_toy_spec;
+    spec.draws_positions = true;
+    lh_engine *engine = open_engine(&spec, &toy_drawn);
+    lh_eval_request request = request_of(6, 6, DRAWS);
+    lh_eval_result result;
+    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
+    double accuracy[DRAWS], mean = 0, squares = 0;
+    for (int d = 0; d < DRAWS; d++) {
+        lh_sums sums;
+        lh_condition condition = lh_condition_at(6, 20, 1, d);
+        engine->ops->evaluate(engine, &condition, &sums, NULL);
+        mean += (accuracy[d] = (double)sums.correct / (double)sums.counted) / DRAWS;
+    }
+    for (int d = 0; d < DRAWS; d++) squares += (accuracy[d] - mean) * (accuracy[d] - mean);
+    double sd = sqrt(squares / (DRAWS - 1));
+    assert_true(sd > 0);
+    lh_assert_close(&result.accuracy, &mean, 1, 1e-12, 0);
+    lh_assert_close(&result.sd_over_draws, &sd, 1, 1e-10, 0);
+    assert_int_equal(result.draws, DRAWS);
+    assert_string_equal(result.split, "train");
+    engine->ops->close(engine);
+}
+
+static void test_evaluate_nothing_drawn_one_draw(void **state) {
+    (void)state;
+    lh_error error;
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
+    lh_eval_request request = request_of(5, 8, 7);
+    lh_eval_result results[4];
+    lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
+    assert_int_equal(results[0].draws, 1);
+    assert_true(results[0].sd_over_draws == 0.0);
+    assert_string_equal(results[1].split, "train");
+    assert_string_equal(results[2].split, "test");
+    lh_eval_means train = lh_eval_means_of(results, 4, "train"), test = lh_eval_means_of(results, 4, "test");
+    assert_int_equal(train.count, 2);
+    assert_int_equal(test.first, 7);
+    assert_int_equal(test.last, 8);
+    double mean = 0.5 * (results[2].accuracy + results[3].accuracy);
+    lh_assert_close(&test.accuracy, &mean, 1, 1e-12, 0);
+    engine->ops->close(engine);
+}
+
+static void test_evaluate_lines_read_back(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
+    lh_eval_request request = request_of(5, 8, 1);
+    lh_eval_result results[4], back[4];
+    request.path = path;
+    request.step = 12;
+    lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
+    bool found[4] = {false};
+    memcpy(back, results, sizeof back);
+    for (int i = 0; i < 4; i++) back[i].accuracy = back[i].loss = -1;
+    back[3].examples = 21;
+    lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 12, back, found, 4, &error), &error);
+    for (int i = 0; i < 3; i++) {
+        assert_true(found[i]);
+        assert_true(back[i].accuracy == results[i].accuracy && back[i].loss == results[i].loss);
+    }
+    assert_false(found[3]);
+    found[0] = false;
+    lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 13, back, found, 1, &error), &error);
+    assert_false(found[0]);
+    engine->ops->close(engine);
+}
+
+static void test_evaluate_other_seed_is_not_found(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
+    lh_eval_request request = request_of(5, 5, 1);
+    lh_eval_result result;
+    bool found[1] = {false};
+    request.path = path;
+    request.seed = 2;
+    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
+    lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 0, &result, found, 1, &error), &error);
+    assert_false(found[0]);
+    engine->ops->close(engine);
+}
+
+static void test_evaluate_per_example_adds_up(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "each.jsonl");
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
+    lh_eval_request request = request_of(4, 4, 1);
+    lh_eval_result plain, with;
+    lh_assert_ok(lh_evaluate(engine, &request, &plain, &error), &error);
+    request.per_example = fopen(path, "w");
+    lh_assert_ok(lh_evaluate(engine, &request, &with, &error), &error);
+    assert_int_equal(fclose(request.per_example), 0);
+    assert_true(plain.accuracy == with.accuracy && plain.loss == with.loss);
+    size_t bytes;
+    char *text = lh_test_read(path, &bytes);
+    int lines = 0, correct = 0, exact = 0;
+    for (const char *at = text; (at = strstr(at, "\"correct\":")); at++) {
+        correct += atoi(at + strlen("\"correct\":"));
+        exact += atoi(strstr(at, "\"exact\":") + strlen("\"exact\":"));
+        lines++;
+    }
+    assert_int_equal(lines, 20);
+    assert_true(fabs(correct / 80.0 - with.accuracy) < 1e-12);
+    assert_true(fabs(exact / 20.0 - with.exact_match) < 1e-12);
+    free(text);
+    engine->ops->close(engine);
+}
+
+static volatile sig_atomic_t stop;
+
+static void stop_at_second(void *context, const lh_eval_result *result, int done, int count) {
+    (void)result, (void)count;
+    *(int *)context = done;
+    stop = done == 2;
+}
+
+static void test_evaluate_stops_between_lengths(void **state) {
+    (void)state;
+    lh_error error;
+    int done = 0;
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
+    lh_eval_request request = request_of(5, 8, 1);
+    lh_eval_result results[4];
+    request.stop = &stop;
+    request.watch = stop_at_second;
+    request.context = &done;
+    assert_int_equal(lh_evaluate(engine, &request, results, &error), LH_STOPPED);
+    assert_int_equal(done, 2);
+    engine->ops->close(engine);
+}
+
+#define WITH_DIRECTORY(function) \
+    cmocka_unit_test_setup_teardown(function, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_evaluate_draws_mean_and_spread),
+        cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
+        WITH_DIRECTORY(test_evaluate_lines_read_back),
+        WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
+        WITH_DIRECTORY(test_evaluate_per_example_adds_up),
+        cmocka_unit_test(test_evaluate_stops_between_lengths),
+    };
+    return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
+}
