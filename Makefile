@@ -39,7 +39,7 @@ march.x86-64 := -march=x86-64
 march.x86-64-v3 := -march=x86-64-v3
 march.x86-64-v4 := -march=x86-64-v4 -mprefer-vector-width=512
 else
-KNOWN_LEVELS := $(firstword $(subst -, ,$(MACHINE)))
+KNOWN_LEVELS := $(patsubst arm64,aarch64,$(firstword $(subst -, ,$(MACHINE))))
 endif
 COMPILER_LEVELS := $(foreach level,$(KNOWN_LEVELS),$(if $(call accepts,$(march.$(level))),$(level)))
 

@@ -44,18 +44,42 @@ local function products(plan, tokens, squares)
   return list
 end
 
--- Bytes of one thread's workspace in training; as lay_out in templates/cpu/layers.inc.tpl counts them for the widest
--- level, without rounding to cache lines.
-local function workspace_bytes(plan, T)
-  local C, F = plan.width, plan.feedforward
-  local real = plan.precision == "float64" and 8 or 4
+local function real_bytes(plan)
+  return plan.precision == "float64" and 8 or 4
+end
+
+-- Bytes of a block of sequences of T tokens in training; as lay_out in templates/cpu/layers.inc.tpl counts them for the
+-- widest level, without rounding to cache lines.
+local function block_bytes(plan, T)
+  local C, F, real = plan.width, plan.feedforward, real_bytes(plan)
   local lanes = 64 // real
   local sequences = math.max(1, (plan.block_tokens + T // 2) // T)
-  local tokens = sequences * T
+  local rows = (sequences * T + 5) // 6 * 6
   local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
-  local layer = tokens * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1)
-  local masks = plan.dropout.kind == "none" and 0 or tokens * C * 2
-  return plan.layers * (layer * real + masks) + tokens * (8 * C + F) * real
+  local layer = rows * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1)
+  local backward = rows * (8 * C + F) + queries * keys + 2 * T * plan.head_width
+  local masks = plan.dropout.kind == "none" and 0 or rows * C * 2
+  local embedding_mask = plan.additive.dropout.kind == "none" and 0 or rows * C
+  return plan.layers * (layer * real + masks) + backward * real + embedding_mask
+end
+
+-- Bytes of one thread's workspace: room for the blocks of every length up to the longest. Blocks of shorter sequences
+-- can be larger, because a block is whole sequences.
+local function workspace_bytes(plan, longest)
+  local most = 0
+  for T = 1, longest do
+    most = math.max(most, block_bytes(plan, T))
+  end
+  return most
+end
+
+-- Bytes of the position tables and of the draws, for sequences of up to T tokens.
+local function position_bytes(plan, T)
+  local random = plan.positions.kind == "randomized"
+  local rows = random and plan.positions.max_position or T
+  local row = (plan.additive.kind == "sinusoid" and plan.width or 0)
+    + (plan.rotation.kind == "rope" and 2 * plan.rotation.period or 0)
+  return rows * row * real_bytes(plan) + (random and 2 * plan.positions.draws * rows * 4 or 0)
 end
 
 function M.derive(plan, facts)
@@ -74,12 +98,12 @@ function M.derive(plan, facts)
   for _, operation in ipairs(plan.operations) do
     plan.flops_per_step = plan.flops_per_step + operation.flops
   end
-  local real = plan.precision == "float64" and 8 or 4
-  plan.vector_bytes = plan.parameter_storage * real
+  plan.vector_bytes = plan.parameter_storage * real_bytes(plan)
   plan.workspace_bytes = workspace_bytes(plan, longest)
   -- Parameters, two moments, the folded gradient, transposed weights; and for each of two threads a gradient and a
   -- workspace.
   plan.memory_bytes = plan.vector_bytes * 5 + 2 * (plan.vector_bytes + plan.workspace_bytes)
+    + position_bytes(plan, longest)
 end
 
 return M

@@ -246,7 +246,7 @@ function M.build(resolved, facts)
   build_encoding(plan, resolved)
   layout.tensors(plan)
   plan.limit = limit_of(plan)
-  plan.draws_positions = tostring(plan.positions.kind == "randomized")
+  plan.position_range = plan.positions.max_position or 0
   plan.train = train_fields(resolved.train, plan.lists)
   plan.eval = eval_fields(resolved.eval, plan.lists)
   plan.resolved_text = canonical.text(resolved)

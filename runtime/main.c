@@ -3,6 +3,4 @@
 
 extern const lh_spec LH_MAIN_SPEC;
 
-int main(int argc, char **argv) {
-    return lh_main(&LH_MAIN_SPEC, argc, argv);
-}
+int main(int argc, char **argv) { return lh_main(&LH_MAIN_SPEC, argc, argv); }

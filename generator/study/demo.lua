@@ -197,8 +197,8 @@ local function explain(run, classes)
   local text = ("Beyond %d tokens, plain sinusoids give the model positions that it never met in training."):format(
     TRAINED_TO)
   if loss > unsure then
-    return ("%s It is not unsure there,\nwhich would cost ln %d = %.2f nats per token; its loss is %.2f: it is sure and "
-      .. "wrong, so accuracy may fall below chance."):format(text, classes, unsure, loss)
+    return ("%s It is not unsure there,\nwhich would cost ln %d = %.2f nats per token; its loss is %.2f: it is sure "
+      .. "and wrong, so accuracy may fall below chance."):format(text, classes, unsure, loss)
   end
   return text
 end

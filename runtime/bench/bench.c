@@ -20,7 +20,7 @@ static double now(void) {
 typedef struct peak_job {
     lh_peak_function *function;
     int64_t rounds;
-    int threads; /* that really ran */
+    int threads;  /* that really ran */
     double flops; /* of one thread */
 } peak_job;
 
@@ -53,8 +53,7 @@ typedef struct bench {
 static lh_status run_one(bench *b, lh_error *error) {
     int done;
     lh_sums sums;
-    if (b->mode == LH_MODE_TRAIN)
-        return b->engine->ops->step(b->engine, 1, &b->metrics, &done, error);
+    if (b->mode == LH_MODE_TRAIN) return b->engine->ops->step(b->engine, 1, &b->metrics, &done, error);
     b->engine->ops->evaluate(b->engine, &b->condition, &sums, NULL);
     return LH_OK;
 }
@@ -83,28 +82,25 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-static lh_status measure(bench *b, const lh_cpu_program *program, int threads, double seconds,
-                         lh_bench_result *result, lh_error *error) {
+static lh_status measure(bench *b, const lh_cpu_program *program, int threads, double seconds, lh_bench_result *result,
+                         lh_error *error) {
     double steps[WINDOWS], peaks[WINDOWS] = {0};
     peak_job job = {.function = lh_peak_of(program->level, program->real_bytes), .rounds = 100000};
     double window = seconds / WINDOWS;
     lh_status status = run_one(b, error); /* fills caches, starts threads */
-    if (job.function != NULL)
-        measure_peak(&job, threads, PEAK_SHARE * window);
+    if (job.function != NULL) measure_peak(&job, threads, PEAK_SHARE * window);
     for (int i = 0; status == LH_OK && i < WINDOWS; i++) {
-        if (job.function != NULL)
-            peaks[i] = measure_peak(&job, threads, PEAK_SHARE * window);
+        if (job.function != NULL) peaks[i] = measure_peak(&job, threads, PEAK_SHARE * window);
         status = measure_steps(b, (1.0 - PEAK_SHARE) * window, &steps[i], error);
     }
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     result->steps_per_second = median(steps, WINDOWS);
     result->peak = median(peaks, WINDOWS);
     return LH_OK;
 }
 
-lh_status lh_bench(const lh_spec *spec, const lh_cpu_program *program, lh_mode mode, int n, int threads,
-                   double seconds, lh_bench_result *result, lh_error *error) {
+lh_status lh_bench(const lh_spec *spec, const lh_cpu_program *program, lh_mode mode, int n, int threads, double seconds,
+                   lh_bench_result *result, lh_error *error) {
     lh_engine_config config = {.spec = spec,
                                .learning_rate = spec->train.learning_rate,
                                .threads = threads,
@@ -113,15 +109,12 @@ lh_status lh_bench(const lh_spec *spec, const lh_cpu_program *program, lh_mode m
     lh_lengths lengths = {NULL, 0, n, n, 1};
     bench b = {.mode = mode, .condition = lh_condition_at(n, spec->train.batch, 1, 0)};
     lh_status status = lh_cpu_engine_open(&config, program, &b.engine, error);
-    if (status != LH_OK)
-        return status;
-    if (mode == LH_MODE_EVALUATE)
-        status = b.engine->ops->reserve(b.engine, &lengths, spec->train.batch, error);
+    if (status != LH_OK) return status;
+    if (mode == LH_MODE_EVALUATE) status = b.engine->ops->reserve(b.engine, &lengths, spec->train.batch, error);
     lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
     *result = (lh_bench_result){
         .mode = mode, .length = n, .tokens = shape.length[0] + shape.length[1], .threads = b.engine->threads};
-    if (status == LH_OK)
-        status = measure(&b, program, b.engine->threads, seconds, result, error);
+    if (status == LH_OK) status = measure(&b, program, b.engine->threads, seconds, result, error);
     result->flops_per_second = spec->executed_flops(&shape, mode) * result->steps_per_second;
     result->nominal_per_second = spec->nominal_flops(&shape, mode) * result->steps_per_second;
     b.engine->ops->close(b.engine);

@@ -11,8 +11,8 @@
 
 enum {
     SEQUENCES = 3,
-    LARGEST = 3,  /* elements with the largest gradient that are checked alone */
-    RANDOM = 3    /* and others at random */
+    LARGEST = 3, /* elements with the largest gradient that are checked alone */
+    RANDOM = 3   /* and others at random */
 };
 /* A central difference is off by rounding, about 1e-16 / H = 1e-11, and by H^2 times the third derivative, 1e-9. */
 static const double H = 3e-5;
@@ -32,17 +32,11 @@ typedef struct check {
     lh_rng rng;
 } check;
 
-static double uniform(check *c) {
-    return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5;
-}
+static double uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }
 
-static int64_t rows_of(const lh_tensor *tensor) {
-    return tensor->rank == 1 ? 1 : tensor->shape[0];
-}
+static int64_t rows_of(const lh_tensor *tensor) { return tensor->rank == 1 ? 1 : tensor->shape[0]; }
 
-static int64_t columns_of(const lh_tensor *tensor) {
-    return tensor->rank == 1 ? tensor->shape[0] : tensor->shape[1];
-}
+static int64_t columns_of(const lh_tensor *tensor) { return tensor->rank == 1 ? tensor->shape[0] : tensor->shape[1]; }
 
 /* Index in the vector of element e of a tensor. */
 static int64_t element(const lh_tensor *tensor, int64_t e) {
@@ -54,8 +48,7 @@ static double objective(check *c, double *gradient) {
     lh_sums sums = {0};
     c->program->begin_step(&c->step, 0, 1);
     c->program->train_block(&c->step, &c->block, c->workspace, gradient, &sums);
-    if (c->program->end_shard != NULL)
-        c->program->end_shard(&c->step, c->workspace, gradient);
+    if (c->program->end_shard != NULL) c->program->end_shard(&c->step, c->workspace, gradient);
     return sums.loss * c->block.loss_scale;
 }
 
@@ -68,21 +61,18 @@ static double slope(check *c, const lh_tensor *tensor, double h) {
             c->parameters[element(tensor, e)] += (i == 0 ? h : -2.0 * h) * c->direction[e];
         side[i] = objective(c, c->waste);
     }
-    for (int64_t e = 0; e < count; e++)
-        c->parameters[element(tensor, e)] += h * c->direction[e];
+    for (int64_t e = 0; e < count; e++) c->parameters[element(tensor, e)] += h * c->direction[e];
     return (side[0] - side[1]) / (2.0 * h);
 }
 
 static void check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_result *result) {
     int64_t count = rows_of(tensor) * columns_of(tensor);
     double analytic = 0, least = INFINITY, h = H;
-    for (int64_t e = 0; e < count; e++)
-        analytic += c->direction[e] * c->gradient[element(tensor, e)];
+    for (int64_t e = 0; e < count; e++) analytic += c->direction[e] * c->gradient[element(tensor, e)];
     for (int i = 0; i < TRIES && !(least <= TOLERANCE); i++, h /= 4.0) {
         double numeric = slope(c, tensor, h);
         double error = fabs(numeric - analytic) / (fmax(fabs(numeric), fabs(analytic)) + FLOOR);
-        if (!isfinite(error))
-            error = INFINITY;
+        if (!isfinite(error)) error = INFINITY;
         least = fmin(least, error);
     }
     result->worst = fmax(result->worst, least);
@@ -94,15 +84,13 @@ static void check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_resu
 static void mixed_direction(check *c, const lh_tensor *tensor) {
     int64_t count = rows_of(tensor) * columns_of(tensor);
     double squares = 0, length = 0;
-    for (int64_t e = 0; e < count; e++)
-        squares += c->gradient[element(tensor, e)] * c->gradient[element(tensor, e)];
+    for (int64_t e = 0; e < count; e++) squares += c->gradient[element(tensor, e)] * c->gradient[element(tensor, e)];
     double scale = squares > 0 ? 1.0 / sqrt(squares) : 0.0, noise = sqrt(12.0 / (double)count);
     for (int64_t e = 0; e < count; e++) {
         c->direction[e] = scale * c->gradient[element(tensor, e)] + noise * uniform(c);
         length += c->direction[e] * c->direction[e];
     }
-    for (int64_t e = 0; e < count; e++)
-        c->direction[e] /= sqrt(length);
+    for (int64_t e = 0; e < count; e++) c->direction[e] /= sqrt(length);
 }
 
 static void check_element(check *c, const lh_tensor *tensor, int64_t e, lh_gradcheck_result *result) {
@@ -129,25 +117,26 @@ static int64_t largest_below(const check *c, const lh_tensor *tensor, double *li
 static void check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_result *result) {
     int64_t count = rows_of(tensor) * columns_of(tensor);
     double limit = INFINITY;
-    if (result->checks == 0)
-        result->passed = true;
+    if (result->checks == 0) result->passed = true;
     mixed_direction(c, tensor);
     check_direction(c, tensor, result);
-    for (int i = 0; i < LARGEST; i++)
-        check_element(c, tensor, largest_below(c, tensor, &limit), result);
-    for (int i = 0; i < RANDOM; i++)
-        check_element(c, tensor, lh_rng_below(&c->rng, (uint32_t)count), result);
+    for (int i = 0; i < LARGEST; i++) check_element(c, tensor, largest_below(c, tensor, &limit), result);
+    for (int i = 0; i < RANDOM; i++) check_element(c, tensor, lh_rng_below(&c->rng, (uint32_t)count), result);
 }
 
 static lh_status open_memory(check *c, const lh_shape *shape, lh_error *error) {
     size_t vector = (size_t)c->spec->parameter_storage * sizeof(double);
     int longest = shape->length[0] > shape->length[1] ? shape->length[0] : shape->length[1];
     const lh_cpu_program *p = c->program;
-    size_t bytes[] = {vector, vector, vector, vector, p->tables_bytes != NULL ? p->tables_bytes(longest) : 0,
-                      p->shared_bytes(shape, LH_MODE_TRAIN), p->workspace_bytes(shape, LH_MODE_TRAIN)};
+    size_t bytes[] = {vector,
+                      vector,
+                      vector,
+                      vector,
+                      p->tables_bytes != NULL ? p->tables_bytes(longest) : 0,
+                      p->shared_bytes(shape, LH_MODE_TRAIN),
+                      p->workspace_bytes(shape, LH_MODE_TRAIN)};
     void *memory[7] = {NULL};
-    for (int i = 0; i < 7; i++)
-        memory[i] = lh_engine_memory(bytes[i], "the gradient check", error);
+    for (int i = 0; i < 7; i++) memory[i] = lh_engine_memory(bytes[i], "the gradient check", error);
     c->parameters = memory[0];
     c->gradient = memory[1];
     c->waste = memory[2];
@@ -156,8 +145,7 @@ static lh_status open_memory(check *c, const lh_shape *shape, lh_error *error) {
     c->shared = memory[5];
     c->workspace = memory[6];
     for (int i = 0; i < 7; i++)
-        if (memory[i] == NULL)
-            return LH_ERR_ENVIRONMENT;
+        if (memory[i] == NULL) return LH_ERR_ENVIRONMENT;
     return LH_OK;
 }
 
@@ -177,8 +165,7 @@ static void prepare(check *c, int n, const lh_shape *shape, uint64_t seed) {
     lh_key key = lh_key_of_seed(seed);
     lh_source source = {key, 0, LH_DOMAIN_DATA, 0};
     if (c->program->tables_bytes != NULL)
-        c->program->make_tables(c->tables,
-                                shape->length[0] > shape->length[1] ? shape->length[0] : shape->length[1]);
+        c->program->make_tables(c->tables, shape->length[0] > shape->length[1] ? shape->length[0] : shape->length[1]);
     lh_initialise(spec, seed, 8, c->parameters);
     for (int t = 0; t < spec->tensor_count; t++)
         for (int64_t e = 0; spec->tensors[t].learned && e < rows_of(&spec->tensors[t]) * columns_of(&spec->tensors[t]);
@@ -196,8 +183,7 @@ static void prepare(check *c, int n, const lh_shape *shape, uint64_t seed) {
                               .labels = c->batch.labels,
                               .mask = c->batch.mask,
                               .loss_scale = 1.0 / ((double)shape->sequences * shape->labels)};
-    for (int s = 0; s < spec->format->streams; s++)
-        c->block.tokens[s] = c->batch.tokens[s];
+    for (int s = 0; s < spec->format->streams; s++) c->block.tokens[s] = c->batch.tokens[s];
 }
 
 lh_status lh_gradcheck(const lh_spec *spec, const lh_cpu_program *program, int n, uint64_t seed,
@@ -207,14 +193,12 @@ lh_status lh_gradcheck(const lh_spec *spec, const lh_cpu_program *program, int n
     int block = program->block_sequences(shape.length);
     shape.sequences = block < SEQUENCES ? block : SEQUENCES;
     lh_status status = open_memory(&c, &shape, error);
-    if (status == LH_OK)
-        status = lh_batch_open(&c.batch, spec, n, shape.sequences, error);
+    if (status == LH_OK) status = lh_batch_open(&c.batch, spec, n, shape.sequences, error);
     if (status == LH_OK) {
         prepare(&c, n, &shape, seed);
         objective(&c, c.gradient);
         for (int t = 0; t < spec->tensor_count; t++)
-            if (spec->tensors[t].learned)
-                check_tensor(&c, &spec->tensors[t], &results[t]);
+            if (spec->tensors[t].learned) check_tensor(&c, &spec->tensors[t], &results[t]);
     }
     close_memory(&c);
     return status;

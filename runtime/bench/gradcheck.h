@@ -6,7 +6,7 @@
 #include "longhand/status.h"
 
 typedef struct lh_gradcheck_result {
-    double worst;  /* greatest relative error over all checks of the tensor */
+    double worst; /* greatest relative error over all checks of the tensor */
     int checks;
     bool passed;
 } lh_gradcheck_result;

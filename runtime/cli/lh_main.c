@@ -1,6 +1,7 @@
 /* The verbs of a trainer, and what they share. */
 #include "longhand/main.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,7 @@ enum { VERBS = sizeof verbs / sizeof *verbs };
 
 static void usage(FILE *out, const lh_spec *spec, const char *program) {
     fprintf(out, "usage: %s VERB [flags]\n\ntrainer of %s, plan %s\n\n", program, spec->id, spec->plan_digest);
-    for (int i = 0; i < VERBS; i++)
-        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    for (int i = 0; i < VERBS; i++) fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
     fprintf(out, "\n%s VERB --help lists the flags of a verb.\n", program);
 }
 
@@ -37,14 +37,12 @@ static const char *file_name(const char *path) {
 
 static int find_verb(const char *name) {
     for (int i = 0; i < VERBS; i++)
-        if (strcmp(verbs[i].name, name) == 0)
-            return i;
+        if (strcmp(verbs[i].name, name) == 0) return i;
     return -1;
 }
 
 static void report(const char *program, lh_status status, const lh_error *error) {
-    if (error->text[0] != 0)
-        fprintf(stderr, "%s: error: %s\n", program, error->text);
+    if (error->text[0] != 0) fprintf(stderr, "%s: error: %s\n", program, error->text);
     else if (status == LH_STOPPED)
         fprintf(stderr, "%s: stopped by a signal; the same command with --resume goes on\n", program);
 }
@@ -71,55 +69,45 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
                 near != NULL ? "did you mean " : "", near != NULL ? near : program, near != NULL ? "?" : " --help");
         return LH_ERR_USAGE;
     }
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not the end of the process */
     lh_error error = {""};
     lh_cli cli = {spec, program, argc - 2, argv + 2};
     lh_status status = verbs[verb].run(&cli, &error);
     if (status == LH_OK && (fflush(stdout) != 0 || ferror(stdout)))
         status = lh_fail(&error, LH_ERR_ENVIRONMENT, "the output could not be written");
-    if (status != LH_OK)
-        report(program, status, &error);
+    if (status != LH_OK) report(program, status, &error);
     return status;
 }
 
 lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
                          lh_error *error) {
     lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, done, error);
-    if (status == LH_OK && *done)
-        lh_options_help(stdout, cli->program, verb, options, count);
+    if (status == LH_OK && *done) lh_options_help(stdout, cli->program, verb, options, count);
     return status;
 }
 
 lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error) {
-    if (spec->cpu == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
+    if (spec->cpu == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
     return lh_level_choose(spec->cpu, program, error);
 }
 
-int lh_cli_threads(int64_t asked) {
-    return asked > 0 ? (int)asked : lh_team_processors();
-}
+int lh_cli_threads(int64_t asked) { return asked > 0 ? (int)asked : lh_team_processors(); }
 
 lh_status lh_cli_open_checkpoint(const lh_spec *spec, const char *checkpoint, int64_t threads, lh_engine **engine,
                                  int64_t *step, lh_error *error) {
     const lh_cpu_program *program;
     lh_state state;
-    if (checkpoint == NULL)
-        return lh_fail(error, LH_ERR_USAGE, "--checkpoint: missing\n  expected: --checkpoint FILE");
+    if (checkpoint == NULL) return lh_fail(error, LH_ERR_USAGE, "--checkpoint: missing\n  expected: --checkpoint FILE");
     lh_status status = lh_cli_program(spec, &program, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     lh_engine_config config = {.spec = spec, .threads = lh_cli_threads(threads)};
     status = lh_cpu_engine_open(&config, program, engine, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     status = lh_state_open(&state, *engine, false, error);
     if (status == LH_OK)
         status = lh_checkpoint_read_parameters(checkpoint, spec, state.real_bytes, state.parameters, step, error);
-    if (status == LH_OK)
-        (*engine)->ops->write_state(*engine, &state, *step);
-    if (state.parameters != NULL)
-        lh_state_close(&state);
-    if (status != LH_OK)
-        (*engine)->ops->close(*engine);
+    if (status == LH_OK) (*engine)->ops->write_state(*engine, &state, *step);
+    if (state.parameters != NULL) lh_state_close(&state);
+    if (status != LH_OK) (*engine)->ops->close(*engine);
     return status;
 }

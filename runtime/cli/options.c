@@ -12,10 +12,8 @@ enum { LONGEST_NAME = 40 };
 static int distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     int row[LONGEST_NAME + 1];
-    if (n > LONGEST_NAME || m > LONGEST_NAME)
-        return LONGEST_NAME;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = (int)j;
+    if (n > LONGEST_NAME || m > LONGEST_NAME) return LONGEST_NAME;
+    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
     for (size_t i = 1; i <= n; i++) {
         int corner = row[0];
         row[0] = (int)i;
@@ -45,13 +43,12 @@ const char *lh_nearest_name(const char *word, const void *names, int count, size
 
 static const lh_option *find_option(const lh_option *options, int count, const char *word, size_t bytes) {
     for (int i = 0; i < count; i++)
-        if (strlen(options[i].name) == bytes && strncmp(options[i].name, word, bytes) == 0)
-            return &options[i];
+        if (strlen(options[i].name) == bytes && strncmp(options[i].name, word, bytes) == 0) return &options[i];
     return NULL;
 }
 
-static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int count, const char *word,
-                              size_t bytes, lh_error *error) {
+static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int count, const char *word, size_t bytes,
+                              lh_error *error) {
     char name[LONGEST_NAME + 2];
     snprintf(name, sizeof name, "%.*s", bytes < LONGEST_NAME ? (int)bytes : LONGEST_NAME, word);
     const char *near = lh_nearest_name(name, &options[0].name, count, sizeof *options);
@@ -76,8 +73,7 @@ static lh_status parse_number(const lh_option *option, const char *text, lh_erro
     char *end;
     errno = 0;
     double value = strtod(text, &end);
-    if (end == text || *end != 0 || !isfinite(value))
-        return bad_value(option, text, error);
+    if (end == text || *end != 0 || !isfinite(value)) return bad_value(option, text, error);
     if (value < option->least || value > option->most)
         return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.15g to %.15g", option->name,
                        text, option->least, option->most);
@@ -85,8 +81,7 @@ static lh_status parse_number(const lh_option *option, const char *text, lh_erro
         *(double *)option->value = value;
         return LH_OK;
     }
-    if (value != floor(value))
-        return bad_value(option, text, error);
+    if (value != floor(value)) return bad_value(option, text, error);
     *(int64_t *)option->value = (int64_t)value;
     return LH_OK;
 }
@@ -95,8 +90,7 @@ static lh_status parse_number(const lh_option *option, const char *text, lh_erro
 static bool take_length(const char **text, int32_t *length) {
     char *end;
     long value = strtol(*text, &end, 10);
-    if (end == *text || value < 1 || value > LH_LONGEST_LENGTH)
-        return false;
+    if (end == *text || value < 1 || value > LH_LONGEST_LENGTH) return false;
     *text = end;
     *length = (int32_t)value;
     return true;
@@ -104,12 +98,10 @@ static bool take_length(const char **text, int32_t *length) {
 
 static bool take_range(const char *text, lh_option_lengths *out) {
     int32_t first, last, step = 1;
-    if (!take_length(&text, &first) || *text++ != ':' || !take_length(&text, &last))
-        return false;
+    if (!take_length(&text, &first) || *text++ != ':' || !take_length(&text, &last)) return false;
     if (*text == ':') {
         text++;
-        if (!take_length(&text, &step))
-            return false;
+        if (!take_length(&text, &step)) return false;
     }
     out->lengths = (lh_lengths){NULL, 0, first, last, step};
     return *text == 0 && last >= first;
@@ -123,8 +115,7 @@ static bool take_list(const char *text, lh_option_lengths *out) {
             out->lengths = (lh_lengths){out->list, count, 0, 0, 0};
             return true;
         }
-        if (*text++ != ',')
-            return false;
+        if (*text++ != ',') return false;
     }
     return false;
 }
@@ -146,10 +137,8 @@ static lh_status parse_value(const lh_option *option, const char *text, lh_error
             return lh_fail(error, LH_ERR_USAGE, "%s: the value is empty\n  expected: %s", option->name, option->word);
         *(const char **)option->value = text;
         return LH_OK;
-    case LH_OPTION_LENGTHS:
-        return parse_lengths(option, text, error);
-    default:
-        return parse_number(option, text, error);
+    case LH_OPTION_LENGTHS: return parse_lengths(option, text, error);
+    default: return parse_number(option, text, error);
     }
 }
 
@@ -164,13 +153,10 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
             return LH_OK;
         }
         const lh_option *option = find_option(options, count, word, bytes);
-        if (option == NULL)
-            return unknown_flag(verb, options, count, word, bytes, error);
-        if (option->given != NULL)
-            *option->given = true;
+        if (option == NULL) return unknown_flag(verb, options, count, word, bytes, error);
+        if (option->given != NULL) *option->given = true;
         if (option->kind == LH_OPTION_SWITCH) {
-            if (equals != NULL)
-                return lh_fail(error, LH_ERR_USAGE, "%s: takes no value", option->name);
+            if (equals != NULL) return lh_fail(error, LH_ERR_USAGE, "%s: takes no value", option->name);
             *(bool *)option->value = true;
             continue;
         }
@@ -178,8 +164,7 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
             return lh_fail(error, LH_ERR_USAGE, "%s: the value is missing\n  expected: %s %s", option->name,
                            option->name, option->word);
         lh_status status = parse_value(option, equals != NULL ? equals + 1 : argv[++i], error);
-        if (status != LH_OK)
-            return status;
+        if (status != LH_OK) return status;
     }
     return LH_OK;
 }
@@ -191,6 +176,5 @@ void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const 
         snprintf(head, sizeof head, "%s %s", options[i].name, options[i].word != NULL ? options[i].word : "");
         fprintf(out, "  %-24s %s\n", head, options[i].help);
     }
-    if (verb->notes != NULL)
-        fprintf(out, "\n%s\n", verb->notes);
+    if (verb->notes != NULL) fprintf(out, "\n%s\n", verb->notes);
 }

@@ -27,7 +27,7 @@ typedef struct lh_option_lengths {
 typedef struct lh_option {
     const char *name; /* "--steps" */
     lh_option_kind kind;
-    void *value;      /* keeps what it holds when the flag is absent */
+    void *value; /* keeps what it holds when the flag is absent */
     double least, most;
     bool *given;      /* set when the flag is there; may be NULL */
     const char *word; /* "N" */

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,12 +26,16 @@ void lh_progress_start(lh_progress *progress) {
     };
 }
 
-double lh_progress_seconds(const lh_progress *progress) {
-    return lh_clock() - progress->started;
-}
+double lh_progress_seconds(const lh_progress *progress) { return lh_clock() - progress->started; }
 
 bool lh_progress_due(const lh_progress *progress, double seconds) {
     return lh_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
+}
+
+/* Characters that fit on one line of the terminal. */
+static int terminal_width(void) {
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 511;
 }
 
 void lh_progress_line(lh_progress *progress, const char *format, ...) {
@@ -39,19 +44,17 @@ void lh_progress_line(lh_progress *progress, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    if (progress->live && (int)strlen(line) > terminal_width()) line[terminal_width()] = 0;
     int width = (int)strlen(line);
-    if (progress->live)
-        fprintf(stderr, "\r%s%*s", line, progress->width > width ? progress->width - width : 0, "");
-    else
-        fprintf(stderr, "%s\n", line);
+    if (progress->live) fprintf(stderr, "\r%s%*s", line, progress->width > width ? progress->width - width : 0, "");
+    else fprintf(stderr, "%s\n", line);
     fflush(stderr);
     progress->width = width;
     progress->shown = lh_clock();
 }
 
 void lh_progress_wipe(lh_progress *progress) {
-    if (progress->live && progress->width > 0)
-        fprintf(stderr, "\r%*s\r", progress->width, "");
+    if (progress->live && progress->width > 0) fprintf(stderr, "\r%*s\r", progress->width, "");
     progress->width = 0;
 }
 
@@ -65,29 +68,23 @@ const char *lh_progress_bar(double share, char text[32]) {
 }
 
 const char *lh_duration(double seconds, char text[32]) {
-    if (!(seconds >= 0 && seconds < 3.6e8))
-        return strcpy(text, "?");
+    if (!(seconds >= 0 && seconds < 3.6e8)) return strcpy(text, "?");
     long whole = (long)(seconds + 0.5);
-    if (whole >= 3600)
-        snprintf(text, 32, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
-    else if (whole >= 60)
-        snprintf(text, 32, "%ld min %02ld s", whole / 60, whole % 60);
-    else
-        snprintf(text, 32, "%ld s", whole);
+    if (whole >= 3600) snprintf(text, 32, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    else if (whole >= 60) snprintf(text, 32, "%ld min %02ld s", whole / 60, whole % 60);
+    else snprintf(text, 32, "%ld s", whole);
     return text;
 }
 
 void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count) {
     lh_progress *progress = context;
     char bar[32], left[32];
-    if (!lh_progress_due(progress, 10.0) && done < count)
-        return;
+    if (!lh_progress_due(progress, 10.0) && done < count) return;
     double seconds = lh_progress_seconds(progress);
     lh_progress_line(progress, "evaluation %s %d/%d  length %d  accuracy %.4f  exact %.4f  %s left",
                      lh_progress_bar((double)done / count, bar), done, count, result->n, result->accuracy,
                      result->exact_match, lh_duration(seconds / done * (count - done), left));
-    if (done == count)
-        lh_progress_wipe(progress);
+    if (done == count) lh_progress_wipe(progress);
 }
 
 static void print_means(const char *name, const lh_eval_means *means) {
@@ -109,7 +106,6 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
     print_means("all train", &inside);
     print_means("all test", &beyond);
     printf("guessing: %.4f", spec->task->chance);
-    if (spec->task->baseline_name != NULL)
-        printf("; %s: %.4f", spec->task->baseline_name, spec->task->baseline);
+    if (spec->task->baseline_name != NULL) printf("; %s: %.4f", spec->task->baseline_name, spec->task->baseline);
     printf("\n");
 }

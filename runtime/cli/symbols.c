@@ -8,8 +8,7 @@
 
 void lh_print_symbols(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask, int count) {
     bool single = true;
-    for (int i = 0; i < symbols; i++)
-        single = single && strlen(names[i]) == 1;
+    for (int i = 0; i < symbols; i++) single = single && strlen(names[i]) == 1;
     for (int i = 0; i < count; i++) {
         const char *name = tokens[i] < symbols ? names[tokens[i]] : "?";
         bool counted = mask == NULL || mask[i] != 0;
@@ -32,8 +31,7 @@ int lh_read_symbols(const char *const *names, int symbols, const char *text, uin
                 tokens[count] = (uint16_t)i;
             }
         }
-        if (longest == 0)
-            return -1 - (int)(at - text);
+        if (longest == 0) return -1 - (int)(at - text);
         at += longest;
         count++;
     }

@@ -27,8 +27,7 @@ static void print_text(const lh_bench_result *r) {
            r->threads, r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
     if (r->peak > 0)
         printf(" %7.1f%% %7.1f%%\n", 100.0 * r->flops_per_second / r->peak, 100.0 * r->nominal_per_second / r->peak);
-    else
-        printf(" %8s %8s\n", "-", "-");
+    else printf(" %8s %8s\n", "-", "-");
 }
 
 static lh_status bench_length(const lh_spec *spec, const lh_cpu_program *program, int n, int threads, double seconds,
@@ -37,8 +36,7 @@ static lh_status bench_length(const lh_spec *spec, const lh_cpu_program *program
     for (int i = 0; i < 2; i++) {
         lh_bench_result result;
         lh_status status = lh_bench(spec, program, modes[i], n, threads, seconds, &result, error);
-        if (status != LH_OK)
-            return status;
+        if (status != LH_OK) return status;
         (json ? print_json : print_text)(&result);
         fflush(stdout);
     }
@@ -62,12 +60,10 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object per line"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done)
-        return status;
+    if (status != LH_OK || done) return status;
     const lh_cpu_program *program;
     status = lh_cli_program(cli->spec, &program, error);
-    if (status == LH_OK)
-        status = lh_check_limit(cli->spec, &lengths.lengths, error);
+    if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
     if (status == LH_OK && !json)
         printf("%s, level %s\n%-6s %7s %7s %8s %10s %10s %10s %8s %8s\n", cli->spec->id, program->level, "mode",
                "length", "tokens", "threads", "steps/s", "GFLOP/s", "peak", "share", "nominal");

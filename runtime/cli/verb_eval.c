@@ -36,11 +36,9 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
 
 /* The folder of eval.jsonl, for free(). */
 static char *output_folder(const flags *f) {
-    if (f->out != NULL)
-        return strdup(f->out);
+    if (f->out != NULL) return strdup(f->out);
     const char *slash = strrchr(f->checkpoint, '/');
-    if (slash == NULL)
-        return strdup(".");
+    if (slash == NULL) return strdup(".");
     return slash == f->checkpoint ? strdup("/") : strndup(f->checkpoint, (size_t)(slash - f->checkpoint));
 }
 
@@ -48,8 +46,7 @@ static lh_status evaluate(const flags *f, lh_engine *engine, const char *path, F
     int count = lh_lengths_count(&f->lengths.lengths);
     lh_progress progress;
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
-    if (results == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_progress_start(&progress);
     lh_eval_request request = {
         .lengths = f->lengths.lengths,
@@ -88,10 +85,8 @@ static lh_status evaluate_in_folder(const flags *f, lh_engine *engine, lh_error 
     lh_status status = LH_OK;
     if (folder == NULL || asprintf(&path, "%s/eval.jsonl", folder) < 0)
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a path");
-    if (status == LH_OK && f->out != NULL)
-        status = lh_make_directories(folder, error);
-    if (status == LH_OK)
-        status = lh_lock_directory(folder, &lock, error);
+    if (status == LH_OK && f->out != NULL) status = lh_make_directories(folder, error);
+    if (status == LH_OK) status = lh_lock_directory(folder, &lock, error);
     if (status == LH_OK) {
         status = evaluate_to_files(f, engine, path, error);
         lh_unlock_directory(lock);
@@ -107,13 +102,11 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     lh_engine *engine;
     int64_t step;
     lh_status status = read_flags(cli, &f, &done, error);
-    if (status != LH_OK || done)
-        return status;
+    if (status != LH_OK || done) return status;
     if (lh_lengths_count(&f.lengths.lengths) == 0)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
     status = lh_cli_open_checkpoint(cli->spec, f.checkpoint, f.threads, &engine, &step, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     status = evaluate_in_folder(&f, engine, error);
     engine->ops->close(engine);
     return status;

@@ -5,16 +5,15 @@
 #include "bench/gradcheck.h"
 #include "cli/cli.h"
 
-static const lh_verb verb = {
-    "gradcheck", "Compares analytic gradients with central differences, tensor by tensor; dropout is on.",
-    "Needs a float64 build: ./longhand build SPEC --set precision=float64"};
+static const lh_verb verb = {"gradcheck",
+                             "Compares analytic gradients with central differences, tensor by tensor; dropout is on.",
+                             "Needs a float64 build: ./longhand build SPEC --set precision=float64"};
 
 static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *results, lh_error *error) {
     int failed = 0, checks = 0, checked = 0;
     printf("%-52s %7s %14s\n", "tensor", "checks", "worst error");
     for (int t = 0; t < spec->tensor_count; t++) {
-        if (results[t].checks == 0)
-            continue;
+        if (results[t].checks == 0) continue;
         printf("%-52s %7d %14.2e  %s\n", spec->tensors[t].name, results[t].checks, results[t].worst,
                results[t].passed ? "ok" : "WRONG");
         failed += !results[t].passed;
@@ -22,8 +21,7 @@ static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *r
         checked++;
     }
     printf("%d checks of %d tensors\n", checks, checked);
-    if (failed > 0)
-        return lh_fail(error, LH_ERR_INPUT, "the gradients of %d of %d tensors are wrong", failed, checked);
+    if (failed > 0) return lh_fail(error, LH_ERR_INPUT, "the gradients of %d of %d tensors are wrong", failed, checked);
     return LH_OK;
 }
 
@@ -38,12 +36,10 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "of parameters, data, dropout (0)"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done)
-        return status;
+    if (status != LH_OK || done) return status;
     const lh_cpu_program *program;
     status = lh_cli_program(spec, &program, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     if (program->real_bytes != 8)
         return lh_fail(error, LH_ERR_USAGE,
                        "gradcheck: this trainer computes in %s, too coarse for differences\n"
@@ -51,12 +47,10 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
                        spec->precision);
     status = lh_check_limit(spec, &lengths.lengths, error);
     lh_gradcheck_result *results = calloc((size_t)spec->tensor_count, sizeof *results);
-    if (status == LH_OK && results == NULL)
-        status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the results");
+    if (status == LH_OK && results == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the results");
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++)
         status = lh_gradcheck(spec, program, lh_lengths_at(&lengths.lengths, i), (uint64_t)seed, results, error);
-    if (status == LH_OK)
-        status = print_results(spec, results, error);
+    if (status == LH_OK) status = print_results(spec, results, error);
     free(results);
     return status;
 }

@@ -58,8 +58,7 @@ static void print_text(const lh_spec *spec, const char *level) {
     printf("%-14s %lld steps of %d examples, learning rate %g, %s\n", "", (long long)spec->train.steps,
            spec->train.batch, spec->train.learning_rate, spec->optimizer.kind);
     printf("%-14s", "levels");
-    for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++)
-        printf(" %s", spec->cpu[i]->level);
+    for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) printf(" %s", spec->cpu[i]->level);
     printf("; here: %s\n%-14s %s\n", level, "compiler", lh_compiler());
     printf("%-14s %d", "threads", processors);
     if (processors > spec->train.shards)
@@ -75,12 +74,10 @@ lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
         {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done)
-        return status;
+    if (status != LH_OK || done) return status;
     const lh_cpu_program *program = NULL;
     lh_error none;
-    if (lh_cli_program(cli->spec, &program, &none) != LH_OK)
-        program = NULL;
+    if (lh_cli_program(cli->spec, &program, &none) != LH_OK) program = NULL;
     (json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
     return LH_OK;
 }

@@ -27,10 +27,9 @@ static lh_status fail_line(const prediction *p, lh_error *error, const char *wha
 static lh_status find_length(prediction *p, lh_error *error) {
     const lh_task *task = p->spec->task;
     for (p->n = 1; p->n <= 4 * p->input_length + 16; p->n++)
-        if (task->input_length(p->n) == p->input_length)
-            return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens",
-                   (long long)p->line, task->kind, p->input_length);
+        if (task->input_length(p->n) == p->input_length) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens", (long long)p->line,
+                   task->kind, p->input_length);
 }
 
 static lh_status read_input(prediction *p, const json_t *list, lh_error *error) {
@@ -38,8 +37,7 @@ static lh_status read_input(prediction *p, const json_t *list, lh_error *error) 
         return fail_line(p, error, "\"input\" is no list of tokens");
     p->input_length = (int)json_array_size(list);
     p->input = calloc((size_t)p->input_length, sizeof *p->input);
-    if (p->input == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
+    if (p->input == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     for (int i = 0; i < p->input_length; i++) {
         const json_t *token = json_array_get(list, (size_t)i);
         if (!json_is_integer(token))
@@ -53,23 +51,24 @@ static lh_status read_input(prediction *p, const json_t *list, lh_error *error) 
     return LH_OK;
 }
 
-/* Values are the encoding's business; here only what any encoding asks for. */
 static lh_status read_positions(prediction *p, const json_t *list, lh_error *error) {
+    int range = p->spec->position_range;
     p->positions = NULL;
-    if (list == NULL)
-        return LH_OK;
+    if (list == NULL) return LH_OK;
+    if (range == 0)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"positions\" is given, but this encoding draws none",
+                       (long long)p->line);
     p->positions_length = (int)json_array_size(list);
     if (!json_is_array(list) || p->positions_length == 0)
         return fail_line(p, error, "\"positions\" is no list of integers");
     p->positions = calloc((size_t)p->positions_length, sizeof *p->positions);
-    if (p->positions == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
+    if (p->positions == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     for (int i = 0; i < p->positions_length; i++) {
         const json_t *position = json_array_get(list, (size_t)i);
         json_int_t value = json_integer_value(position);
-        if (!json_is_integer(position) || value < 0 || value > INT32_MAX)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: positions[%d] is no integer from 0 up",
-                           (long long)p->line, i);
+        if (!json_is_integer(position) || value < 0 || value >= range)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: positions[%d] is no integer from 0 to %d",
+                           (long long)p->line, i, range - 1);
         p->positions[i] = (int32_t)value;
     }
     return LH_OK;
@@ -78,11 +77,9 @@ static lh_status read_positions(prediction *p, const json_t *list, lh_error *err
 static lh_status read_json(prediction *p, const char *line, lh_error *error) {
     json_error_t problem;
     json_t *object = json_loads(line, 0, &problem);
-    if (object == NULL)
-        return fail_line(p, error, problem.text);
+    if (object == NULL) return fail_line(p, error, problem.text);
     lh_status status = read_input(p, json_object_get(object, "input"), error);
-    if (status == LH_OK)
-        status = read_positions(p, json_object_get(object, "positions"), error);
+    if (status == LH_OK) status = read_positions(p, json_object_get(object, "positions"), error);
     json_decref(object);
     return status;
 }
@@ -90,8 +87,7 @@ static lh_status read_json(prediction *p, const char *line, lh_error *error) {
 static lh_status read_text(prediction *p, const char *line, lh_error *error) {
     const lh_task *task = p->spec->task;
     p->input = calloc(strlen(line) + 1, sizeof *p->input);
-    if (p->input == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
+    if (p->input == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     p->input_length = lh_read_symbols(task->input_symbol, task->input_symbols, line, p->input);
     if (p->input_length < 0)
         return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is no symbol of %s", (long long)p->line,
@@ -101,21 +97,18 @@ static lh_status read_text(prediction *p, const char *line, lh_error *error) {
 
 static lh_status forward(prediction *p, lh_error *error) {
     lh_status status = find_length(p, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     lh_shape shape = lh_shape_at(p->spec, p->n, 1);
     if (p->positions != NULL && p->positions_length != shape.length[0])
         return lh_fail(error, LH_ERR_INPUT, "line %lld: %d positions\n  expected: %d, one per token of the sequence",
                        (long long)p->line, p->positions_length, shape.length[0]);
     lh_lengths lengths = {NULL, 0, p->n, p->n, 1};
     status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);
-    if (p->logits == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
-    lh_query query = {p->n, p->input, p->positions,
-                      {lh_key_of_seed((uint64_t)p->seed), (uint32_t)p->n, 0, LH_DOMAIN_EVAL}};
+    if (p->logits == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
+    lh_query query = {
+        p->n, p->input, p->positions, {lh_key_of_seed((uint64_t)p->seed), (uint32_t)p->n, 0, LH_DOMAIN_EVAL}};
     p->engine->ops->predict(p->engine, &query, p->logits);
     return LH_OK;
 }
@@ -124,8 +117,7 @@ static int best_class(const prediction *p, int label) {
     const double *row = p->logits + (size_t)label * (size_t)p->spec->classes;
     int best = 0;
     for (int c = 1; c < p->spec->classes; c++)
-        if (row[c] > row[best])
-            best = c;
+        if (row[c] > row[best]) best = c;
     return best;
 }
 
@@ -139,8 +131,7 @@ static void print_json(const prediction *p, int labels) {
         printf("]");
     }
     printf("],\"argmax\":[");
-    for (int i = 0; i < labels; i++)
-        printf("%s%d", i > 0 ? "," : "", best_class(p, i));
+    for (int i = 0; i < labels; i++) printf("%s%d", i > 0 ? "," : "", best_class(p, i));
     printf("]}\n");
 }
 
@@ -159,10 +150,8 @@ static lh_status predict_line(prediction *p, const char *line, bool text, lh_err
     p->positions = NULL;
     p->logits = NULL;
     lh_status status = text ? read_text(p, line, error) : read_json(p, line, error);
-    if (status == LH_OK)
-        status = forward(p, error);
-    if (status == LH_OK)
-        (text ? print_text : print_json)(p, p->spec->format->labels(p->n));
+    if (status == LH_OK) status = forward(p, error);
+    if (status == LH_OK) (text ? print_text : print_json)(p, p->spec->format->labels(p->n));
     free(p->input);
     free(p->positions);
     free(p->logits);
@@ -195,12 +184,10 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols; no stdin"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done)
-        return status;
+    if (status != LH_OK || done) return status;
     prediction p = {.spec = cli->spec, .line = 1, .seed = seed};
     status = lh_cli_open_checkpoint(cli->spec, checkpoint, threads, &p.engine, &step, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     status = text != NULL ? predict_line(&p, text, true, error) : predict_lines(&p, error);
     p.engine->ops->close(p.engine);
     return status;

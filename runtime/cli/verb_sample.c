@@ -7,14 +7,11 @@
 
 static void print_json(const lh_batch *batch, int input_length) {
     printf("{\"input\":[");
-    for (int i = 0; i < input_length; i++)
-        printf("%s%d", i > 0 ? "," : "", batch->input[i]);
+    for (int i = 0; i < input_length; i++) printf("%s%d", i > 0 ? "," : "", batch->input[i]);
     printf("],\"target\":[");
-    for (int i = 0; i < batch->shape.labels; i++)
-        printf("%s%d", i > 0 ? "," : "", batch->labels[i]);
+    for (int i = 0; i < batch->shape.labels; i++) printf("%s%d", i > 0 ? "," : "", batch->labels[i]);
     printf("],\"mask\":[");
-    for (int i = 0; i < batch->shape.labels; i++)
-        printf("%s%d", i > 0 ? "," : "", batch->mask[i]);
+    for (int i = 0; i < batch->shape.labels; i++) printf("%s%d", i > 0 ? "," : "", batch->mask[i]);
     printf("]}\n");
 }
 
@@ -40,21 +37,16 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
         {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "symbols, with (those not counted) in parentheses"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done)
-        return status;
-    if (length == 0)
-        return lh_fail(error, LH_ERR_USAGE, "--length: missing\n  expected: --length N, the task length");
+    if (status != LH_OK || done) return status;
+    if (length == 0) return lh_fail(error, LH_ERR_USAGE, "--length: missing\n  expected: --length N, the task length");
     lh_batch batch;
     status = lh_batch_open(&batch, spec, (int)length, 1, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0};
     for (int64_t i = 0; i < count && !ferror(stdout); i++) {
         lh_batch_fill(&batch, spec, &source, (int)length, (uint32_t)i, 1);
-        if (text)
-            print_text(spec, &batch, spec->task->input_length((int)length));
-        else
-            print_json(&batch, spec->task->input_length((int)length));
+        if (text) print_text(spec, &batch, spec->task->input_length((int)length));
+        else print_json(&batch, spec->task->input_length((int)length));
     }
     lh_batch_close(&batch);
     return LH_OK;

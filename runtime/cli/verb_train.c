@@ -57,10 +57,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--checkpoint-every", LH_OPTION_INTEGER, &f->checkpoint_every, 1, 4294967295.0, NULL, "N", "steps"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
-    if (status != LH_OK || *done)
-        return status;
-    if (f->resume && f->overwrite)
-        return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other");
+    if (status != LH_OK || *done) return status;
+    if (f->resume && f->overwrite) return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other");
     if (strncmp(f->device, "cuda", 4) == 0)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "--device %s: this trainer has no CUDA half", f->device);
     if (strcmp(f->device, "cpu") != 0)
@@ -71,8 +69,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
 /* The words behind the verb as a JSON list, for free(). */
 static char *flags_json(const lh_cli *cli) {
     lh_text text;
-    if (lh_text_open(&text, NULL) != LH_OK)
-        return NULL;
+    if (lh_text_open(&text, NULL) != LH_OK) return NULL;
     putc('[', text.out);
     for (int i = 0; i < cli->argc; i++) {
         fputs(i > 0 ? "," : "", text.out);
@@ -84,27 +81,23 @@ static char *flags_json(const lh_cli *cli) {
 
 static void print_view(job *j, const lh_training_view *view) {
     char bar[32], left[32], beyond[48] = "", chance[64] = "";
-    if (!isnan(view->beyond))
-        snprintf(beyond, sizeof beyond, "  beyond %.4f", view->beyond);
+    if (!isnan(view->beyond)) snprintf(beyond, sizeof beyond, "  beyond %.4f", view->beyond);
     if (view->at_chance_since >= 0)
         snprintf(chance, sizeof chance, "  at chance since step %lld", (long long)view->at_chance_since);
     double seconds = (double)(view->steps - view->step) / view->steps_per_second;
     double share = view->steps > 0 ? (double)view->step / (double)view->steps : 1.0;
     lh_progress_line(&j->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  accuracy %.4f%s%s  %s left",
-                     lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps,
-                     view->steps_per_second, view->loss, view->accuracy, beyond, chance, lh_duration(seconds, left));
+                     lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
+                     view->loss, view->accuracy, beyond, chance, lh_duration(seconds, left));
 }
 
 static void watch(void *context, const lh_training_view *view) {
     job *j = context;
     bool last = view->step == view->steps;
-    if ((j->progress.live || view->logged || last) && (last || lh_progress_due(&j->progress, 5.0)))
-        print_view(j, view);
+    if ((j->progress.live || view->logged || last) && (last || lh_progress_due(&j->progress, 5.0))) print_view(j, view);
 }
 
-static int longest_training_length(const lh_spec *spec) {
-    return lh_lengths_longest(&spec->train.lengths);
-}
+static int longest_training_length(const lh_spec *spec) { return lh_lengths_longest(&spec->train.lengths); }
 
 /* --overfit: whether the model without dropout gets all of its examples right. */
 static bool is_perfect(void *context, lh_engine *engine) {
@@ -127,12 +120,10 @@ static lh_status open_engine(job *j, lh_error *error) {
     const lh_spec *spec = j->spec;
     bool overfit = j->flags.overfit > 0;
     lh_status status = lh_cli_program(spec, &program, error);
-    if (status == LH_OK && !j->flags.no_eval && !overfit)
-        status = lh_check_limit(spec, &spec->eval.lengths, error);
+    if (status == LH_OK && !j->flags.no_eval && !overfit) status = lh_check_limit(spec, &spec->eval.lengths, error);
     if (status == LH_OK && spec->eval.during_every > 0)
         status = lh_check_limit(spec, &spec->eval.during_lengths, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     lh_engine_config config = {
         .spec = spec,
         .seed = (uint64_t)j->flags.seed,
@@ -154,11 +145,9 @@ static lh_status load_init(job *j, lh_error *error) {
     lh_state state;
     int64_t step;
     lh_status status = lh_state_open(&state, j->engine, true, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     status = lh_checkpoint_read_parameters(j->flags.init, j->spec, state.real_bytes, state.parameters, &step, error);
-    if (status == LH_OK)
-        j->engine->ops->write_state(j->engine, &state, 0);
+    if (status == LH_OK) j->engine->ops->write_state(j->engine, &state, 0);
     lh_state_close(&state);
     return status;
 }
@@ -167,17 +156,13 @@ static lh_status load_state(job *j, lh_error *error) {
     bool found = false;
     lh_error note = {""};
     lh_status status = LH_OK;
-    if (j->flags.resume)
-        status = lh_run_resume(&j->run, j->engine, &j->window, &found, &note, error);
-    if (status == LH_OK && note.text[0] != 0)
-        fprintf(stderr, "note: %s\n", note.text);
-    if (status == LH_OK && found)
-        fprintf(stderr, "resuming at step %lld\n", (long long)j->engine->step);
+    if (j->flags.resume) status = lh_run_resume(&j->run, j->engine, &j->window, &found, &note, error);
+    if (status == LH_OK && note.text[0] != 0) fprintf(stderr, "note: %s\n", note.text);
+    if (status == LH_OK && found) fprintf(stderr, "resuming at step %lld\n", (long long)j->engine->step);
     if (status == LH_OK && found && j->engine->step > j->flags.steps)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld",
                        j->run.directory, (long long)j->engine->step, (long long)j->flags.steps);
-    if (status == LH_OK && !found && j->flags.init != NULL)
-        status = load_init(j, error);
+    if (status == LH_OK && !found && j->flags.init != NULL) status = load_init(j, error);
     j->first_step = j->engine->step;
     return status;
 }
@@ -200,8 +185,8 @@ static lh_status train(job *j, lh_error *error) {
     char time[32];
     if (status == LH_OK)
         printf("%s: step %lld, %lld steps in %s\n%s\n", j->spec->id, (long long)j->engine->step,
-               (long long)(j->engine->step - j->first_step),
-               lh_duration(lh_progress_seconds(&j->progress), time), j->run.directory);
+               (long long)(j->engine->step - j->first_step), lh_duration(lh_progress_seconds(&j->progress), time),
+               j->run.directory);
     return status;
 }
 
@@ -221,8 +206,7 @@ static lh_status evaluate(job *j, lh_error *error) {
     const lh_eval_defaults *eval = &j->spec->eval;
     int count = lh_lengths_count(&eval->lengths);
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
-    if (results == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_progress_start(&j->progress);
     lh_eval_request request = {
         .lengths = eval->lengths,
@@ -238,34 +222,27 @@ static lh_status evaluate(job *j, lh_error *error) {
     };
     lh_status status = lh_evaluate(j->engine, &request, results, error);
     lh_progress_wipe(&j->progress);
-    if (status == LH_OK)
-        lh_print_evaluation(j->spec, results, count);
+    if (status == LH_OK) lh_print_evaluation(j->spec, results, count);
     free(results);
     return status;
 }
 
 static lh_status work(job *j, lh_error *error) {
     lh_status status = load_state(j, error);
-    if (status == LH_OK)
-        status = train(j, error);
-    if (status == LH_OK && j->flags.overfit > 0)
-        return check_overfit(j, error);
+    if (status == LH_OK) status = train(j, error);
+    if (status == LH_OK && j->flags.overfit > 0) return check_overfit(j, error);
     if (status == LH_OK && !j->flags.no_eval && lh_lengths_count(&j->spec->eval.lengths) > 0)
         status = evaluate(j, error);
     return status;
 }
 
 static lh_status run_in_folder(job *j, lh_error *error) {
-    lh_run_start start = j->flags.resume      ? LH_RUN_RESUME
-                         : j->flags.overwrite ? LH_RUN_OVERWRITE
-                                              : LH_RUN_FRESH;
-    if (j->flags.overfit > 0)
-        start = LH_RUN_OVERWRITE;
+    lh_run_start start = j->flags.resume ? LH_RUN_RESUME : j->flags.overwrite ? LH_RUN_OVERWRITE : LH_RUN_FRESH;
+    if (j->flags.overfit > 0) start = LH_RUN_OVERWRITE;
     j->run.level = j->engine->level;
     j->run.threads = j->engine->threads;
     lh_status status = lh_run_open(&j->run, start, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     status = work(j, error);
     lh_status closed = lh_run_close(&j->run, status, status == LH_OK ? error : NULL);
     return status != LH_OK ? status : closed;
@@ -277,11 +254,9 @@ lh_status lh_verb_train(const lh_cli *cli, lh_error *error) {
     memset(&j, 0, sizeof j);
     j.spec = cli->spec;
     lh_status status = read_flags(cli, &j.flags, &done, error);
-    if (status != LH_OK || done)
-        return status;
+    if (status != LH_OK || done) return status;
     char *words = flags_json(cli);
-    if (words == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");
+    if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");
     j.stop = lh_catch_signals();
     j.run = (lh_run){.spec = cli->spec,
                      .root = j.flags.out,
@@ -290,10 +265,8 @@ lh_status lh_verb_train(const lh_cli *cli, lh_error *error) {
                      .learning_rate = j.flags.learning_rate,
                      .overfit = (int)j.flags.overfit};
     status = open_engine(&j, error);
-    if (status == LH_OK)
-        status = run_in_folder(&j, error);
-    if (j.engine != NULL)
-        j.engine->ops->close(j.engine);
+    if (status == LH_OK) status = run_in_folder(&j, error);
+    if (j.engine != NULL) j.engine->ops->close(j.engine);
     free(words);
     return status;
 }

@@ -13,8 +13,7 @@ lh_status lh_eval_append(const char *path, const lh_spec *spec, int64_t step, ui
                          const lh_eval_result *result, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     lh_json line, by;
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
@@ -29,19 +28,15 @@ lh_status lh_eval_append(const char *path, const lh_spec *spec, int64_t step, ui
     lh_json_number(&line, "exact_match", result->exact_match);
     lh_json_number(&line, "loss", result->loss);
     lh_json_number(&line, "sd_over_draws", result->sd_over_draws);
-    if (seed != LH_EVAL_SEED)
-        lh_json_integer(&line, "seed", (int64_t)seed);
+    if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
     lh_json_end(&line);
     status = lh_text_close(&text, error);
-    if (status == LH_OK)
-        status = lh_append_line(path, text.text, error);
+    if (status == LH_OK) status = lh_append_line(path, text.text, error);
     free(text.text);
     return status;
 }
 
-static double number_of(const json_t *line, const char *key) {
-    return json_number_value(json_object_get(line, key));
-}
+static double number_of(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
 
 static bool is_result(const json_t *line, const lh_spec *spec, int64_t step, const lh_eval_result *result) {
     const char *split = json_string_value(json_object_get(line, "split"));
@@ -68,15 +63,12 @@ lh_status lh_eval_find(const char *path, const lh_spec *spec, int64_t step, lh_e
                        int count, lh_error *error) {
     char *text;
     size_t bytes;
-    if (access(path, F_OK) != 0)
-        return LH_OK;
+    if (access(path, F_OK) != 0) return LH_OK;
     lh_status status = lh_read_file(path, &text, &bytes, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;) {
         json_t *line = json_loads(one, 0, NULL);
-        if (line != NULL)
-            take_line(line, spec, step, results, found, count);
+        if (line != NULL) take_line(line, spec, step, results, found, count);
         json_decref(line);
     }
     free(text);

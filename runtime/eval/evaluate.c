@@ -10,8 +10,7 @@
 
 bool lh_is_training_length(const lh_spec *spec, int n) {
     for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++)
-        if (lh_lengths_at(&spec->train.lengths, i) == n)
-            return true;
+        if (lh_lengths_at(&spec->train.lengths, i) == n) return true;
     return false;
 }
 
@@ -31,9 +30,7 @@ static void write_examples(FILE *out, const lh_condition *condition, const lh_su
     }
 }
 
-static double ratio(double part, double whole) {
-    return whole > 0 ? part / whole : 0.0;
-}
+static double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
 /* Running mean and sum of squared deviations of the accuracies of draws 0, 1, ... (Welford). */
 typedef struct spread {
@@ -46,16 +43,14 @@ static void spread_add(spread *s, double x, int index) {
     s->squares += off * (x - s->mean);
 }
 
-static void evaluate_length(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
-                            lh_eval_result *result) {
+static void evaluate_length(lh_engine *engine, const lh_eval_request *request, lh_sums *each, lh_eval_result *result) {
     lh_sums all = {0};
     spread over_draws = {0, 0};
     for (int draw = 0; draw < result->draws; draw++) {
         lh_sums sums;
         lh_condition condition = lh_condition_at(result->n, result->examples, request->seed, draw);
         engine->ops->evaluate(engine, &condition, &sums, each);
-        if (each != NULL)
-            write_examples(request->per_example, &condition, each);
+        if (each != NULL) write_examples(request->per_example, &condition, each);
         lh_sums_add(&all, &sums);
         spread_add(&over_draws, ratio((double)sums.correct, (double)sums.counted), draw);
     }
@@ -69,8 +64,7 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
                                   const bool *found, lh_sums *each, lh_error *error) {
     int count = lh_lengths_count(&request->lengths);
     for (int i = 0; i < count; i++) {
-        if (request->stop != NULL && *request->stop)
-            return LH_STOPPED;
+        if (request->stop != NULL && *request->stop) return LH_STOPPED;
         if (!found[i]) {
             evaluate_length(engine, request, each, &results[i]);
             if (each != NULL && (fflush(request->per_example) != 0 || ferror(request->per_example)))
@@ -78,11 +72,9 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
             lh_status status = LH_OK;
             if (request->path != NULL)
                 status = lh_eval_append(request->path, engine->spec, request->step, request->seed, &results[i], error);
-            if (status != LH_OK)
-                return status;
+            if (status != LH_OK) return status;
         }
-        if (request->watch != NULL)
-            request->watch(request->context, &results[i], i + 1, count);
+        if (request->watch != NULL) request->watch(request->context, &results[i], i + 1, count);
     }
     return LH_OK;
 }
@@ -95,7 +87,7 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
             .split = request->split != NULL ? request->split : split,
             .n = n,
             .examples = request->examples,
-            .draws = spec->draws_positions ? request->draws : 1,
+            .draws = spec->position_range > 0 ? request->draws : 1,
         };
     }
 }
@@ -103,8 +95,7 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
     int count = lh_lengths_count(&request->lengths);
     lh_status status = engine->ops->reserve(engine, &request->lengths, request->examples, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
     lh_sums *each = NULL;
     if (request->per_example != NULL)
@@ -116,8 +107,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     name_results(engine->spec, request, results, count);
     if (request->only_missing && request->path != NULL)
         status = lh_eval_find(request->path, engine->spec, request->step, results, found, count, error);
-    if (status == LH_OK)
-        status = evaluate_missing(engine, request, results, found, each, error);
+    if (status == LH_OK) status = evaluate_missing(engine, request, results, found, each, error);
     free(found);
     free(each);
     return status;
@@ -126,10 +116,8 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split) {
     lh_eval_means means = {0, 0, 0, 0, 0, 0};
     for (int i = 0; i < count; i++) {
-        if (strcmp(results[i].split, split) != 0)
-            continue;
-        if (means.count == 0)
-            means.first = results[i].n;
+        if (strcmp(results[i].split, split) != 0) continue;
+        if (means.count == 0) means.first = results[i].n;
         means.last = results[i].n;
         means.count++;
         means.accuracy += results[i].accuracy;

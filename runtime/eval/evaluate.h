@@ -23,11 +23,11 @@ typedef struct lh_eval_request {
     lh_lengths lengths;
     int examples, draws; /* draws count as 1 where the model draws nothing */
     uint64_t seed;
-    const char *split;   /* NULL: "train" for a training length, "test" for any other */
-    int64_t step;        /* of the parameters; for the lines */
-    const char *path;    /* JSON lines are appended here; NULL: none */
-    bool only_missing;   /* take over the lines that path already has for this step, split, length, examples, draws */
-    FILE *per_example;   /* one line per example and draw; NULL: none */
+    const char *split; /* NULL: "train" for a training length, "test" for any other */
+    int64_t step;      /* of the parameters; for the lines */
+    const char *path;  /* JSON lines are appended here; NULL: none */
+    bool only_missing; /* take over the lines that path already has for this step, split, length, examples, draws */
+    FILE *per_example; /* one line per example and draw; NULL: none */
     const volatile sig_atomic_t *stop; /* checked between lengths; NULL: never */
     void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
     void *context;

@@ -13,18 +13,15 @@
 int lh_cpu_longest_stream(const lh_spec *spec, const lh_shape *shape) {
     int longest = 0;
     for (int s = 0; s < spec->format->streams; s++)
-        if (shape->length[s] > longest)
-            longest = shape->length[s];
+        if (shape->length[s] > longest) longest = shape->length[s];
     return longest;
 }
 
 lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, int tokens, lh_error *error) {
     const lh_cpu_program *program = cpu->program;
-    if (program->tables_bytes == NULL || tokens <= cpu->tables_length)
-        return LH_OK;
+    if (program->tables_bytes == NULL || tokens <= cpu->tables_length) return LH_OK;
     void *tables = lh_engine_memory(program->tables_bytes(tokens), "position tables", error);
-    if (tables == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (tables == NULL) return LH_ERR_ENVIRONMENT;
     program->make_tables(tables, tokens);
     free(cpu->tables);
     cpu->tables = tables;
@@ -38,34 +35,32 @@ typedef struct needs {
     int tokens, longest_n;
 } needs;
 
+static int largest_shard(const lh_spec *spec) {
+    return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
+}
+
 static void need_length(const lh_cpu_engine *cpu, int n, needs *most) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
     size_t shared = cpu->program->shared_bytes(&shape, LH_MODE_TRAIN);
     int tokens = lh_cpu_longest_stream(spec, &shape);
-    shape.sequences = cpu->program->block_sequences(shape.length);
+    int block = cpu->program->block_sequences(shape.length), shard = largest_shard(spec);
+    shape.sequences = block < shard ? block : shard;
     size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);
-    if (shared > most->shared)
-        most->shared = shared;
-    if (workspace > most->workspace)
-        most->workspace = workspace;
-    if (tokens > most->tokens)
-        most->tokens = tokens;
-    if (n > most->longest_n)
-        most->longest_n = n;
+    if (shared > most->shared) most->shared = shared;
+    if (workspace > most->workspace) most->workspace = workspace;
+    if (tokens > most->tokens) most->tokens = tokens;
+    if (n > most->longest_n) most->longest_n = n;
 }
 
 static lh_status open_lane(lh_cpu_engine *cpu, lh_cpu_lane *lane, const needs *most, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     size_t vector = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
-    int shard = (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
     lane->workspace = lh_engine_memory(most->workspace, "a thread's activations", error);
-    if (lane->workspace == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
     lane->gradient = lh_engine_memory(vector, "a thread's gradient", error);
-    if (lane->gradient == NULL)
-        return LH_ERR_ENVIRONMENT;
-    return lh_batch_open(&lane->batch, spec, most->longest_n, shard, error);
+    if (lane->gradient == NULL) return LH_ERR_ENVIRONMENT;
+    return lh_batch_open(&lane->batch, spec, most->longest_n, largest_shard(spec), error);
 }
 
 static lh_status open_arrays(lh_cpu_engine *cpu, const needs *most, lh_error *error) {
@@ -85,14 +80,11 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_error *error) {
     lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};
     const lh_lengths *lengths = cpu->config.fixed_length > 0 ? &fixed : &spec->train.lengths;
     lh_status status = lh_check_limit(spec, lengths, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     needs most = {0, 0, 0, 0};
-    for (int i = 0; i < lh_lengths_count(lengths); i++)
-        need_length(cpu, lh_lengths_at(lengths, i), &most);
+    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), &most);
     status = lh_cpu_need_tables(cpu, most.tokens, error);
-    if (status == LH_OK)
-        status = open_arrays(cpu, &most, error);
+    if (status == LH_OK) status = open_arrays(cpu, &most, error);
     for (int i = 0; status == LH_OK && i < cpu->engine.threads; i++)
         status = open_lane(cpu, &cpu->lanes[i], &most, error);
     return status;
@@ -102,18 +94,14 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
     cpu->parameters = lh_engine_memory(bytes, "the parameters", error);
-    if (cpu->parameters == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (cpu->parameters == NULL) return LH_ERR_ENVIRONMENT;
     lh_initialise(spec, cpu->config.seed, cpu->engine.real_bytes, cpu->parameters);
-    if (!cpu->config.trains)
-        return LH_OK;
+    if (!cpu->config.trains) return LH_OK;
     cpu->total = lh_engine_memory(bytes, "the gradient", error);
-    if (cpu->total == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (cpu->total == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; i < spec->optimizer.states; i++) {
         cpu->state[i] = lh_engine_memory(bytes, "the optimiser state", error);
-        if (cpu->state[i] == NULL)
-            return LH_ERR_ENVIRONMENT;
+        if (cpu->state[i] == NULL) return LH_ERR_ENVIRONMENT;
     }
     return open_training(cpu, error);
 }
@@ -132,8 +120,7 @@ static void engine_close(lh_engine *engine) {
     free(cpu->chunk_updates);
     free(cpu->parameters);
     free(cpu->total);
-    for (int i = 0; i < LH_MAX_STATES; i++)
-        free(cpu->state[i]);
+    for (int i = 0; i < LH_MAX_STATES; i++) free(cpu->state[i]);
     free(cpu->tables);
     free(cpu->shared);
     free(cpu);
@@ -148,9 +135,7 @@ static void copy_state(lh_cpu_engine *cpu, lh_state *state, bool out) {
             memcpy(out ? state->optimizer[i] : cpu->state[i], out ? cpu->state[i] : state->optimizer[i], bytes);
 }
 
-static void engine_read_state(lh_engine *engine, lh_state *state) {
-    copy_state((lh_cpu_engine *)engine, state, true);
-}
+static void engine_read_state(lh_engine *engine, lh_state *state) { copy_state((lh_cpu_engine *)engine, state, true); }
 
 static void engine_write_state(lh_engine *engine, const lh_state *state, int64_t step) {
     lh_state source = *state;
@@ -172,8 +157,7 @@ lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_progra
                              lh_error *error) {
     *engine = NULL;
     lh_cpu_engine *cpu = lh_engine_memory(sizeof *cpu, "the engine", error);
-    if (cpu == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (cpu == NULL) return LH_ERR_ENVIRONMENT;
     cpu->engine = (lh_engine){&cpu_ops, config->spec, program->level, program->real_bytes, config->threads, 0};
     cpu->config = *config;
     cpu->program = program;

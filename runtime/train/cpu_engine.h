@@ -26,7 +26,7 @@ typedef struct lh_cpu_forward_lane {
 typedef struct lh_cpu_forward {
     lh_cpu_forward_lane *lanes; /* [threads] */
     void *shared;
-    lh_sums *block_sums;        /* [examples]: a block has at least one */
+    lh_sums *block_sums; /* [examples]: a block has at least one */
     size_t workspace_bytes, shared_bytes, logits_bytes;
     int longest_n, block, examples;
 } lh_cpu_forward;
@@ -43,23 +43,21 @@ typedef struct lh_cpu_engine {
     int tables_length; /* longest sequence that tables serve */
     void *shared;
 
-    lh_cpu_lane *lanes;          /* [threads] */
-    lh_sums *shard_sums;         /* [shards] */
-    double *chunk_norms;         /* [chunks] */
+    lh_cpu_lane *lanes;            /* [threads] */
+    lh_sums *shard_sums;           /* [shards] */
+    double *chunk_norms;           /* [chunks] */
     lh_update_sums *chunk_updates; /* [chunks] */
 
-    lh_cpu_step job;                  /* the running step */
-    int length;                       /* its task length */
-    atomic_int next_shard;            /* the next one that nobody took */
-    atomic_int turn[LH_FOLD_PIECES];  /* the shard whose piece is folded next */
+    lh_cpu_step job;                 /* the running step */
+    int length;                      /* its task length */
+    atomic_int next_shard;           /* the next one that nobody took */
+    atomic_int turn[LH_FOLD_PIECES]; /* the shard whose piece is folded next */
 
     lh_cpu_forward forward;
 } lh_cpu_engine;
 
 /* Number of LH_CHUNK elements in the parameter vector. */
-static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) {
-    return cpu->engine.spec->parameter_storage / LH_CHUNK;
-}
+static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) { return cpu->engine.spec->parameter_storage / LH_CHUNK; }
 
 /* Position tables for sequences of up to `tokens` tokens. */
 lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, int tokens, lh_error *error);

@@ -12,18 +12,15 @@ typedef struct needs {
     int tokens, longest_n, block;
 } needs;
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-static int more(int a, int b) {
-    return a > b ? a : b;
-}
+static int more(int a, int b) { return a > b ? a : b; }
 
 static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *most) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, examples);
     int block = cpu->program->block_sequences(shape.length);
+    if (block > examples) block = examples;
     most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
     most->tokens = more(most->tokens, lh_cpu_longest_stream(spec, &shape));
     shape.sequences = block;
@@ -36,11 +33,9 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *mo
 
 static lh_status open_lane(const lh_cpu_engine *cpu, lh_cpu_forward_lane *lane, const needs *most, lh_error *error) {
     lane->workspace = lh_engine_memory(most->workspace, "a thread's activations", error);
-    if (lane->workspace == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
     lane->logits = lh_engine_memory(most->logits, "a thread's logits", error);
-    if (lane->logits == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
     return lh_batch_open(&lane->batch, cpu->engine.spec, most->longest_n, most->block, error);
 }
 
@@ -68,12 +63,10 @@ static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int example
     forward->lanes = lh_engine_memory((size_t)threads * sizeof *forward->lanes, "threads", error);
     forward->shared = lh_engine_memory(most->shared, "what a batch shares", error);
     forward->block_sums = lh_engine_memory((size_t)examples * sizeof *forward->block_sums, "sums", error);
-    if (forward->lanes == NULL || forward->shared == NULL || forward->block_sums == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (forward->lanes == NULL || forward->shared == NULL || forward->block_sums == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; i < threads; i++) {
         lh_status status = open_lane(cpu, &forward->lanes[i], most, error);
-        if (status != LH_OK)
-            return status;
+        if (status != LH_OK) return status;
     }
     forward->workspace_bytes = most->workspace;
     forward->shared_bytes = most->shared;
@@ -88,14 +81,11 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     const lh_cpu_forward *have = &cpu->forward;
     lh_status status = lh_check_limit(engine->spec, lengths, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     needs most = {0, 0, 0, 0, 0, 0};
-    for (int i = 0; i < lh_lengths_count(lengths); i++)
-        need_length(cpu, lh_lengths_at(lengths, i), examples, &most);
+    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), examples, &most);
     status = lh_cpu_need_tables(cpu, most.tokens, error);
-    if (status != LH_OK || enough(have, &most, examples))
-        return status;
+    if (status != LH_OK || enough(have, &most, examples)) return status;
     most.workspace = larger(most.workspace, have->workspace_bytes);
     most.shared = larger(most.shared, have->shared_bytes);
     most.logits = larger(most.logits, have->logits_bytes);
@@ -104,8 +94,7 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     examples = more(examples, have->examples);
     lh_cpu_forward_close(&cpu->forward, engine->threads);
     status = open_forward(cpu, &most, examples, error);
-    if (status != LH_OK)
-        lh_cpu_forward_close(&cpu->forward, engine->threads);
+    if (status != LH_OK) lh_cpu_forward_close(&cpu->forward, engine->threads);
     return status;
 }
 
@@ -136,8 +125,7 @@ static double score_position(const lh_cpu_engine *cpu, const void *logits, size_
             greatest = logit_at(cpu, logits, first + (size_t)c);
             best = c;
         }
-    for (int c = 0; c < classes; c++)
-        sum += lh_exp(logit_at(cpu, logits, first + (size_t)c) - greatest);
+    for (int c = 0; c < classes; c++) sum += lh_exp(logit_at(cpu, logits, first + (size_t)c) - greatest);
     *correct = best == label;
     return lh_log(sum) + greatest - logit_at(cpu, logits, first + (size_t)label);
 }
@@ -160,7 +148,7 @@ typedef struct evaluation {
     lh_cpu_engine *cpu;
     const lh_condition *condition;
     lh_cpu_step step;
-    int block;  /* sequences in a block */
+    int block; /* sequences in a block */
     int blocks;
     atomic_int next;
     lh_sums *each;
@@ -179,8 +167,7 @@ static void evaluate_block(evaluation *job, lh_cpu_forward_lane *lane, int index
         .logits = job->each != NULL ? lane->logits : NULL,
     };
     lh_batch_fill(&lane->batch, spec, &job->condition->source, job->condition->n, (uint32_t)first, block.sequences);
-    for (int s = 0; s < spec->format->streams; s++)
-        block.tokens[s] = lane->batch.tokens[s];
+    for (int s = 0; s < spec->format->streams; s++) block.tokens[s] = lane->batch.tokens[s];
     lh_sums sums = {0};
     cpu->program->forward_block(&job->step, &block, lane->workspace, &sums);
     cpu->forward.block_sums[index] = sums;
@@ -211,8 +198,7 @@ void lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *
     atomic_init(&job.next, 0);
     lh_team_run(engine->threads, evaluate_work, &job);
     memset(sums, 0, sizeof *sums);
-    for (int i = 0; i < job.blocks; i++)
-        lh_sums_add(sums, &cpu->forward.block_sums[i]);
+    for (int i = 0; i < job.blocks; i++) lh_sums_add(sums, &cpu->forward.block_sums[i]);
 }
 
 void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits) {
@@ -234,11 +220,9 @@ void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits) {
         .loss_scale = 1.0,
         .logits = lane->logits,
     };
-    for (int s = 0; s < spec->format->streams; s++)
-        block.tokens[s] = lane->batch.tokens[s];
+    for (int s = 0; s < spec->format->streams; s++) block.tokens[s] = lane->batch.tokens[s];
     lh_sums sums = {0};
     cpu->program->begin_step(&step, 0, 1);
     cpu->program->forward_block(&step, &block, lane->workspace, &sums);
-    for (size_t i = 0; i < (size_t)labels * (size_t)spec->classes; i++)
-        logits[i] = logit_at(cpu, lane->logits, i);
+    for (size_t i = 0; i < (size_t)labels * (size_t)spec->classes; i++) logits[i] = logit_at(cpu, lane->logits, i);
 }

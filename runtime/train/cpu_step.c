@@ -25,10 +25,8 @@ static void relax(void) {
  * processors. */
 static void wait_turn(atomic_int *turn, int shard) {
     for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != shard; spins++) {
-        if (spins < 2000)
-            relax();
-        else
-            sched_yield();
+        if (spins < 2000) relax();
+        else sched_yield();
     }
 }
 
@@ -53,8 +51,7 @@ static int shard_start(const lh_spec *spec, int shard) {
 
 static lh_source training_source(const lh_cpu_engine *cpu) {
     lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct};
-    if (cpu->config.distinct > 0)
-        source.step = 0;
+    if (cpu->config.distinct > 0) source.step = 0;
     return source;
 }
 
@@ -79,8 +76,7 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
             block.tokens[s] = lane->batch.tokens[s] + (size_t)start * (size_t)shape->length[s];
         cpu->program->train_block(&cpu->job, &block, lane->workspace, lane->gradient, &sums);
     }
-    if (cpu->program->end_shard != NULL)
-        cpu->program->end_shard(&cpu->job, lane->workspace, lane->gradient);
+    if (cpu->program->end_shard != NULL) cpu->program->end_shard(&cpu->job, lane->workspace, lane->gradient);
     cpu->shard_sums[shard] = sums;
     fold_shard(cpu, lane->gradient, shard);
 }
@@ -89,10 +85,8 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
 static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_norm) {
     double squares = 0;
     memset(sums, 0, sizeof *sums);
-    for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++)
-        lh_sums_add(sums, &cpu->shard_sums[shard]);
-    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++)
-        squares += cpu->chunk_norms[chunk];
+    for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++) lh_sums_add(sums, &cpu->shard_sums[shard]);
+    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) squares += cpu->chunk_norms[chunk];
     *gradient_norm = sqrt(squares);
 }
 
@@ -112,8 +106,7 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     };
     memcpy(update.state, cpu->state, sizeof update.state);
     step_totals(cpu, &sums, &update.gradient_norm);
-    if (!isfinite(sums.loss) || !isfinite(update.gradient_norm))
-        return;
+    if (!isfinite(sums.loss) || !isfinite(update.gradient_norm)) return;
     for (int64_t chunk = first; chunk < end; chunk++) {
         lh_update_sums *out = &cpu->chunk_updates[chunk];
         memset(out, 0, sizeof *out);
@@ -151,8 +144,7 @@ static void start_step(lh_cpu_engine *cpu) {
         .shared = cpu->shared,
     };
     atomic_store(&cpu->next_shard, 0);
-    for (int piece = 0; piece < LH_FOLD_PIECES; piece++)
-        atomic_store(&cpu->turn[piece], 0);
+    for (int piece = 0; piece < LH_FOLD_PIECES; piece++) atomic_store(&cpu->turn[piece], 0);
 }
 
 static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {

@@ -6,8 +6,7 @@
 
 void *lh_engine_memory(size_t bytes, const char *what, lh_error *error) {
     size_t rounded = (bytes + 63) / 64 * 64;
-    if (rounded == 0)
-        rounded = 64;
+    if (rounded == 0) rounded = 64;
     void *memory = rounded < bytes ? NULL : aligned_alloc(64, rounded);
     if (memory == NULL) {
         lh_fail(error, LH_ERR_ENVIRONMENT, "no memory: %zu bytes for %s", bytes, what);
@@ -22,8 +21,7 @@ lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer
     memset(state, 0, sizeof *state);
     state->real_bytes = engine->real_bytes;
     state->parameters = lh_engine_memory(bytes, "a copy of the parameters", error);
-    if (state->parameters == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (state->parameters == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; optimizer && i < spec->optimizer.states; i++) {
         state->optimizer[i] = lh_engine_memory(bytes, "a copy of the optimiser state", error);
         if (state->optimizer[i] == NULL) {
@@ -36,8 +34,7 @@ lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer
 
 void lh_state_close(lh_state *state) {
     free(state->parameters);
-    for (int i = 0; i < LH_MAX_STATES; i++)
-        free(state->optimizer[i]);
+    for (int i = 0; i < LH_MAX_STATES; i++) free(state->optimizer[i]);
     memset(state, 0, sizeof *state);
 }
 

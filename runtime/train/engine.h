@@ -29,7 +29,7 @@ typedef struct lh_step_metrics {
     double parameter_norm; /* after the update */
     double update_norm;    /* of the change of the parameters */
     bool clipped;
-    int length;            /* task length */
+    int length; /* task length */
 } lh_step_metrics;
 
 /* One batch to evaluate: which examples, under which position draw. */
@@ -78,8 +78,8 @@ struct lh_engine {
     const lh_spec *spec;
     const char *level; /* "x86-64-v4" */
     int real_bytes;
-    int threads;       /* at most this many work */
-    int64_t step;      /* steps done */
+    int threads;  /* at most this many work */
+    int64_t step; /* steps done */
 };
 
 /* An engine over one level's generated functions; parameters start as lh_initialise(seed). */

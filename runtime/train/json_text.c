@@ -7,8 +7,7 @@
 char *lh_shortest(double x, char text[LH_NUMBER_TEXT]) {
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, LH_NUMBER_TEXT, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
-            break;
+        if (strtod(text, NULL) == x) break;
     }
     return text;
 }
@@ -47,19 +46,14 @@ void lh_json_raw(lh_json *json, const char *key, const char *text) {
     fputs(text, json->out);
 }
 
-void lh_json_end(lh_json *json) {
-    putc('}', json->out);
-}
+void lh_json_end(lh_json *json) { putc('}', json->out); }
 
 void lh_json_quote(FILE *out, const char *text) {
     putc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c != 0; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(out, "\\%c", *c);
-        else if (*c < 0x20)
-            fprintf(out, "\\u%04x", *c);
-        else
-            putc(*c, out);
+        if (*c == '"' || *c == '\\') fprintf(out, "\\%c", *c);
+        else if (*c < 0x20) fprintf(out, "\\u%04x", *c);
+        else putc(*c, out);
     }
     putc('"', out);
 }
@@ -68,8 +62,7 @@ lh_status lh_text_open(lh_text *text, lh_error *error) {
     text->text = NULL;
     text->bytes = 0;
     text->out = open_memstream(&text->text, &text->bytes);
-    if (text->out == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a line of text");
+    if (text->out == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a line of text");
     return LH_OK;
 }
 

@@ -25,10 +25,10 @@ typedef struct loop {
     const lh_spec *spec;
     lh_engine *engine;
     lh_window *window;
-    double seconds;           /* spent in the window's steps */
-    int64_t timed_steps;      /* of them; fewer than window->steps after a resume */
-    double rate;              /* steps per second of late */
-    double checkpoint_time;   /* clock at the last checkpoint */
+    double seconds;            /* spent in the window's steps */
+    int64_t timed_steps;       /* of them; fewer than window->steps after a resume */
+    double rate;               /* steps per second of late */
+    double checkpoint_time;    /* clock at the last checkpoint */
     int64_t last_above_chance; /* step of the last line that was above chance */
     bool logged_once;
     lh_training_view view;
@@ -41,9 +41,7 @@ static double clock_seconds(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static bool divides(int64_t every, int64_t step) {
-    return every > 0 && step % every == 0;
-}
+static bool divides(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
 
 static int64_t next_multiple(int64_t step, int64_t every, int64_t latest) {
     int64_t next = every > 0 ? (step / every + 1) * every : latest;
@@ -52,8 +50,7 @@ static int64_t next_multiple(int64_t step, int64_t every, int64_t latest) {
 
 static bool is_kept(const lh_spec *spec, int64_t step) {
     for (int i = 0; i < spec->train.keep_steps_count; i++)
-        if (spec->train.keep_steps[i] == step)
-            return true;
+        if (spec->train.keep_steps[i] == step) return true;
     return false;
 }
 
@@ -66,16 +63,14 @@ static int64_t next_event(const loop *l) {
     next = next_multiple(step, l->spec->eval.during_every, next);
     for (int i = 0; i < l->spec->train.keep_steps_count; i++) {
         int64_t kept = l->spec->train.keep_steps[i];
-        if (kept > step && kept < next)
-            next = kept;
+        if (kept > step && kept < next) next = kept;
     }
     return next;
 }
 
 static void show(loop *l, bool logged) {
     lh_training_view *view = &l->view;
-    if (l->training->watch == NULL)
-        return;
+    if (l->training->watch == NULL) return;
     view->step = l->engine->step;
     view->steps = l->training->steps;
     view->steps_per_second = l->rate;
@@ -93,40 +88,35 @@ static void view_window(loop *l) {
 static lh_status explain_failure(const loop *l, lh_status status, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = l->training->run;
-    if (status != LH_ERR_INPUT)
-        return status;
+    if (status != LH_ERR_INPUT) return status;
     if (run->checkpoint_step < 0)
         return lh_fail(error, status, "%.700s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
                        first.text);
-    return lh_fail(error, status, "%.300s\n  the last good checkpoint is of step %lld: %.500s\n"
-                   "  hint: a lower --learning-rate", first.text, (long long)run->checkpoint_step, run->directory);
+    return lh_fail(error, status,
+                   "%.300s\n  the last good checkpoint is of step %lld: %.500s\n"
+                   "  hint: a lower --learning-rate",
+                   first.text, (long long)run->checkpoint_step, run->directory);
 }
 
 static lh_status run_steps(loop *l, int64_t until, lh_error *error) {
     int64_t left = until - l->engine->step, most = (int64_t)(l->rate * SECONDS_AT_ONCE);
     int count = (int)(left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE), done = 0;
-    if (count > most)
-        count = most > 1 ? (int)most : 1;
+    if (count > most) count = most > 1 ? (int)most : 1;
     double start = clock_seconds();
     lh_status status = l->engine->ops->step(l->engine, count, l->metrics, &done, error);
     double seconds = clock_seconds() - start;
     l->seconds += seconds;
     l->timed_steps += done;
-    for (int i = 0; i < done; i++)
-        lh_window_add(l->window, &l->metrics[i]);
-    if (status != LH_OK)
-        return explain_failure(l, status, error);
-    if (l->seconds > 0)
-        l->rate = (double)l->timed_steps / l->seconds;
-    if (!l->logged_once)
-        view_window(l);
+    for (int i = 0; i < done; i++) lh_window_add(l->window, &l->metrics[i]);
+    if (status != LH_OK) return explain_failure(l, status, error);
+    if (l->seconds > 0) l->rate = (double)l->timed_steps / l->seconds;
+    if (!l->logged_once) view_window(l);
     return LH_OK;
 }
 
 static void judge_chance(loop *l, double accuracy) {
     int64_t step = l->engine->step;
-    if (accuracy > l->spec->task->chance + ABOVE_CHANCE)
-        l->last_above_chance = step;
+    if (accuracy > l->spec->task->chance + ABOVE_CHANCE) l->last_above_chance = step;
     bool long_enough = step - l->last_above_chance >= CHANCE_WINDOWS * l->training->log_every;
     l->view.at_chance_since = long_enough ? l->last_above_chance : -1;
 }
@@ -156,8 +146,7 @@ static lh_status evaluate_during(loop *l, lh_error *error) {
     };
     int count = lh_lengths_count(&request.lengths);
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
-    if (results == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(l->engine, &request, results, error);
     l->view.beyond = lh_eval_means_of(results, count, "during").accuracy;
     free(results);
@@ -185,16 +174,12 @@ static lh_status after_steps(loop *l, lh_error *error) {
     int64_t step = l->engine->step;
     bool logged = divides(l->training->log_every, step);
     lh_status status = LH_OK;
-    if (logged)
-        status = log_window(l, error);
-    if (status == LH_OK && divides(l->spec->eval.during_every, step))
-        status = evaluate_during(l, error);
+    if (logged) status = log_window(l, error);
+    if (status == LH_OK && divides(l->spec->eval.during_every, step)) status = evaluate_during(l, error);
     bool kept = is_kept(l->spec, step);
     bool due = checkpoint_due(l);
-    if (status == LH_OK && (kept || due))
-        status = write_checkpoint(l, kept || (due && l->spec->train.keep_all), error);
-    if (status == LH_OK)
-        show(l, logged);
+    if (status == LH_OK && (kept || due)) status = write_checkpoint(l, kept || (due && l->spec->train.keep_all), error);
+    if (status == LH_OK) show(l, logged);
     return status;
 }
 
@@ -205,28 +190,23 @@ static bool is_perfect(const loop *l) {
 
 static lh_status train(loop *l, lh_error *error) {
     lh_status status = LH_OK;
-    if (l->engine->step == 0 && is_kept(l->spec, 0))
-        status = write_checkpoint(l, true, error);
-    if (status == LH_OK && l->training->steps == 0)
-        return secure_step(l, error);
+    if (l->engine->step == 0 && is_kept(l->spec, 0)) status = write_checkpoint(l, true, error);
+    if (status == LH_OK && l->training->steps == 0) return secure_step(l, error);
     while (status == LH_OK && l->engine->step < l->training->steps) {
         status = run_steps(l, next_event(l), error);
-        if (status == LH_OK)
-            status = after_steps(l, error);
+        if (status == LH_OK) status = after_steps(l, error);
         if (status == LH_OK && *l->training->stop) {
             status = secure_step(l, error);
             return status == LH_OK ? LH_STOPPED : status;
         }
-        if (status == LH_OK && is_perfect(l))
-            return secure_step(l, error);
+        if (status == LH_OK && is_perfect(l)) return secure_step(l, error);
     }
     return status;
 }
 
 lh_status lh_train(const lh_training *training, lh_engine *engine, lh_window *window, lh_error *error) {
     loop *l = lh_engine_memory(sizeof *l, "the training loop", error);
-    if (l == NULL)
-        return LH_ERR_ENVIRONMENT;
+    if (l == NULL) return LH_ERR_ENVIRONMENT;
     l->training = training;
     l->spec = engine->spec;
     l->engine = engine;

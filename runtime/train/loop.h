@@ -18,10 +18,10 @@ typedef struct lh_training_view {
 
 typedef struct lh_training {
     lh_run *run;
-    int64_t steps; /* to reach */
-    int64_t log_every, checkpoint_every; /* 0: no checkpoint by steps */
-    double checkpoint_minutes;           /* 0: none by time */
-    const volatile sig_atomic_t *stop;   /* set: write a checkpoint and return LH_STOPPED */
+    int64_t steps;                                              /* to reach */
+    int64_t log_every, checkpoint_every;                        /* 0: no checkpoint by steps */
+    double checkpoint_minutes;                                  /* 0: none by time */
+    const volatile sig_atomic_t *stop;                          /* set: write a checkpoint and return LH_STOPPED */
     void (*watch)(void *context, const lh_training_view *view); /* NULL: nobody */
     bool (*perfect)(void *context, lh_engine *engine); /* asked at each metrics line: true ends training; NULL: never */
     void *context;

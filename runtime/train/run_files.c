@@ -39,10 +39,8 @@ static void describe_machine(char *text, size_t size) {
     char line[256], model[128] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file != NULL && model[0] == 0 && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "model name%*[ \t]: %127[^\n]", model) != 1)
-            model[0] = 0;
-    if (file != NULL)
-        fclose(file);
+        if (sscanf(line, "model name%*[ \t]: %127[^\n]", model) != 1) model[0] = 0;
+    if (file != NULL) fclose(file);
     struct utsname system = {0};
     uname(&system);
     snprintf(text, size, "%s%s%s %s, %d processors", model, model[0] != 0 ? ", " : "", system.sysname, system.machine,
@@ -86,14 +84,11 @@ static lh_status write_facts(const lh_run *run, const char *ended, int exit_code
     char path[LH_PATH_MAX + 64];
     lh_text text;
     lh_status status = join(path, sizeof path, run->directory, "run.json", error);
-    if (status == LH_OK)
-        status = lh_text_open(&text, error);
-    if (status != LH_OK)
-        return status;
+    if (status == LH_OK) status = lh_text_open(&text, error);
+    if (status != LH_OK) return status;
     put_facts(run, text.out, ended, exit_code);
     status = lh_text_close(&text, error);
-    if (status == LH_OK)
-        status = lh_replace_file(path, text.text, text.bytes, error);
+    if (status == LH_OK) status = lh_replace_file(path, text.text, text.bytes, error);
     free(text.text);
     return status;
 }
@@ -111,12 +106,10 @@ static bool belongs_to_run(const char *name) {
 static lh_status remove_files(const lh_run *run, lh_error *error) {
     lh_status status = LH_OK;
     DIR *directory = opendir(run->directory);
-    if (directory == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", run->directory, strerror(errno));
+    if (directory == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", run->directory, strerror(errno));
     for (struct dirent *entry; status == LH_OK && (entry = readdir(directory)) != NULL;) {
         char path[LH_PATH_MAX + 512];
-        if (!belongs_to_run(entry->d_name))
-            continue;
+        if (!belongs_to_run(entry->d_name)) continue;
         status = join(path, sizeof path, run->directory, entry->d_name, error);
         if (status == LH_OK && unlink(path) != 0)
             status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", path, strerror(errno));
@@ -127,31 +120,28 @@ static lh_status remove_files(const lh_run *run, lh_error *error) {
 
 static lh_status apply_start(const lh_run *run, lh_run_start start, lh_error *error) {
     bool trained = has_file(run, "checkpoint.safetensors") || has_file(run, "checkpoint.previous.safetensors");
-    if (start == LH_RUN_RESUME)
-        return LH_OK;
+    if (start == LH_RUN_RESUME) return LH_OK;
     if (start == LH_RUN_FRESH && trained)
-        return lh_fail(error, LH_ERR_INPUT,
-                       "%s: there is a trained run here\n"
-                       "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
-                       run->directory);
+        return lh_fail(
+            error, LH_ERR_INPUT,
+            "%s: there is a trained run here\n"
+            "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
+            run->directory);
     return remove_files(run, error);
 }
 
 static lh_status name_files(lh_run *run, lh_error *error) {
     char rate[LH_NUMBER_TEXT], suffix[32] = "";
     size_t size = sizeof run->directory;
-    if (run->overfit > 0)
-        snprintf(suffix, sizeof suffix, "-overfit%d", run->overfit);
+    if (run->overfit > 0) snprintf(suffix, sizeof suffix, "-overfit%d", run->overfit);
     int used =
         snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s", run->root, run->spec->id, run->spec->plan_digest,
                  lh_shortest(run->learning_rate, rate), (unsigned long long)run->seed, suffix);
     if (used < 0 || (size_t)used >= size)
         return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
     lh_status status = join(run->metrics, sizeof run->metrics, run->directory, "metrics.jsonl", error);
-    if (status == LH_OK)
-        status = join(run->evaluations, sizeof run->evaluations, run->directory, "eval.jsonl", error);
-    if (status == LH_OK)
-        status = join(run->windows, sizeof run->windows, run->directory, "window.jsonl", error);
+    if (status == LH_OK) status = join(run->evaluations, sizeof run->evaluations, run->directory, "eval.jsonl", error);
+    if (status == LH_OK) status = join(run->windows, sizeof run->windows, run->directory, "window.jsonl", error);
     return status;
 }
 
@@ -159,17 +149,12 @@ lh_status lh_run_open(lh_run *run, lh_run_start start, lh_error *error) {
     run->checkpoint_step = -1;
     now(run->started);
     lh_status status = name_files(run, error);
-    if (status == LH_OK)
-        status = lh_make_directories(run->directory, error);
-    if (status == LH_OK)
-        status = lh_lock_directory(run->directory, &run->lock, error);
-    if (status != LH_OK)
-        return status;
+    if (status == LH_OK) status = lh_make_directories(run->directory, error);
+    if (status == LH_OK) status = lh_lock_directory(run->directory, &run->lock, error);
+    if (status != LH_OK) return status;
     status = apply_start(run, start, error);
-    if (status == LH_OK)
-        status = write_facts(run, NULL, 0, error);
-    if (status != LH_OK)
-        lh_unlock_directory(run->lock);
+    if (status == LH_OK) status = write_facts(run, NULL, 0, error);
+    if (status != LH_OK) lh_unlock_directory(run->lock);
     return status;
 }
 
@@ -178,8 +163,7 @@ static lh_status truncate_all(const lh_run *run, int64_t last, lh_error *note, l
     for (int i = 0; i < 3; i++) {
         int torn = 0;
         lh_status status = lh_truncate_lines(paths[i], "step", last, &torn, error);
-        if (status != LH_OK)
-            return status;
+        if (status != LH_OK) return status;
         size_t used = strlen(note->text);
         if (torn)
             snprintf(note->text + used, sizeof note->text - used, "%s%s: the last line was torn and is left out",
@@ -195,8 +179,7 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
                        run->directory, (unsigned long long)facts->seed, (unsigned long long)run->seed);
     if (facts->learning_rate != run->learning_rate)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
-                       run->directory, lh_shortest(facts->learning_rate, have),
-                       lh_shortest(run->learning_rate, want));
+                       run->directory, lh_shortest(facts->learning_rate, have), lh_shortest(run->learning_rate, want));
     return LH_OK;
 }
 
@@ -208,13 +191,10 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     memset(window, 0, sizeof *window);
     note->text[0] = 0;
     lh_status status = lh_state_open(&state, engine, true, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     status = lh_checkpoint_resume(run->directory, run->spec, &state, &facts, &there, note, error);
-    if (status == LH_OK && there)
-        status = check_facts(run, &facts, error);
-    if (status == LH_OK)
-        status = truncate_all(run, there ? facts.step : -1, note, error);
+    if (status == LH_OK && there) status = check_facts(run, &facts, error);
+    if (status == LH_OK) status = truncate_all(run, there ? facts.step : -1, note, error);
     if (status == LH_OK && there) {
         engine->ops->write_state(engine, &state, facts.step);
         run->checkpoint_step = facts.step;
@@ -229,21 +209,16 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
     lh_state state;
     lh_run_facts facts = {run->level, lh_compiler(), engine->step, run->seed, run->learning_rate};
     lh_status status = lh_state_open(&state, engine, true, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     engine->ops->read_state(engine, &state);
-    if (window->steps > 0)
-        status = lh_window_save(window, run->windows, engine->step, error);
-    if (status == LH_OK)
-        status = lh_checkpoint_rotate(run->directory, run->spec, &state, &facts, error);
-    if (status == LH_OK)
-        run->checkpoint_step = engine->step;
+    if (window->steps > 0) status = lh_window_save(window, run->windows, engine->step, error);
+    if (status == LH_OK) status = lh_checkpoint_rotate(run->directory, run->spec, &state, &facts, error);
+    if (status == LH_OK) run->checkpoint_step = engine->step;
     if (status == LH_OK && keep) {
         char name[64], path[LH_PATH_MAX + 64];
         snprintf(name, sizeof name, "checkpoint-%lld.safetensors", (long long)engine->step);
         status = join(path, sizeof path, run->directory, name, error);
-        if (status == LH_OK)
-            status = lh_checkpoint_write(path, run->spec, &state, &facts, error);
+        if (status == LH_OK) status = lh_checkpoint_write(path, run->spec, &state, &facts, error);
     }
     lh_state_close(&state);
     return status;

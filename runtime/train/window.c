@@ -24,13 +24,9 @@ static const struct {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static double *field(lh_window *window, int index) {
-    return (double *)(void *)((char *)window + fields[index].offset);
-}
+static double *field(lh_window *window, int index) { return (double *)(void *)((char *)window + fields[index].offset); }
 
-static double share(int64_t part, int64_t whole) {
-    return whole > 0 ? (double)part / (double)whole : 0.0;
-}
+static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0.0; }
 
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     const lh_sums *sums = &metrics->sums;
@@ -46,8 +42,7 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
 
 static lh_status append(lh_text *text, const char *path, lh_error *error) {
     lh_status status = lh_text_close(text, error);
-    if (status == LH_OK)
-        status = lh_append_line(path, text->text, error);
+    if (status == LH_OK) status = lh_append_line(path, text->text, error);
     free(text->text);
     return status;
 }
@@ -56,14 +51,12 @@ lh_status lh_window_log(const lh_window *window, const char *path, int64_t step,
                         double steps_per_second, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     lh_window sums = *window;
     lh_json line;
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
-    for (int i = 0; i < FIELDS; i++)
-        lh_json_number(&line, fields[i].key, *field(&sums, i) / (double)sums.steps);
+    for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *field(&sums, i) / (double)sums.steps);
     lh_json_number(&line, "learning_rate", learning_rate);
     lh_json_number(&line, "steps_per_second", steps_per_second);
     lh_json_end(&line);
@@ -73,15 +66,13 @@ lh_status lh_window_log(const lh_window *window, const char *path, int64_t step,
 lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
-    if (status != LH_OK)
-        return status;
+    if (status != LH_OK) return status;
     lh_window sums = *window;
     lh_json line;
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
     lh_json_integer(&line, "steps", sums.steps);
-    for (int i = 0; i < FIELDS; i++)
-        lh_json_number(&line, fields[i].key, *field(&sums, i));
+    for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *field(&sums, i));
     lh_json_end(&line);
     return append(&text, path, error);
 }
@@ -90,23 +81,19 @@ static void take_line(lh_window *window, const char *text, int64_t step) {
     json_t *line = json_loads(text, 0, NULL);
     if (json_is_integer(json_object_get(line, "step")) && json_integer_value(json_object_get(line, "step")) == step) {
         window->steps = json_integer_value(json_object_get(line, "steps"));
-        for (int i = 0; i < FIELDS; i++)
-            *field(window, i) = json_number_value(json_object_get(line, fields[i].key));
+        for (int i = 0; i < FIELDS; i++) *field(window, i) = json_number_value(json_object_get(line, fields[i].key));
     }
     json_decref(line);
 }
 
 lh_status lh_window_load(lh_window *window, const char *path, int64_t step, lh_error *error) {
     memset(window, 0, sizeof *window);
-    if (access(path, F_OK) != 0)
-        return LH_OK;
+    if (access(path, F_OK) != 0) return LH_OK;
     char *text;
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);
-    if (status != LH_OK)
-        return status;
-    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;)
-        take_line(window, one, step);
+    if (status != LH_OK) return status;
+    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;) take_line(window, one, step);
     free(text);
     return LH_OK;
 }

@@ -123,7 +123,9 @@ const lh_spec lh_${id} = {
     .task = &task,
     .format = &format,
     .classes = ${classes},
-    .draws_positions = ${draws_positions},
+% if position_range > 0 then
+    .position_range = ${position_range},
+% end
 % if limit then
     .limit = {${limit.tokens}, "${limit.because}"},
 % end

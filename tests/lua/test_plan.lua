@@ -136,9 +136,9 @@ function TestLayout.test_names_and_shapes()
   local want = { "embed.token.weight 7 16", "embed.position.weight 600 16" }
   for l = 0, 1 do
     for _, rest in ipairs({ "attention.query.weight 16 16", "attention.key.weight 16 16",
-      "attention.value.weight 16 16", "attention.output.weight 16 16", "norm1.scale 16", "norm1.offset 16", "feedforward.up.weight 16 32",
-      "feedforward.up.bias 32", "feedforward.down.weight 32 16", "feedforward.down.bias 16", "norm2.scale 16",
-      "norm2.offset 16" }) do
+      "attention.value.weight 16 16", "attention.output.weight 16 16", "norm1.scale 16", "norm1.offset 16",
+      "feedforward.up.weight 16 32", "feedforward.up.bias 32", "feedforward.down.weight 32 16",
+      "feedforward.down.bias 16", "norm2.scale 16", "norm2.offset 16" }) do
       want[#want + 1] = ("layers.%d.%s"):format(l, rest)
     end
   end
@@ -371,21 +371,30 @@ function TestCosts.test_operations_make_up_the_step()
   lu.assertEquals(sum, plan.flops_per_step)
 end
 
--- Two threads: five vectors of parameters, then a gradient and a workspace each.
+-- Two threads: five vectors of parameters, then a gradient and a workspace each; tables and draws of positions.
 function TestCosts.test_memory()
   local plan = plan_of({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
   lu.assertEquals(plan.memory_bytes, 7 * plan.vector_bytes + 2 * plan.workspace_bytes)
   lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
+  local rope = plan_of({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
+  lu.assertEquals(rope.memory_bytes, plan.memory_bytes + 41 * 32 * 4)
+  local both = plan_of({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
+    ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" }, task(2, 2))
+  lu.assertEquals(both.memory_bytes, plan.memory_bytes + 2048 * (64 + 32) * 4 + 6 * 2048 * 8)
 end
 
--- A block of two sequences of 41 tokens: what layers keep, masks, weights of attention, gradients of one layer.
+-- The largest block of sequences of up to 41 tokens has three of 33: 99 tokens, 102 with whole tiles. Layers keep
+-- activations, attention's weights and masks; the backward pass has gradients of one layer and of one head.
 function TestCosts.test_workspace()
   local plan = plan_of({}, task(2, 2))
-  local kept = 82 * (8 * 64 + 256 + 2) + 2 * 8 * 48 * (48 + 1)
-  local want = 5 * (4 * kept + 82 * 64 * 2) + 4 * 82 * (8 * 64 + 256)
+  local layer = 102 * (8 * 64 + 256 + 2) + 3 * 8 * 48 * (40 + 1)
+  local backward = 102 * (8 * 64 + 256) + 48 * 40 + 2 * 33 * 8
+  local want = 5 * (4 * layer + 102 * 64 * 2) + 4 * backward
   lu.assertEquals(plan.workspace_bytes, want)
-  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }, task(2, 2)).workspace_bytes, want - 5 * 82 * 64 * 2)
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }, task(2, 2)).workspace_bytes, want - 5 * 102 * 64 * 2)
+  local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
+  lu.assertEquals(dropped.workspace_bytes, want + 102 * 64)
 end
 
 TestConstants = {}

@@ -27,8 +27,9 @@ static void restore(int stream, int saved) {
 }
 
 static int split(char *command, char **words) {
+    static char name[] = "trainer";
     int count = 0;
-    words[count++] = "trainer";
+    words[count++] = name;
     for (char *word = strtok(command, " "); word && count < MOST_WORDS - 1; word = strtok(NULL, " "))
         words[count++] = word;
     words[count] = NULL;

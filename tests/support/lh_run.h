@@ -5,8 +5,8 @@
 #include "longhand/spec.h"
 
 typedef struct lh_run_result {
-    int code;   /* what lh_main returned */
-    char *out;  /* stdout and stderr, until the next lh_run_main */
+    int code;  /* what lh_main returned */
+    char *out; /* stdout and stderr, until the next lh_run_main */
     char *err;
 } lh_run_result;
 

@@ -15,7 +15,7 @@
 #include "toy_spec.h"
 
 extern const lh_cpu_program toy_float, toy_double; /* rows are j */
-extern const lh_cpu_program toy_drawn;             /* float; rows are drawn; goes with draws_positions */
+extern const lh_cpu_program toy_drawn;             /* float; rows are drawn; goes with position_range */
 
 extern const lh_cpu_program *const toy_float_list[], *const toy_double_list[], *const toy_drawn_list[];
 

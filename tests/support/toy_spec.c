@@ -71,7 +71,6 @@ const lh_spec lh_toy_spec = {
     .task = &task,
     .format = &format,
     .classes = TOY_CLASSES,
-    .draws_positions = false,
     .limit = {TOY_LONGEST, "the toy's table of 64 rows"},
     .nominal_flops = flops,
     .executed_flops = flops,

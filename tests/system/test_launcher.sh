@@ -38,7 +38,7 @@ without_lua() {
 
 installs_as_root() {
     bare_path apt
-    ends_with 4 'running:  apt-get install' env PATH="$work/bin" ./longhand check $SPEC || return
+    ends_with 4 'running: apt-get install' env PATH="$work/bin" ./longhand check $SPEC || return
     grep -q '^update' "$work/apt" && grep -q -e '--no-install-recommends.*Lock::Timeout=300 lua5.4 lua-argparse' "$work/apt"
 }
 

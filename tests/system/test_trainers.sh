@@ -21,8 +21,8 @@ needs_libc_only() {
 }
 
 with_sanitizers() {
-    ./longhand gen tests/specs/$TINY.lua --out "$work/$TINY" >/dev/null || return
-    make -s -j2 trainer VARIANT=asan LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT=build/asan/trainers/$TINY &&
+    ./longhand gen tests/specs/$TINY.lua --out build/tests/specs/$TINY >/dev/null || return
+    make -s -j2 trainer VARIANT=asan LEVELS=best ID=$TINY SOURCES=build/tests/specs/$TINY OUT=build/asan/trainers/$TINY &&
         build/asan/trainers/$TINY/trainer train --steps 3 --out "$work/runs" --threads 2
 }
 

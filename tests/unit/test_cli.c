@@ -76,13 +76,16 @@ static void test_options_values_parsed(void **state) {
         {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "T", ""},
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, NULL, "L", ""},
     };
-    char *words[] = {"--steps", "2e6", "--rate=3e-4", "--on", "--text", "a=b", "--lengths", "10:500:20"};
+    char line[] = "--steps 2e6 --rate=3e-4 --on --text a=b --lengths 10:500:20", *words[8], *rest = line;
+    for (int i = 0; i < 8; i++) words[i] = strsep(&rest, " ");
     lh_assert_ok(lh_options_parse(&verb, options, 5, 8, words, &help, &error), &error);
     assert_true(steps == 2000000 && rate == 3e-4 && on && given && !help);
     assert_string_equal(text, "a=b");
     assert_true(lengths.lengths.first == 10 && lengths.lengths.last == 500 && lengths.lengths.step == 20);
-    char *list[] = {"--lengths", "41,50,60"};
-    lh_assert_ok(lh_options_parse(&verb, options, 5, 2, list, &help, &error), &error);
+    char list[] = "41,50,60";
+    words[0] = words[6];
+    words[1] = list;
+    lh_assert_ok(lh_options_parse(&verb, options, 5, 2, words, &help, &error), &error);
     assert_int_equal(lengths.lengths.count, 3);
     assert_int_equal(lengths.lengths.list[2], 60);
 }
@@ -90,9 +93,8 @@ static void test_options_values_parsed(void **state) {
 static void test_shortest_reads_back(void **state) {
     (void)state;
     static const double numbers[] = {0.1, 1.0 / 3.0, 3e-4, 1e-5, 2000000, 1e300, 5e-324, 0.1 + 0.2, -7.25, 0};
-    static const char *const texts[] = {"0.1",   "0.3333333333333333", "0.0003", "1e-05",
-                                        "2e+06", "1e+300",             "5e-324", "0.30000000000000004",
-                                        "-7.25", "0"};
+    static const char *const texts[] = {"0.1",    "0.3333333333333333",  "0.0003", "1e-05", "2e+06", "1e+300",
+                                        "5e-324", "0.30000000000000004", "-7.25",  "0"};
     for (int i = 0; i < 10; i++) {
         char text[LH_NUMBER_TEXT];
         assert_string_equal(lh_shortest(numbers[i], text), texts[i]);
@@ -111,9 +113,9 @@ static void test_symbols_longest_name_wins(void **state) {
 }
 
 static void test_info_json_complete(void **state) {
-    static const char *const keys[] = {"id", "digest", "model_digest", "source_digest", "spec", "task", "precision",
-                                       "parameters", "levels", "level", "targets", "architectures", "compiler",
-                                       "threads", "shards"};
+    static const char *const keys[] = {"id",      "digest",        "model_digest", "source_digest", "spec",
+                                       "task",    "precision",     "parameters",   "levels",        "level",
+                                       "targets", "architectures", "compiler",     "threads",       "shards"};
     lh_run_result result = run_with(state, 0, "info --json", NULL);
     json_t *json = json_loads(result.out, 0, NULL);
     assert_non_null(json);
@@ -178,22 +180,37 @@ static void test_predict_agrees_with_eval(void **state) {
     free(each);
 }
 
-static void test_predict_bad_lines_named(void **state) {
+static void check_bad_lines(void **state, const char *checkpoint, const char *const cases[][2], size_t count) {
     char command[256];
-    snprintf(command, sizeof command, "predict --checkpoint %s", train(state));
+    snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
+    for (size_t i = 0; i < count; i++) {
+        lh_run_result result = run_with(state, 1, command, cases[i][0]);
+        if (strstr(result.err, cases[i][1]) == NULL) print_error("got: %s\n", result.err);
+        assert_non_null(strstr(result.err, cases[i][1]));
+    }
+}
+
+static void test_predict_bad_lines_named(void **state) {
     static const char *const cases[][2] = {
         {"{\"input\":[1,2]}\nnonsense\n", "line 2: "},
         {"{\"input\":[1,5]}", "line 1: input[1] is 5\n  expected: a token from 0 to 4"},
         {"{\"input\":[1.5]}", "input[0] is no integer"},
         {"{\"input\":[]}", "\"input\" is no list of tokens"},
+        {"{\"input\":[1,2],\"positions\":[1,2,3,4]}", "this encoding draws none"},
+    };
+    check_bad_lines(state, train(state), cases, sizeof cases / sizeof *cases);
+}
+
+static void test_predict_bad_positions_named(void **state) {
+    static const char *const cases[][2] = {
         {"{\"input\":[1,2],\"positions\":[1]}", "1 positions\n  expected: 4"},
         {"{\"input\":[1,2],\"positions\":[1,2,3,-4]}", "positions[3]"},
+        {"{\"input\":[1,2],\"positions\":[1,2,64,3]}", "positions[2] is no integer from 0 to 63"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lh_run_result result = run_with(state, 1, command, cases[i][0]);
-        if (strstr(result.err, cases[i][1]) == NULL) print_error("got: %s\n", result.err);
-        assert_non_null(strstr(result.err, cases[i][1]));
-    }
+    const char *checkpoint = train(state);
+    toy.cpu = toy_drawn_list;
+    toy.position_range = 64;
+    check_bad_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_predict_text_answers_in_symbols(void **state) {
@@ -251,8 +268,15 @@ static void test_gradcheck_wrong_gradient_named(void **state) {
 }
 
 static void test_bench_json_complete(void **state) {
-    static const char *const keys[] = {"mode", "length", "tokens", "replicas", "threads", "steps_per_second",
-                                       "flops_per_second", "peak_flops_per_second", "share_of_peak",
+    static const char *const keys[] = {"mode",
+                                       "length",
+                                       "tokens",
+                                       "replicas",
+                                       "threads",
+                                       "steps_per_second",
+                                       "flops_per_second",
+                                       "peak_flops_per_second",
+                                       "share_of_peak",
                                        "share_of_peak_nominal"};
     lh_run_result result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 1", NULL);
     char *rest = result.out;
@@ -293,6 +317,7 @@ int main(void) {
         WITH_TOY(test_sample_json_and_text),
         WITH_TOY(test_predict_agrees_with_eval),
         WITH_TOY(test_predict_bad_lines_named),
+        WITH_TOY(test_predict_bad_positions_named),
         WITH_TOY(test_predict_text_answers_in_symbols),
         WITH_TOY(test_eval_bad_checkpoints_refused),
         WITH_TOY(test_eval_beyond_limit_refused),

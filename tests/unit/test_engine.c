@@ -15,8 +15,7 @@ const char *__asan_default_options(void) { return "allocator_may_return_null=1";
 static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program, int threads) {
     lh_error error;
     lh_engine *engine;
-    lh_engine_config config = {
-        .spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true};
+    lh_engine_config config = {.spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true};
     lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
     return engine;
 }
@@ -278,8 +277,13 @@ static void test_step_distinct_repeats_examples(void **state) {
     lh_engine *engine;
     static lh_step_metrics metrics[1500];
     int done;
-    lh_engine_config config = {.spec = &lh_toy_spec, .seed = 3, .learning_rate = 0.02, .threads = 1, .trains = true,
-                               .fixed_length = 4, .distinct = 1};
+    lh_engine_config config = {.spec = &lh_toy_spec,
+                               .seed = 3,
+                               .learning_rate = 0.02,
+                               .threads = 1,
+                               .trains = true,
+                               .fixed_length = 4,
+                               .distinct = 1};
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
     lh_assert_ok(engine->ops->step(engine, 1500, metrics, &done, &error), &error);
     assert_int_equal(metrics[17].length, 4);

@@ -27,7 +27,7 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     lh_error error;
     enum { DRAWS = 5 };
     lh_spec spec = lh_toy_spec;
-    spec.draws_positions = true;
+    spec.position_range = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
     lh_eval_request request = request_of(6, 6, DRAWS);
     lh_eval_result result;
@@ -163,12 +163,9 @@ static void test_evaluate_stops_between_lengths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_evaluate_draws_mean_and_spread),
-        cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
-        WITH_DIRECTORY(test_evaluate_lines_read_back),
-        WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
-        WITH_DIRECTORY(test_evaluate_per_example_adds_up),
-        cmocka_unit_test(test_evaluate_stops_between_lengths),
+        cmocka_unit_test(test_evaluate_draws_mean_and_spread), cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
+        WITH_DIRECTORY(test_evaluate_lines_read_back),         WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
+        WITH_DIRECTORY(test_evaluate_per_example_adds_up),     cmocka_unit_test(test_evaluate_stops_between_lengths),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }

@@ -69,9 +69,9 @@ static int count_lines(const char *text) {
 }
 
 static void test_train_metrics_keys_in_order(void **state) {
-    static const char *const keys[] = {"step",           "loss",        "accuracy",      "exact_match",     "grad_norm",
-                                       "clipped_share",  "parameter_norm", "update_norm", "learning_rate",
-                                       "steps_per_second"};
+    static const char *const keys[] = {
+        "step",          "loss",           "accuracy",    "exact_match",   "grad_norm",
+        "clipped_share", "parameter_norm", "update_norm", "learning_rate", "steps_per_second"};
     run(state, 0, "train --out . --threads 1 --no-eval");
     char *text = read_text(state, FOLDER "/metrics.jsonl");
     assert_int_equal(count_lines(text), 4);
@@ -92,7 +92,7 @@ static void test_train_eval_lines_complete(void **state) {
     char *text = read_text(state, FOLDER "/eval.jsonl");
     assert_int_equal(count_lines(text), 3);
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"test\",\"by\":{\"length\":7},\"examples\":10,"
-                                       "\"draws\":1,\"accuracy\":"));
+                                        "\"draws\":1,\"accuracy\":"));
     free(text);
 }
 
@@ -100,9 +100,10 @@ static void test_train_run_json_complete(void **state) {
     run(state, 0, "train --out . --threads 1 --no-eval --seed 0");
     char *text = read_text(state, FOLDER "/run.json");
     json_t *facts = json_loads(text, 0, NULL);
-    static const char *const keys[] = {"id", "digest", "model_digest", "source_digest", "spec", "flags", "seed",
-                                       "learning_rate", "level", "compiler", "variant", "precision", "threads",
-                                       "parameters", "machine", "started", "ended", "exit"};
+    static const char *const keys[] = {"id",      "digest",    "model_digest",  "source_digest", "spec",
+                                       "flags",   "seed",      "learning_rate", "level",         "compiler",
+                                       "variant", "precision", "threads",       "parameters",    "machine",
+                                       "started", "ended",     "exit"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(facts, keys[i]));
     assert_int_equal(json_integer_value(json_object_get(facts, "exit")), 0);
     assert_int_equal(json_array_size(json_object_get(facts, "flags")), 7);
@@ -223,6 +224,17 @@ static void test_train_init_starts_from_parameters(void **state) {
     assert_non_null(strstr(result.err, "nowhere"));
 }
 
+static void test_train_at_chance_said(void **state) {
+    lh_task task = *toy.task;
+    task.chance = 0.97;
+    toy.task = &task;
+    lh_run_result result = run(state, 0, "train --out . --no-eval --steps 60");
+    assert_non_null(strstr(result.err, "at chance since step 0"));
+    task.chance = 0.0;
+    result = run(state, 0, "train --out . --no-eval --steps 60 --overwrite");
+    assert_null(strstr(result.err, "at chance"));
+}
+
 static void test_train_overfit(void **state) {
     lh_run_result result =
         run(state, 0, "train --out . --overfit 1 --steps 20000 --learning-rate 0.02 --log-every 100 --threads 1");
@@ -317,6 +329,7 @@ int main(void) {
         RUN_TEST(test_train_evaluates_during),
         RUN_TEST(test_train_nan_tells_last_checkpoint),
         RUN_TEST(test_train_init_starts_from_parameters),
+        RUN_TEST(test_train_at_chance_said),
         RUN_TEST(test_train_overfit),
         RUN_TEST(test_train_sigterm_writes_checkpoint),
         RUN_TEST(test_train_sigint_writes_checkpoint),

@@ -322,7 +322,7 @@ static lh_ref_batch make_batch(const parity_case *c, int tokens, int labels, mad
         out->mask[i] = lh_rng_below(&rng, 4) > 0;
     }
     for (int t = 0, position = 0; t < tokens; t++, position++) {
-        if (c->spec->draws_positions && lh_rng_below(&rng, 2)) position++;
+        if (c->spec->position_range > 0 && lh_rng_below(&rng, 2)) position++;
         out->positions[t] = position < 64 - tokens + t ? position : 64 - tokens + t;
     }
     return (lh_ref_batch){.sequences = SEQUENCES,

@@ -104,7 +104,7 @@ typedef struct lh_spec {
     const lh_task *task;       /* sampler */
     const lh_format *format;
     int classes;               /* width of the output layer */
-    bool draws_positions;      /* false: position draws change nothing */
+    int position_range;        /* drawn positions are 0 .. position_range - 1; 0: nothing is drawn */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:

@@ -1,0 +1,182 @@
+-- The facets of an encoding, one by one: draws and their sites, angles that repeat, what is added to the input.
+
+local support = dofile("tests/lua/support.lua")
+
+local additive = require("facets.additive")
+local lu = require("luaunit")
+local positions = require("facets.positions")
+local rotation = require("facets.rotation")
+
+local LAYERS = 3
+
+-- The resolved encoding that the facets read.
+local function encoding(added, turned, kind, draw)
+  local result = { additive = { kind = added }, rotation = { kind = turned }, positions = { kind = kind } }
+  if added ~= "none" then
+    result.additive.dropout = 0.1
+  end
+  if added == "learned" then
+    result.additive.rows, result.additive.init_sigma = 100, 0.5
+  end
+  if turned == "rope" then
+    result.rotation.base = 10000.0
+  end
+  if kind == "randomized" then
+    result.positions.max_position, result.positions.sorted, result.positions.draw = 100, true, draw
+  end
+  return result
+end
+
+TestPositions = {}
+
+-- Additive, rotation, draw; then draws of a pass, what is added to a draw's index for its site, block l's draw.
+local DRAWS = {
+  { "none", "none", "pass", 1, "", "0" },
+  { "none", "none", "layer", 1, "", "0" },
+  { "sinusoid", "none", "pass", 1, "", "0" },
+  { "sinusoid", "none", "layer", 1, "", "0" },
+  { "learned", "none", "pass", 1, "", "0" },
+  { "learned", "none", "layer", 1, "", "0" },
+  { "none", "rope", "pass", 1, "", "0" },
+  { "none", "rope", "layer", LAYERS, " + 1", "l" },
+  { "sinusoid", "rope", "pass", 1, "", "0" },
+  { "sinusoid", "rope", "layer", LAYERS + 1, "", "l + 1" },
+  { "learned", "rope", "pass", 1, "", "0" },
+  { "learned", "rope", "layer", LAYERS + 1, "", "l + 1" },
+}
+
+function TestPositions.test_draws()
+  for _, case in ipairs(DRAWS) do
+    local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), LAYERS)
+    lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { case[4], case[5], case[6] },
+      table.concat(case, " ", 1, 3))
+  end
+end
+
+local function value(expression, l)
+  return load("local l = ... return " .. expression, "=index", "t", {})(l)
+end
+
+-- Site 0 is what the pass shares, l + 1 block l's own; every draw is read by something, and is inside the table.
+function TestPositions.test_sites()
+  for _, case in ipairs(DRAWS) do
+    local name = table.concat(case, " ", 1, 3)
+    local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), LAYERS)
+    local per_layer, read = case[2] == "rope" and case[3] == "layer", {}
+    for l = 0, LAYERS - 1 do
+      local index = value(plan.layer_index, l)
+      lu.assertEquals(value(index .. plan.site_offset), per_layer and l + 1 or 0, name)
+      lu.assertTrue(index >= 0 and index < plan.draws, name)
+      read[index] = true
+    end
+    if case[1] ~= "none" then
+      lu.assertEquals(value("0" .. plan.site_offset), 0, name .. ": the input's draw")
+      read[0] = true
+    end
+    for d = 0, plan.draws - 1 do
+      lu.assertTrue(read[d], ("%s: nothing reads draw %d"):format(name, d))
+    end
+  end
+end
+
+function TestPositions.test_words_say_what_is_drawn()
+  local words = {}
+  for _, case in ipairs(DRAWS) do
+    words[positions.plan(encoding(case[1], case[2], "randomized", case[3]), LAYERS).about] = true
+  end
+  lu.assertEquals(words, { ["shared by the whole pass"] = true, ["one for each layer"] = true,
+    ["the input's, then one for each layer"] = true })
+end
+
+function TestPositions.test_range_and_order()
+  local spec = encoding("none", "rope", "randomized", "layer")
+  local plan = positions.plan(spec, LAYERS)
+  lu.assertEquals({ plan.kind, plan.max_position, plan.sorted, plan.sorted_text }, { "randomized", 100, true, "true" })
+  spec.positions.sorted = false
+  plan = positions.plan(spec, LAYERS)
+  lu.assertEquals({ plan.sorted, plan.sorted_text }, { false, "false" })
+end
+
+function TestPositions.test_index_draws_nothing()
+  for _, case in ipairs(DRAWS) do
+    lu.assertEquals(positions.plan(encoding(case[1], case[2], "index"), LAYERS), { kind = "index" })
+  end
+end
+
+function TestPositions.test_one_layer()
+  local plan = positions.plan(encoding("none", "rope", "randomized", "layer"), 1)
+  lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { 1, " + 1", "l" })
+end
+
+TestRotation = {}
+
+local function rope(head_width, draw)
+  local spec = encoding("none", "rope", "randomized", draw or "layer")
+  return rotation.plan(spec, head_width, positions.plan(spec, LAYERS))
+end
+
+-- A row of heads is a repetition of its first channels, and these are whole vectors of every level.
+function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
+  for head_width = 4, 64, 4 do
+    local period = rope(head_width).period
+    lu.assertEquals(math.type(period), "integer")
+    lu.assertEquals({ period % head_width, period % 16 }, { 0, 0 }, head_width)
+    for smaller = 16, period - 16, 16 do
+      lu.assertNotEquals(smaller % head_width, 0, "a shorter period does for " .. head_width)
+    end
+    for width = 16, 1024, 16 do
+      if width % head_width == 0 and width // head_width <= 64 then
+        lu.assertEquals(width % period, 0, ("head width %d, width %d"):format(head_width, width))
+      end
+    end
+  end
+end
+
+function TestRotation.test_known_periods()
+  local want = { [4] = 16, [8] = 16, [12] = 48, [16] = 16, [20] = 80, [24] = 48, [32] = 32, [48] = 48, [60] = 240,
+    [64] = 64 }
+  for head_width, period in pairs(want) do
+    lu.assertEquals(rope(head_width).period, period, head_width)
+  end
+end
+
+function TestRotation.test_the_draw_is_the_block_s()
+  lu.assertEquals(rope(8).draw, "l")
+  lu.assertEquals(rope(8, "pass").draw, "0")
+  local spec = encoding("learned", "rope", "randomized", "layer")
+  lu.assertEquals(rotation.plan(spec, 8, positions.plan(spec, LAYERS)).draw, "l + 1")
+  lu.assertNil(rotation.plan(encoding("none", "rope", "index"), 8, { kind = "index" }).draw)
+end
+
+function TestRotation.test_base()
+  local plan = rope(8)
+  lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
+end
+
+function TestRotation.test_none_has_nothing()
+  lu.assertEquals(rotation.plan(encoding("learned", "none", "index"), 8, { kind = "index" }), { kind = "none" })
+end
+
+TestAdditive = {}
+
+function TestAdditive.test_each_kind_has_what_it_needs()
+  lu.assertEquals(additive.plan(encoding("none", "rope", "index")), { kind = "none" })
+  lu.assertEquals(additive.plan(encoding("sinusoid", "none", "index")), { kind = "sinusoid", dropout_rate = 0.1 })
+  lu.assertEquals(additive.plan(encoding("learned", "rope", "randomized", "pass")),
+    { kind = "learned", rows = 100, init_sigma = 0.5, dropout_rate = 0.1 })
+end
+
+TestPurity = {}
+
+function TestPurity.test_facets_change_nothing_they_are_given()
+  for _, case in ipairs(DRAWS) do
+    local spec = encoding(case[1], case[2], "randomized", case[3])
+    local planned = positions.plan(spec, LAYERS)
+    rotation.plan(spec, 8, planned)
+    additive.plan(spec)
+    lu.assertEquals(spec, encoding(case[1], case[2], "randomized", case[3]))
+    lu.assertEquals(planned, positions.plan(spec, LAYERS))
+  end
+end
+
+support.run()

@@ -1,0 +1,670 @@
+-- Generated files of every combination of facets: what is off is absent, form, the compiler, the same bytes anywhere.
+--
+-- tests/golden/sections/<part>.<case>.txt are pieces of them to read; LH_UPDATE_GOLDEN=1 writes them again.
+
+local support = dofile("tests/lua/support.lua")
+
+local canonical = require("canonical")
+local gen = require("gen")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local plan_module = require("plan")
+local project_module = require("project")
+local schema = require("schema")
+local sha256 = require("sha256")
+local tasks = require("tasks")
+local write = require("write")
+
+local SPEC = "tests/golden/specs/plain.lua"
+local GOLDEN = "tests/golden/sections"
+local COLUMNS = 120
+
+local PATHS = { "spec.c", "config.h", "step.c", "attention_self.inc", "layers.inc", "loss.inc", "plan.lua" }
+
+local templates = {}
+
+local function template(name)
+  templates[name] = templates[name] or support.read("templates/" .. name)
+  return templates[name]
+end
+
+local facts = tasks.read(support.tasks_folder, require("diagnostics").new())
+
+-- Resolves, plans and renders: { name, resolved, plan, files, text by path }. sets: { "a.b=v", ... }.
+local function rendered(name, sets)
+  local list = {}
+  for i, set in ipairs(sets) do
+    local path, text = set:match("^(.-)=(.*)$")
+    list[i] = { path = path, text = text }
+  end
+  local resolved, _, d = support.check(SPEC, list)
+  assert(resolved, d:text())
+  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest })
+  local made, err = gen.files(plan, template, {})
+  assert(made, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
+  local case = { name = name, resolved = resolved, plan = plan, files = made, text = {} }
+  for _, file in ipairs(made) do
+    case.text[file.path] = file.text
+  end
+  return case
+end
+
+local POSITIONS = {
+  { "index" },
+  { "randomized", "encoding.positions.draw=pass" },
+  { "randomized", "encoding.positions.draw=layer", "encoding.positions.sorted=false" },
+}
+
+-- What the combinations leave out.
+local OTHERS = {
+  { "dropout of the input alone", "encoding.additive.kind=sinusoid", "model.dropout=0",
+    "encoding.additive.dropout=0.25" },
+  { "dropout of the branches alone", "encoding.additive.kind=learned", "encoding.additive.dropout=0" },
+  { "no clipping", "train.clip.kind=none" },
+  { "evaluation while training", "eval.during={ every = 5, lengths = { list = { 3, 5 } } }" },
+  { "lists", "train.lengths={ list = { 3, 5 } }", "eval.lengths={ list = { 7 } }",
+    "train.checkpoint.keep={ 10, 20 }" },
+  { "all checkpoints", "train.checkpoint.keep=all" },
+  { "one answer", "task.kind=even_pairs" },
+  { "heads of 12 channels", "model.width=48", "model.heads=4", "encoding.rotation.kind=rope" },
+  { "heads of 64 channels", "model.width=128", "model.heads=2", "encoding.rotation.kind=rope" },
+  { "the largest", "model.layers=64", "model.heads=64", "model.width=1024", "model.feedforward=8192",
+    "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
+    "encoding.positions.kind=randomized", "encoding.positions.max_position=1048576",
+    "encoding.positions.draw=layer", "model.dropout=0.123456789", "eval.during={ every = 2147483647 }" },
+}
+
+local function combinations(visit)
+  for _, added in ipairs({ "none", "sinusoid", "learned" }) do
+    for _, turned in ipairs({ "none", "rope" }) do
+      for _, where in ipairs(POSITIONS) do
+        for _, dropout in ipairs({ "0", "0.1" }) do
+          for _, precision in ipairs({ "float32", "float64" }) do
+            visit(table.concat({ added, turned, where[2] and where[2]:match("=(.*)") or where[1], dropout, precision },
+              " "), { "encoding.additive.kind=" .. added, "encoding.rotation.kind=" .. turned,
+              "encoding.positions.kind=" .. where[1], "model.dropout=" .. dropout, "precision=" .. precision,
+              table.unpack(where, 2) })
+          end
+        end
+      end
+    end
+  end
+end
+
+local all, by_name
+
+local function all_cases()
+  if not all then
+    all, by_name = {}, {}
+    combinations(function(name, sets)
+      all[#all + 1] = rendered(name, sets)
+    end)
+    for _, other in ipairs(OTHERS) do
+      all[#all + 1] = rendered(other[1], { table.unpack(other, 2) })
+    end
+    for _, case in ipairs(all) do
+      by_name[case.name] = case
+    end
+  end
+  return all
+end
+
+local function case_of(name)
+  all_cases()
+  return assert(by_name[name], name .. " is no case")
+end
+
+-- Calls visit(line, number) for every line.
+local function each_line(text, visit)
+  local number = 0
+  for line in text:gmatch("([^\n]*)\n") do
+    number = number + 1
+    visit(line, number)
+  end
+end
+
+local distinct_files, distinct_lines
+
+-- Files and lines that differ: most cases share most of theirs. Both carry the first place where they stand.
+local function collect()
+  if distinct_files then
+    return
+  end
+  distinct_files, distinct_lines = {}, {}
+  local seen = {}
+  for _, case in ipairs(all_cases()) do
+    for _, file in ipairs(case.files) do
+      if not seen[file.path .. file.text] then
+        seen[file.path .. file.text] = true
+        distinct_files[#distinct_files + 1] = { case = case, path = file.path, text = file.text, map = file.map,
+          place = ("%s (%s)"):format(file.path, case.name) }
+        each_line(file.text, function(line, number)
+          if not seen[file.path .. "\n" .. line] then
+            seen[file.path .. "\n" .. line] = true
+            distinct_lines[#distinct_lines + 1] = { path = file.path, text = line,
+              quotes_spec = file.path == "spec.c" and line:find('^%s+"') ~= nil,
+              place = ("%s:%d (%s): %s"):format(file.path, number, case.name, line) }
+          end
+        end)
+      end
+    end
+  end
+end
+
+local function files()
+  collect()
+  return ipairs(distinct_files)
+end
+
+local function lines()
+  collect()
+  return ipairs(distinct_lines)
+end
+
+-- The text without the strings that quote the spec: they name its fields, on or off.
+local function without_spec(path, text)
+  return path == "spec.c" and text:gsub('\n%s+"[^\n]*', "") or text
+end
+
+TestForm = {}
+
+function TestForm.test_the_files_are_the_documented_ones()
+  for _, case in ipairs(all_cases()) do
+    for i, path in ipairs(PATHS) do
+      lu.assertEquals(case.files[i].path, path, case.name)
+    end
+    lu.assertEquals(#case.files, #PATHS)
+  end
+end
+
+-- A row of a table stays on one line, and so does the banner's command, whose end is the spec's path.
+function TestForm.test_lines_are_no_longer_than_120_columns()
+  local found = {}
+  for _, line in lines() do
+    if #line.text > COLUMNS and not line.text:find("^    {.*},$")
+      and not line.text:find("^[/-][*-] Generated by Longhand") then
+      found[#found + 1] = ("%d columns: %s"):format(#line.text, line.place)
+    end
+  end
+  lu.assertEquals(#found, 0, "\n" .. table.concat(found, "\n"))
+end
+
+function TestForm.test_blanks_and_ends_of_lines()
+  for _, line in lines() do
+    lu.assertNil(line.text:find("[\0-\31\127-\255]"), line.place)
+    lu.assertNil(line.text:find(" $"), line.place)
+  end
+  for _, file in files() do
+    lu.assertNil(file.text:find("\n\n\n", 1, true), file.place .. ": two blank lines")
+    lu.assertNil(file.text:find("^\n"), file.place .. ": a blank first line")
+    lu.assertEquals(file.text:sub(-1), "\n", file.place)
+    lu.assertNotEquals(file.text:sub(-2), "\n\n", file.place)
+  end
+end
+
+-- Traces of the generator, of the clock and of the place.
+local LEAKS = { "%f[%w_]nil%f[^%w_]", "table: 0x", "function: 0x", "%${", "%d%d%d%d%-%d%d%-%d%d", "__DATE__",
+  "__TIME__", "__FILE__", "[%s\"'(=]/%w[%w_.]*/", "%f[%w_]inf%f[^%w_]", "%f[%w_]nan%f[^%w_]" }
+
+function TestForm.test_nothing_leaks()
+  for _, line in lines() do
+    for _, leak in ipairs(line.quotes_spec and {} or LEAKS) do
+      lu.assertNil(line.text:find(leak), line.place)
+    end
+    lu.assertNil(line.text:find(lfs.currentdir(), 1, true), line.place)
+  end
+end
+
+function TestForm.test_the_banner_names_spec_and_template()
+  for _, file in files() do
+    lu.assertStrContains(file.text:match("^[^\n]*"), "Generated by Longhand; do not edit. "
+      .. "Change the spec or the template, then: ./longhand gen " .. file.case.plan.source)
+    if file.path ~= "plan.lua" then
+      local name = file.text:match("\n %* template  (templates/[^\n]*)\n")
+      lu.assertEquals(name and lfs.attributes(name, "mode"), "file", file.place)
+      lu.assertEquals(file.text:match("\n %* spec      ([^\n]*)\n"), file.case.plan.source, file.place)
+    end
+  end
+end
+
+function TestForm.test_every_line_has_its_template_line()
+  for _, file in files() do
+    local _, count = file.text:gsub("\n", "\n")
+    lu.assertEquals(#file.map, file.path == "plan.lua" and 0 or count, file.place)
+  end
+end
+
+TestAbsent = {}
+
+function TestAbsent.test_fingerprints_of_what_is_off()
+  for _, case in ipairs(all_cases()) do
+    for _, file in ipairs(case.files) do
+      local text = without_spec(file.path, file.text)
+      for _, name in ipairs(file.path ~= "plan.lua" and schema.absent(case.resolved) or {}) do
+        local at = text:find(name, 1, true)
+        lu.assertNil(at, at and ("%s (%s): %s is there: %s"):format(file.path, case.name, name,
+          text:sub(at):match("[^\n]*")))
+      end
+    end
+  end
+end
+
+-- A fingerprint that never appears would guard nothing.
+function TestAbsent.test_fingerprints_of_what_is_on()
+  local off, there = {}, {}
+  for _, case in ipairs(all_cases()) do
+    local absent = {}
+    for _, name in ipairs(schema.absent(case.resolved)) do
+      absent[name], off[name] = true, true
+    end
+    local parts = {}
+    for _, file in ipairs(case.files) do
+      parts[#parts + 1] = file.path ~= "plan.lua" and without_spec(file.path, file.text) or nil
+    end
+    local text = table.concat(parts)
+    for _, field in ipairs(schema.fields) do
+      for _, owner in ipairs({ field, table.unpack(field.kinds or {}) }) do
+        for _, name in ipairs(owner.fingerprints or {}) do
+          there[name] = there[name] or false
+          if not absent[name] then
+            there[name] = true
+            lu.assertStrContains(text, name, nil, nil, case.name)
+          end
+        end
+      end
+    end
+  end
+  lu.assertTrue(next(there) ~= nil)
+  for name, on in pairs(there) do
+    lu.assertTrue(on and off[name], name .. " is never on, or never off")
+  end
+end
+
+local function randomized(case)
+  return case.plan.positions.kind == "randomized"
+end
+
+-- Finer than the fingerprints: an identifier, and when it is there.
+local IDENTIFIERS = {
+  { "BRANCH_", function(case) return case.resolved.model.dropout > 0 end },
+  { "attention_keep", function(case) return case.resolved.model.dropout > 0 end },
+  { "EMBEDDING_DROP_BELOW", function(case) return (case.resolved.encoding.additive.dropout or 0) > 0 end },
+  { "embedding_keep", function(case) return (case.resolved.encoding.additive.dropout or 0) > 0 end },
+  { "draw_masks", function(case)
+    return case.resolved.model.dropout > 0 or (case.resolved.encoding.additive.dropout or 0) > 0
+  end },
+  { "make_tables", function(case)
+    return case.plan.additive.kind == "sinusoid" or case.plan.rotation.kind == "rope"
+  end },
+  { "position_row", function(case)
+    return case.plan.additive.kind == "sinusoid" or case.plan.rotation.kind == "rope"
+  end },
+  { "ROTATION_PERIOD", function(case) return case.plan.rotation.kind == "rope" end },
+  { "cpu/rotation.h", function(case) return case.plan.rotation.kind == "rope" end },
+  { "POSITION_ROWS", function(case) return case.plan.additive.kind == "learned" end },
+  { "MAX_POSITION", randomized },
+  { "DRAWS", randomized },
+  { "longhand/positions.h", randomized },
+  { "MAX_NORM", function(case) return case.plan.clip.kind == "global_norm" end },
+  { ".clip_norm", function(case) return case.plan.clip.kind == "global_norm" end },
+  { ".during_", function(case) return case.resolved.eval.during ~= nil end },
+  { "keep_steps", function(case) return type(case.resolved.train.checkpoint.keep) == "table" end },
+  { ".keep_all", function(case) return case.resolved.train.checkpoint.keep == "all" end },
+  { ".baseline", function(case) return case.plan.task.baseline_name ~= nil end },
+  { ".limit", function(case) return case.plan.limit ~= false end },
+  { "double real", function(case) return case.resolved.precision == "float64" end },
+  { "float real", function(case) return case.resolved.precision == "float32" end },
+}
+
+function TestAbsent.test_identifiers_are_there_exactly_when_they_are_used()
+  local on, off = {}, {}
+  for _, case in ipairs(all_cases()) do
+    local parts = {}
+    for i = 1, #PATHS - 1 do
+      parts[i] = without_spec(PATHS[i], case.text[PATHS[i]])
+    end
+    local text = table.concat(parts)
+    for _, entry in ipairs(IDENTIFIERS) do
+      local want = entry[2](case)
+      lu.assertEquals(text:find(entry[1], 1, true) ~= nil, want, ("%s in %s"):format(entry[1], case.name))
+      on[entry[1]], off[entry[1]] = on[entry[1]] or want, off[entry[1]] or not want
+    end
+  end
+  for _, entry in ipairs(IDENTIFIERS) do
+    lu.assertTrue(on[entry[1]] and off[entry[1]], entry[1] .. " is never on, or never off")
+  end
+end
+
+-- Constants of a float32 program are floats, those of a float64 program doubles.
+function TestAbsent.test_constants_have_the_precision()
+  local count = 0
+  for _, case in ipairs(all_cases()) do
+    for value in case.text["step.c"]:gmatch("static const real [%w_]+ = ([^;]*);") do
+      lu.assertEquals(value:sub(-1) == "f", case.resolved.precision == "float32", case.name .. ": " .. value)
+      count = count + 1
+    end
+  end
+  lu.assertTrue(count >= 2 * #all_cases())
+end
+
+TestDecided = {}
+
+local DIRECTIVES = { "^#if LH_ABI != %d+$", "^#ifndef LH_CONFIG_H$", "^#if defined%(LH_HAVE_[%u%d_]+%)$", "^#endif$" }
+
+function TestDecided.test_the_preprocessor_decides_no_option()
+  for _, line in lines() do
+    local known = not line.text:find("^%s*#%s*[ei][fln]") or line.text:find("^#include ") ~= nil
+    for _, directive in ipairs(DIRECTIVES) do
+      known = known or line.text:find(directive) ~= nil
+    end
+    lu.assertTrue(known or line.path == "plan.lua", line.place)
+  end
+end
+
+-- Every condition depends on something that varies: constants alone would be an option that the plan settles.
+function TestDecided.test_no_condition_is_constant()
+  for _, file in files() do
+    if file.path ~= "plan.lua" then
+      for condition in file.text:gmatch("%f[%w_]if (%b())") do
+        local place = file.place .. ": if " .. condition
+        lu.assertNotNil(condition:find("%f[%w_]%l"), place)
+        for _, word in ipairs({ "use_%w", "%f[%w_]true%f[^%w_]", "%f[%w_]false%f[^%w_]" }) do
+          lu.assertNil(condition:find(word), place)
+        end
+      end
+    end
+  end
+end
+
+TestSpec = {}
+
+function TestSpec.test_the_resolved_spec_is_quoted_whole()
+  for _, case in ipairs(all_cases()) do
+    local quoted = case.text["spec.c"]:match("%.resolved =\n(.-)\n%s+\"\",")
+    lu.assertNotNil(quoted, case.name)
+    local parts = {}
+    for part in quoted:gmatch('"([^\n]*)"') do
+      parts[#parts + 1] = part
+    end
+    lu.assertEquals((table.concat(parts):gsub("\\(.)", "%1")), canonical.text(case.resolved), case.name)
+  end
+end
+
+function TestSpec.test_digests_are_in_spec_c_alone()
+  local case = case_of("no clipping")
+  local _, digest = gen.files(case.plan, template, {})
+  for _, name in ipairs({ case.plan.digest, case.plan.model_digest, digest }) do
+    lu.assertStrContains(case.text["spec.c"], '"' .. name .. '"')
+    for i = 2, #PATHS - 1 do
+      lu.assertNotStrContains(case.text[PATHS[i]], name)
+    end
+  end
+end
+
+function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
+  local base, other = case_of("none none index 0.1 float32"), case_of("evaluation while training")
+  local function digest(case, kernels)
+    local _, text = gen.files(case.plan, template, kernels)
+    return text
+  end
+  local kernels = { { path = "kernels/cpu/a.h", text = "int a;\n" } }
+  lu.assertEquals(digest(base, kernels), digest(other, kernels))
+  lu.assertNotEquals(digest(base, kernels), digest(base, {}))
+  lu.assertNotEquals(digest(base, kernels), digest(base, { { path = "kernels/cpu/b.h", text = "int a;\n" } }))
+  lu.assertNotEquals(digest(base, kernels), digest(base, { { path = "kernels/cpu/a.h", text = "int b;\n" } }))
+  lu.assertNotEquals(digest(base, {}), digest(case_of("no clipping"), {}))
+end
+
+TestCompiler = {}
+
+local CC = os.getenv("CC") or "gcc"
+local FLAGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla "
+  .. "-Wundef -Wwrite-strings -Wunused-macros -Wunused-const-variable=2 -Wno-unused-parameter -Wno-psabi "
+  .. "-Wno-unknown-pragmas -Iruntime/include -Ikernels -I."
+
+-- Output and success of a shell command.
+local function shell(command)
+  local pipe = assert(io.popen(command .. " 2>&1"))
+  local text = pipe:read("a")
+  return text, (pipe:close())
+end
+
+local function level_flag()
+  local machine, found = shell(CC .. " -dumpmachine")
+  if not found then
+    lu.skip("no C compiler " .. CC)
+  end
+  return machine:find("^x86_64") and "-march=x86-64-v4" or ""
+end
+
+-- Writes the case's files and one more that includes step.c; its folder.
+local function folder_of(case, name, more)
+  local path
+  for _, file in ipairs(case.files) do
+    path = support.write(name .. "/" .. file.path, file.text)
+  end
+  support.write(name .. "/probe.c", '#include "step.c"\n' .. (more or ""))
+  return path:match("^(.*)/")
+end
+
+local COMPILED = {
+  "none none index 0 float32", "none rope index 0.1 float64", "sinusoid none index 0.1 float32",
+  "sinusoid rope layer 0 float32", "learned none pass 0.1 float64", "learned rope layer 0.1 float32",
+  "none none layer 0.1 float32", "no clipping", "dropout of the input alone", "dropout of the branches alone",
+  "heads of 12 channels", "the largest",
+}
+
+local MEMBERS = {
+  { "query_key_value", "attention.query.weight" }, { "attention_output", "attention.output.weight" },
+  { "norm1_scale", "norm1.scale" }, { "norm1_offset", "norm1.offset" }, { "up", "feedforward.up.weight" },
+  { "up_bias", "feedforward.up.bias" }, { "down", "feedforward.down.weight" },
+  { "down_bias", "feedforward.down.bias" }, { "norm2_scale", "norm2.scale" }, { "norm2_offset", "norm2.offset" },
+}
+
+-- Static assertions that the members of `parameters` lie where the plan's tensors do.
+local function offset_checks(plan)
+  local at, text = {}, { "#include <stddef.h>" }
+  for _, tensor in ipairs(plan.tensors) do
+    at[tensor.name] = tensor.offset
+  end
+  local function check(member, name)
+    text[#text + 1] = ('_Static_assert(offsetof(parameters, %s) == %d * sizeof(real), "%s");'):format(member,
+      assert(at[name], name), name)
+  end
+  check("token", "embed.token.weight")
+  if at["embed.position.weight"] then
+    check("position_table", "embed.position.weight")
+  end
+  for l = 0, plan.layers - 1 do
+    for _, member in ipairs(MEMBERS) do
+      check(("layer[%d].%s"):format(l, member[1]), ("layers.%d.%s"):format(l, member[2]))
+    end
+  end
+  check("output", "output.weight")
+  check("output_bias", "output.bias")
+  return table.concat(text, "\n") .. "\n"
+end
+
+function TestCompiler.test_no_warning_and_the_layout_of_the_plan()
+  local level = level_flag()
+  for i, name in ipairs(COMPILED) do
+    local case = case_of(name)
+    local folder = folder_of(case, "syntax" .. i, offset_checks(case.plan))
+    local text, good = shell(table.concat({ CC, "-fsyntax-only", level, FLAGS, folder .. "/probe.c" }, " "))
+    lu.assertTrue(good and text == "", name .. "\n" .. text)
+  end
+end
+
+-- Only a real compilation finds static functions and tables that nothing uses.
+function TestCompiler.test_nothing_is_unused()
+  local level = level_flag()
+  for i, name in ipairs({ COMPILED[1], COMPILED[6], "no clipping", "dropout of the input alone" }) do
+    local folder = folder_of(case_of(name), "whole" .. i)
+    local text, good = shell(table.concat({ CC, "-S -O0 -o /dev/null", level, FLAGS, folder .. "/step.c" }, " "))
+    lu.assertTrue(good and text == "", name .. "\n" .. text)
+  end
+end
+
+function TestCompiler.test_what_the_runtime_reads_compiles()
+  level_flag()
+  for i, name in ipairs({ "lists", "all checkpoints", "evaluation while training", "one answer", "no clipping",
+    "learned rope layer 0.1 float32" }) do
+    local folder = folder_of(case_of(name), "spec" .. i)
+    local text, good = shell(table.concat({ CC, "-S -O0 -o /dev/null -DLH_HAVE_X86_64 -DLH_HAVE_X86_64_V4", FLAGS,
+      folder .. "/spec.c" }, " "))
+    lu.assertTrue(good and text == "", name .. "\n" .. text)
+  end
+end
+
+-- A value that disagrees with the struct must not compile: the assertion above can fail.
+function TestCompiler.test_a_wrong_layout_is_found()
+  level_flag()
+  local case = case_of("none none index 0 float32")
+  local folder = folder_of(case, "wrong", (offset_checks(case.plan):gsub("token%) == 0", "token) == 1")))
+  local text, good = shell(table.concat({ CC, "-fsyntax-only", FLAGS, folder .. "/probe.c" }, " "))
+  lu.assertTrue(not good and text:find("embed.token.weight", 1, true) ~= nil)
+end
+
+TestSame = {}
+
+local function read_folder(folder)
+  local parts = {}
+  for i, path in ipairs(PATHS) do
+    parts[i] = support.read(folder .. "/" .. path)
+  end
+  return parts
+end
+
+-- Runs `gen` as its own process: from a directory, with these variables.
+local function generate(from, variables, main, spec, out)
+  local lua = arg[-1] or "lua5.4"
+  local text, good = shell(("cd '%s' && env %s %s '%s' gen '%s' --out '%s'"):format(from, variables, lua, main, spec,
+    out))
+  lu.assertTrue(good, text)
+end
+
+function TestSame.test_place_locale_zone_and_user_do_not_matter()
+  local here = lfs.currentdir()
+  local base = support.write("same/base.txt", ""):match("^(.*)/")
+  local spec = "spec/runs/reverse_string_rand_rope.lua"
+  generate(here, "LC_ALL=C TZ=UTC", "generator/main.lua", spec, base .. "/a")
+  generate("/", "LC_ALL=C.UTF-8 LANG=de_DE.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent USER=other", here
+    .. "/generator/main.lua", here .. "/" .. spec, base .. "/b")
+  generate(here .. "/tests", "LC_ALL=C TZ=America/Lima", "../generator/main.lua", "../" .. spec, base .. "/c")
+  local want = read_folder(base .. "/a")
+  lu.assertStrContains(want[1], " * spec      spec/runs/reverse_string_rand_rope.lua\n")
+  for _, other in ipairs({ "/b", "/c" }) do
+    local got = read_folder(base .. other)
+    for i, path in ipairs(PATHS) do
+      lu.assertEquals(got[i], want[i], path .. " of " .. other)
+    end
+  end
+end
+
+function TestSame.test_a_spec_of_one_s_own_appears_by_its_base_name()
+  local path = support.write("mine/my_own_run.lua", support.read("spec/runs/even_pairs_none.lua"))
+  local folder = path:match("^(.*)/")
+  generate(lfs.currentdir(), "LC_ALL=C", "generator/main.lua", path, folder .. "/out")
+  for i, text in ipairs(read_folder(folder .. "/out")) do
+    lu.assertNotStrContains(text, folder, nil, nil, PATHS[i])
+    lu.assertStrContains(text, "my_own_run.lua")
+  end
+end
+
+function TestSame.test_rendering_twice_gives_the_same_bytes()
+  local first = case_of("learned rope layer 0.1 float32")
+  for i, file in ipairs((gen.files(first.plan, template, {}))) do
+    lu.assertEquals(file.text, first.files[i].text)
+  end
+end
+
+function TestSame.test_the_showcase_is_what_would_be_written()
+  local project = project_module.new(".")
+  local ids = project:showcase()
+  if #ids == 0 then
+    lu.skip("generated/ is empty")
+  end
+  for _, id in ipairs(ids) do
+    local spec, message = project:plan("spec/runs/" .. id .. ".lua")
+    assert(spec, message)
+    local made
+    made, message = project:files(spec.plan)
+    lu.assertEquals(write.compare("generated/" .. id, assert(made, message)), {}, id)
+  end
+end
+
+TestSections = {}
+
+-- What to read: file name, case, generated file, names of functions and types.
+local SECTIONS = {
+  { "rotate.index", "none rope index 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "rotate.randomized_pass", "none rope pass 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "rotate.randomized_layer", "none rope layer 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "rotate.randomized_input_and_layer", "learned rope layer 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "embed.none", "none none index 0.1 float32", "layers.inc", { "embed", "embed_backward" } },
+  { "embed.sinusoid", "sinusoid none index 0 float32", "layers.inc", { "embed", "embed_backward" } },
+  { "embed.sinusoid_randomized", "sinusoid none pass 0.1 float32", "layers.inc", { "embed", "embed_backward" } },
+  { "embed.learned", "learned none index 0.1 float32", "layers.inc", { "embed", "embed_backward" } },
+  { "embed.learned_randomized", "learned none pass 0 float32", "layers.inc", { "embed", "embed_backward" } },
+  { "positions.none", "none none index 0.1 float32", "step.c", { "shared" } },
+  { "positions.sinusoid", "sinusoid none index 0.1 float32", "step.c",
+    { "position_row", "position_rows", "make_sinusoid", "make_tables" } },
+  { "positions.rope", "none rope index 0.1 float32", "step.c",
+    { "position_row", "position_rows", "make_rotation", "make_tables" } },
+  { "positions.sinusoid_rope_randomized", "sinusoid rope layer 0.1 float32", "step.c",
+    { "position_row", "position_rows", "make_tables", "shared", "draw_positions", "begin_step" } },
+  { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_positions" } },
+}
+
+-- A function or a struct, with the comment above it; nil where the file has none of that name.
+local function cut(text, name)
+  local all_lines, out = {}, {}
+  each_line(text, function(line)
+    all_lines[#all_lines + 1] = line
+  end)
+  for i, line in ipairs(all_lines) do
+    if line:find("^%a") and (line:find("%f[%w_]" .. name .. "%(") or line:find("struct " .. name .. " {", 1, true)) then
+      local first, last = i, i
+      while first > 1 and all_lines[first - 1]:find("^[/ ]%*") do
+        first = first - 1
+      end
+      while not all_lines[last]:find("^}") and not all_lines[last]:find("^%a.*}$") do
+        last = last + 1
+      end
+      table.move(all_lines, first, last, 1, out)
+      return table.concat(out, "\n") .. "\n"
+    end
+  end
+end
+
+local function section(entry)
+  local case, parts = case_of(entry[2]), {}
+  for i, name in ipairs(entry[4]) do
+    parts[i] = assert(cut(case.text[entry[3]], name), ("%s: no %s in %s"):format(entry[1], name, entry[3]))
+  end
+  return table.concat(parts, "\n")
+end
+
+function TestSections.test_sections_are_the_golden_ones()
+  for _, entry in ipairs(SECTIONS) do
+    local path, text = ("%s/%s.txt"):format(GOLDEN, entry[1]), section(entry)
+    if os.getenv("LH_UPDATE_GOLDEN") == "1" then
+      local file = assert(io.open(path, "wb"))
+      file:write(text)
+      file:close()
+    end
+    lu.assertEquals(text, support.read(path), path)
+  end
+end
+
+function TestSections.test_every_golden_section_is_made_here()
+  local known = { ["."] = true, [".."] = true }
+  for _, entry in ipairs(SECTIONS) do
+    known[entry[1] .. ".txt"] = true
+  end
+  for name in lfs.dir(GOLDEN) do
+    lu.assertTrue(known[name], name .. " belongs to no section")
+  end
+end
+
+support.run()
