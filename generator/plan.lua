@@ -179,8 +179,8 @@ local function derive_words(plan)
   plan.embed_adds = plan.additive.kind == "sinusoid" and " + sinusoid of its position"
     or plan.additive.kind == "learned" and " + learned vector of its position" or ""
   local drops = plan.dropout.kind ~= "none"
-  plan.layer_argument = (drops and "const lh_cpu_block *block, " or "") .. "workspace *w, "
-    .. ((drops or rope) and "int l, " or "")
+  plan.layer_argument = (drops and "const lh_cpu_block *block, " or "") .. "workspace *w,"
+    .. ((drops or rope) and " int l," or "")
   plan.layer_pass = (drops and "block, " or "") .. "&w, " .. ((drops or rope) and "l, " or "")
   local scatters = plan.additive.kind == "learned" and plan.input_draw
   plan.embed_backward_step = scatters and "const lh_cpu_step *step, " or ""

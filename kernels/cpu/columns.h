@@ -92,7 +92,8 @@ INLINE void store_columns(const int D, int T, int first, int stride, vector *col
     columns_to_rows(D, column);
     UNROLL
     for (int d = 0; d < D; d++) store(packed + d * LANES, column[d]);
-    for (int i = 0; i < count; i++) memcpy(rows + (size_t)(first + i) * (size_t)stride, packed + i * D, D * sizeof(real));
+    for (int i = 0; i < count; i++)
+        memcpy(rows + (size_t)(first + i) * (size_t)stride, packed + i * D, D * sizeof(real));
 }
 
 #endif

@@ -15,9 +15,8 @@ INLINE vector exp_negative(vector x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, ln2_high = 0x1.62e42fefa0000p-1, ln2_low = 0x1.cf79abc9e3b39p-40;
     const real log2_e = 0x1.71547652b82fep0;
-    const real coefficient[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
-                                1.0 / 5040,      1.0 / 720,      1.0 / 120,     1.0 / 24,     1.0 / 6,
-                                0.5};
+    const real coefficient[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                                1.0 / 720,       1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5};
     enum { TERMS = 11, EXPONENT_SHIFT = 52, EXPONENT_BIAS = 1023 };
 #else
     const real lowest = -87.0f, round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;

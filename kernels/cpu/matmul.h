@@ -27,8 +27,8 @@ INLINE int widest_divisor(int vectors, int most) {
 }
 
 /* y[rows][N] = finish(a[rows][K] w[K][N]). */
-INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict w,
-                   real *restrict y, const enum finish finish, const real *restrict other) {
+INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict w, real *restrict y,
+                   const enum finish finish, const real *restrict other) {
     const int columns = widest_divisor(N / LANES, TILE_COLUMNS);
     for (int n = 0; n < N; n += columns * LANES) {
         for (int m = 0; m < rows; m += TILE_ROWS) {

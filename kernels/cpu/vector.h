@@ -23,8 +23,8 @@ typedef int32_t real_bits;
 
 enum {
     LANES = LH_VECTOR_BYTES / REAL_BYTES,
-    WIDEST_ROW = 1024,                 /* features of a token, at most; schema.lua enforces it */
-    ROW_VECTORS = WIDEST_ROW / LANES   /* room for one row; only the vectors that are used cost anything */
+    WIDEST_ROW = 1024,               /* features of a token, at most; schema.lua enforces it */
+    ROW_VECTORS = WIDEST_ROW / LANES /* room for one row; only the vectors that are used cost anything */
 };
 
 /* Unaligned, may alias: loads and stores go through pointers to real. */

@@ -3,7 +3,7 @@
 
 static const lh_tensor tensors[] = {
 % for _, t in ipairs(tensors) do
-    {"${t.name}", ${t.rank}, {${t.shape_text}}, ${t.offset}, ${t.stride}, ${t.init}, ${f64(t.value)}, true},
+        {"${t.name}", ${t.rank}, {${t.shape_text}}, ${t.offset}, ${t.stride}, ${t.init}, ${f64(t.value)}, true},
 % end
 };
 
@@ -22,18 +22,18 @@ static int ${length.name}(int n) {
 lh_task_sample lh_task_${task.kind};
 
 static const lh_task task = {
-    .kind = "${task.kind}",
-    .sample = lh_task_${task.kind},
-    .input_length = input_length,
-    .output_length = output_length,
-    .input_symbols = ${task.input_count},
-    .output_symbols = ${task.output_count},
-    .input_symbol = input_symbols,
-    .output_symbol = output_symbols,
-    .chance = ${f64(task.chance)},
+        .kind = "${task.kind}",
+        .sample = lh_task_${task.kind},
+        .input_length = input_length,
+        .output_length = output_length,
+        .input_symbols = ${task.input_count},
+        .output_symbols = ${task.output_count},
+        .input_symbol = input_symbols,
+        .output_symbol = output_symbols,
+        .chance = ${f64(task.chance)},
 % if task.baseline_name then
-    .baseline = ${f64(task.baseline)},
-    .baseline_name = "${task.baseline_name}",
+        .baseline = ${f64(task.baseline)},
+        .baseline_name = "${task.baseline_name}",
 % end
 };
 
@@ -49,14 +49,15 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
 }
 
 static const lh_format format = {
-    .stream = {{"source", source_length}},
-    .streams = 1,
-    .labels = output_length,
-    .assemble = assemble,
+        .stream = {{"source", source_length}},
+        .streams = 1,
+        .labels = output_length,
+        .assemble = assemble,
 };
 
-/* ${flops.products_text}: weights of the layers. Two operations per multiply-add; attention multiplies T^2 pairs by
- * ${width} features twice; the backward pass costs twice the forward pass. */
+/* Weights of the layers: ${flops.products_text}.
+ * Two operations per multiply-add; attention multiplies T^2 pairs by ${width} features twice; the backward pass costs
+ * twice the forward pass. */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     double T = shape->length[0];
     double forward = 2 * ${f64(flops.weights)} * T + 4 * T * T * ${f64(flops.attention)};
@@ -89,58 +90,58 @@ extern const lh_cpu_program lh_${id}_aarch64;
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-    &lh_${id}_x86_64,
+        &lh_${id}_x86_64,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-    &lh_${id}_x86_64_v3,
+        &lh_${id}_x86_64_v3,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-    &lh_${id}_x86_64_v4,
+        &lh_${id}_x86_64_v4,
 #endif
 #if defined(LH_HAVE_AARCH64)
-    &lh_${id}_aarch64,
+        &lh_${id}_aarch64,
 #endif
-    NULL,
+        NULL,
 };
 
 extern const lh_spec lh_${id};
 const lh_spec lh_${id} = {
-    .abi = LH_ABI,
-    .id = "${id}",
-    .plan_digest = "${digest}",
-    .model_digest = "${model_digest}",
-    .source_digest = "${source_digest}",
-    .resolved =
+        .abi = LH_ABI,
+        .id = "${id}",
+        .plan_digest = "${digest}",
+        .model_digest = "${model_digest}",
+        .source_digest = "${source_digest}",
+        .resolved =
 % for _, line in ipairs(resolved_lines) do
-        "${line}"
+                "${line}"
 % end
-        "",
-    .precision = "${precision}",
-    .tensors = tensors,
-    .tensor_count = ${tensor_count},
-    .parameter_count = ${parameters},
-    .parameter_storage = ${parameter_storage},
-    .task = &task,
-    .format = &format,
-    .classes = ${classes},
+                "",
+        .precision = "${precision}",
+        .tensors = tensors,
+        .tensor_count = ${tensor_count},
+        .parameter_count = ${parameters},
+        .parameter_storage = ${parameter_storage},
+        .task = &task,
+        .format = &format,
+        .classes = ${classes},
 % if position_range > 0 then
-    .position_range = ${position_range},
+        .position_range = ${position_range},
 % end
 % if limit then
-    .limit = {${limit.tokens}, "${limit.because}"},
+        .limit = {${limit.tokens}, "${limit.because}"},
 % end
-    .nominal_flops = nominal_flops,
-    .executed_flops = executed_flops,
-    .train =
-        {
-            .batch = ${train.batch},
-            .shards = ${train.shards},
-            .lengths = ${train.lengths_text},
-            .steps = ${train.steps},
-            .learning_rate = ${f64(train.learning_rate)},
-            .log_every = ${train.log_every},
-            .checkpoint_every = ${train.checkpoint_every},
-            .checkpoint_minutes = ${f64(train.checkpoint_minutes)},
+        .nominal_flops = nominal_flops,
+        .executed_flops = executed_flops,
+        .train =
+                {
+                        .batch = ${train.batch},
+                        .shards = ${train.shards},
+                        .lengths = ${train.lengths_text},
+                        .steps = ${train.steps},
+                        .learning_rate = ${f64(train.learning_rate)},
+                        .log_every = ${train.log_every},
+                        .checkpoint_every = ${train.checkpoint_every},
+                        .checkpoint_minutes = ${f64(train.checkpoint_minutes)},
 % if train.keep_all then
             .keep_all = true,
 % end
@@ -148,27 +149,27 @@ const lh_spec lh_${id} = {
             .keep_steps = keep_steps,
             .keep_steps_count = ${train.keep_steps},
 % end
-        },
-    .eval =
-        {
-            .axis = "length",
-            .lengths = ${eval.lengths_text},
-            .examples = ${eval.examples},
-            .draws = ${eval.draws},
+                },
+        .eval =
+                {
+                        .axis = "length",
+                        .lengths = ${eval.lengths_text},
+                        .examples = ${eval.examples},
+                        .draws = ${eval.draws},
 % if eval.during then
             .during_every = ${eval.during.every},
             .during_lengths = ${eval.during.lengths_text},
             .during_examples = ${eval.during.examples},
 % end
-        },
-    .optimizer =
-        {
-            .kind = "${optimizer.kind}",
-            .states = 2,
-            .state_name = {"first_moment", "second_moment"},
+                },
+        .optimizer =
+                {
+                        .kind = "${optimizer.kind}",
+                        .states = 2,
+                        .state_name = {"first_moment", "second_moment"},
 % if clip.kind == "global_norm" then
-            .clip_norm = ${f64(clip.max_norm)},
+                        .clip_norm = ${f64(clip.max_norm)},
 % end
-        },
-    .cpu = levels,
+                },
+        .cpu = levels,
 };

@@ -33,7 +33,7 @@ INLINE void rotate(const lh_cpu_step *step, int l, int T, const int direction, r
 % end
     for (int t = 0; t < T; t++)
         rotate_row(2 * WIDTH, ROTATION_PERIOD, table[position[t]].rotation, direction,
-                   query_key_value + t * QUERY_STRIDE);
+                query_key_value + t * QUERY_STRIDE);
 % else
     (void)l;
     for (int t = 0; t < T; t++)
@@ -51,7 +51,7 @@ INLINE void rotate(const lh_cpu_step *step, int l, int T, const int direction, r
  *   weights_step      elements from one group's weights to the next; 0: the groups share one scratch
  */
 NOINLINE void attend_${name}(int T, const real *restrict query, real *restrict out, real *restrict weights,
-                      size_t weights_step, real *restrict inverse_sum) {
+        size_t weights_step, real *restrict inverse_sum) {
     const real *key = query + WIDTH, *value = query + 2 * WIDTH;
     for (int first = 0; first < T; first += LANES, weights += weights_step, inverse_sum += LANES) {
         vector q[HEAD_WIDTH], o[HEAD_WIDTH], sum = {0};
@@ -83,13 +83,13 @@ NOINLINE void attend_${name}(int T, const real *restrict query, real *restrict o
 /* Room for one head's backward pass. */
 typedef struct head_scratch {
     real *dlogits; /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
-    real *rows;    /* [T][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
+    real *rows; /* [T][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
 } head_scratch;
 
 /* Gradients of queries, and the rows that the keys' pass reads. */
-INLINE void attend_${name}_queries(int T, const real *restrict query, const real *restrict out, const real *restrict dout,
-                            const real *restrict weights, const real *restrict inverse_sum,
-                            const head_scratch *scratch, real *restrict dquery) {
+INLINE void attend_${name}_queries(int T, const real *restrict query, const real *restrict out,
+        const real *restrict dout, const real *restrict weights, const real *restrict inverse_sum,
+        const head_scratch *scratch, real *restrict dquery) {
     const real *key = query + WIDTH, *value = query + 2 * WIDTH;
     real *dlogits = scratch->dlogits;
     for (int first = 0; first < T; first += LANES) {
@@ -118,15 +118,17 @@ INLINE void attend_${name}_queries(int T, const real *restrict query, const real
         real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * LOGIT_SCALE;
         UNROLL
         for (int d = 0; d < HEAD_WIDTH; d += HEAD_PART) {
-            *(head_vector *)(row + d) = *(const head_vector *)(dout + t * WIDTH + d) * dout_factor;
-            *(head_vector *)(row + HEAD_WIDTH + d) = *(const head_vector *)(query + t * QUERY_STRIDE + d) * query_factor;
+            const head_vector *g = (const head_vector *)(dout + t * WIDTH + d);
+            const head_vector *q = (const head_vector *)(query + t * QUERY_STRIDE + d);
+            *(head_vector *)(row + d) = *g * dout_factor;
+            *(head_vector *)(row + HEAD_WIDTH + d) = *q * query_factor;
         }
     }
 }
 
 /* Gradients of KEYS keys and values, from key j on; lanes are channels here. */
 INLINE void attend_${name}_keys(int T, int j, const real *restrict weights, const head_scratch *scratch,
-                         real *restrict dkey, real *restrict dvalue) {
+        real *restrict dkey, real *restrict dvalue) {
     head_vector dk[KEYS][HEAD_PARTS], dv[KEYS][HEAD_PARTS];
     UNROLL
     for (int u = 0; u < KEYS; u++) {
@@ -160,25 +162,26 @@ INLINE void attend_${name}_keys(int T, int j, const real *restrict weights, cons
     }
 }
 
-NOINLINE void attend_${name}_backward(int T, const real *restrict query, const real *restrict out, const real *restrict dout,
-                               const real *restrict weights, const real *restrict inverse_sum,
-                               const head_scratch *scratch, real *restrict dquery) {
+NOINLINE void attend_${name}_backward(int T, const real *restrict query, const real *restrict out,
+        const real *restrict dout, const real *restrict weights, const real *restrict inverse_sum,
+        const head_scratch *scratch, real *restrict dquery) {
     attend_${name}_queries(T, query, out, dout, weights, inverse_sum, scratch, dquery);
     for (int j = 0; j < T; j += KEYS)
         attend_${name}_keys(T, j, weights, scratch, dquery + WIDTH, dquery + 2 * WIDTH);
 }
 
-/* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${rotated_in_place}, out [sequences][T][WIDTH].
- * weights_step 0: forward only, weights and inverse_sum are scratch for one group. */
-static void attention_${name}(${step_argument}int sequences, int T, real *query_key_value, real *out, real *weights,
-                           size_t weights_step, real *inverse_sum) {
+/* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${rotated_in_place},
+ * out [sequences][T][WIDTH]. weights_step 0: forward only, weights and inverse_sum are scratch for one group. */
+static void attention_${name}(${step_argument}int sequences, int T, real *query_key_value,
+        real *out, real *weights, size_t weights_step, real *inverse_sum) {
     int groups = round_up(T, LANES) / LANES;
     for (int s = 0; s < sequences; s++, query_key_value += T * QUERY_STRIDE, out += T * WIDTH) {
 % if rotation.kind == "rope" then
         rotate(step, l, T, 1, query_key_value);
 % end
         for (int h = 0; h < HEADS; h++) {
-            attend_${name}(T, query_key_value + h * HEAD_WIDTH, out + h * HEAD_WIDTH, weights, weights_step, inverse_sum);
+            attend_${name}(T, query_key_value + h * HEAD_WIDTH, out + h * HEAD_WIDTH, weights, weights_step,
+                    inverse_sum);
             weights += (size_t)groups * weights_step;
             if (weights_step) inverse_sum += groups * LANES;
         }
@@ -186,14 +189,14 @@ static void attention_${name}(${step_argument}int sequences, int T, real *query_
 }
 
 /* dquery_key_value [sequences][T][3 WIDTH] written, from dout [sequences][T][WIDTH]. */
-static void attention_${name}_backward(${step_argument}int sequences, int T, const real *query_key_value, const real *out,
-                                    const real *dout, const real *weights, const real *inverse_sum,
-                                    const head_scratch *scratch, real *dquery_key_value) {
+static void attention_${name}_backward(${step_argument}int sequences, int T,
+        const real *query_key_value, const real *out, const real *dout, const real *weights, const real *inverse_sum,
+        const head_scratch *scratch, real *dquery_key_value) {
     int groups = round_up(T, LANES) / LANES;
     for (int s = 0; s < sequences; s++) {
         for (int h = 0; h < HEADS; h++) {
             attend_${name}_backward(T, query_key_value + h * HEAD_WIDTH, out + h * HEAD_WIDTH, dout + h * HEAD_WIDTH,
-                                 weights, inverse_sum, scratch, dquery_key_value + h * HEAD_WIDTH);
+                    weights, inverse_sum, scratch, dquery_key_value + h * HEAD_WIDTH);
             weights += (size_t)groups * group_weights(T);
             inverse_sum += groups * LANES;
         }

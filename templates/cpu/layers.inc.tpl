@@ -2,13 +2,13 @@
 
 /* What one layer keeps for its backward pass; rows are tokens. */
 typedef struct layer_state {
-    real *input;                        /* [tokens][WIDTH] */
-    real *query_key_value;              /* [tokens][3 WIDTH]${rotated} */
-    real *weights, *inverse_sum;        /* attention_self.inc */
-    real *attended;                     /* [tokens][WIDTH] heads side by side */
-    real *norm1_xhat, *norm1_rstd;      /* [tokens][WIDTH], [tokens] */
-    real *norm1;                        /* [tokens][WIDTH] input of the feed-forward network */
-    real *hidden;                       /* [tokens][FEEDFORWARD] */
+    real *input; /* [tokens][WIDTH] */
+    real *query_key_value; /* [tokens][3 WIDTH]${rotated} */
+    real *weights, *inverse_sum; /* attention_self.inc */
+    real *attended; /* [tokens][WIDTH] heads side by side */
+    real *norm1_xhat, *norm1_rstd; /* [tokens][WIDTH], [tokens] */
+    real *norm1; /* [tokens][WIDTH] input of the feed-forward network */
+    real *hidden; /* [tokens][FEEDFORWARD] */
     real *norm2_xhat, *norm2_rstd;
 % if dropout.kind == "bernoulli" then
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
@@ -25,8 +25,8 @@ typedef struct workspace {
     int8_t *embedding_keep;
 % end
     real *gradient, *dbranch, *dattended; /* [rows][WIDTH] */
-    real *dhidden;                        /* [rows][FEEDFORWARD] */
-    real *dquery_key_value;               /* [rows][3 WIDTH] */
+    real *dhidden; /* [rows][FEEDFORWARD] */
+    real *dquery_key_value; /* [rows][3 WIDTH] */
     head_scratch head;
 } workspace;
 
@@ -92,11 +92,11 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 
 /* Masks for every sequence of the block at one site. */
 static void draw_masks(const lh_cpu_step *step, const lh_cpu_block *block, const workspace *w, uint32_t layer,
-                       uint32_t place, uint16_t drop_below, int8_t *keep) {
+        uint32_t place, uint16_t drop_below, int8_t *keep) {
     for (int s = 0; s < w->sequences; s++)
         dropout_keep(step->key, step->step, block->first_example + (uint32_t)s,
-                     lh_site(LH_DOMAIN_DROPOUT, layer, place), w->length * WIDTH, drop_below,
-                     keep + (size_t)s * (size_t)w->length * WIDTH);
+                lh_site(LH_DOMAIN_DROPOUT, layer, place), w->length * WIDTH, drop_below,
+                keep + (size_t)s * (size_t)w->length * WIDTH);
 }
 % end
 
@@ -204,10 +204,10 @@ NOINLINE void down_grad(int tokens, const real *x, const real *dy, real *dw, rea
 % if dropout.kind == "bernoulli" then
 /* output = norm(residual + branch), the branch dropped out in training. */
 NOINLINE void residual_norm(const workspace *w, const real *residual, const int8_t *keep, const real *scale,
-                            const real *offset, real *xhat, real *rstd, real *output) {
+        const real *offset, real *xhat, real *rstd, real *output) {
     if (keep)
         add_dropout_norm(w->tokens, WIDTH, residual, w->branch, keep, BRANCH_KEEP_SCALE, scale, offset, xhat, rstd,
-                         output);
+                output);
     else add_norm(w->tokens, WIDTH, residual, w->branch, scale, offset, xhat, rstd, output);
 }
 
@@ -222,9 +222,9 @@ NOINLINE void residual_norm(const workspace *w, const real *residual, const real
 % if dropout.kind == "bernoulli" then
 /* In place: w->gradient of the norm's output becomes that of its sum, w->dbranch that of the branch. */
 NOINLINE void residual_norm_grad(const workspace *w, const int8_t *keep, const real *xhat, const real *rstd,
-                                 const real *scale, real *dscale, real *doffset) {
+        const real *scale, real *dscale, real *doffset) {
     add_dropout_norm_grad(w->tokens, WIDTH, w->gradient, xhat, rstd, scale, keep, BRANCH_KEEP_SCALE, w->gradient,
-                          w->dbranch, dscale, doffset);
+            w->dbranch, dscale, doffset);
 }
 % else
 /* In place: w->gradient of the norm's output becomes that of its sum, which is also that of the branch. */
@@ -241,20 +241,20 @@ static void swap(real **a, real **b) {
 }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation output may be input. */
-static void layer_forward(const lh_cpu_step *step, ${layer_argument}const layer_parameters *p,
-                          layer_state *s, real *output) {
+static void layer_forward(const lh_cpu_step *step, ${layer_argument}
+        const layer_parameters *p, layer_state *s, real *output) {
 % if dropout.kind == "bernoulli" then
     bool train = step->mode == LH_MODE_TRAIN;
 % end
     const real *input = step->mode == LH_MODE_TRAIN ? s->input : w->output;
     to_query_key_value(w->rows, input, p->query_key_value, s->query_key_value);
     attention_self(${step_pass}w->sequences, w->length, s->query_key_value, s->attended, s->weights, w->weights_step,
-                   s->inverse_sum);
+            s->inverse_sum);
     to_attention_output(w->rows, s->attended, p->attention_output, w->branch);
 % if dropout.kind == "bernoulli" then
     if (train) draw_masks(step, block, w, (uint32_t)l + 1, 0, BRANCH_DROP_BELOW, s->attention_keep);
     residual_norm(w, input, train ? s->attention_keep : NULL, p->norm1_scale, p->norm1_offset, s->norm1_xhat,
-                  s->norm1_rstd, s->norm1);
+            s->norm1_rstd, s->norm1);
 % else
     residual_norm(w, input, p->norm1_scale, p->norm1_offset, s->norm1_xhat, s->norm1_rstd, s->norm1);
 % end
@@ -263,7 +263,7 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}const layer_
 % if dropout.kind == "bernoulli" then
     if (train) draw_masks(step, block, w, (uint32_t)l + 1, 1, BRANCH_DROP_BELOW, s->feedforward_keep);
     residual_norm(w, s->norm1, train ? s->feedforward_keep : NULL, p->norm2_scale, p->norm2_offset, s->norm2_xhat,
-                  s->norm2_rstd, output);
+            s->norm2_rstd, output);
 % else
     residual_norm(w, s->norm1, p->norm2_scale, p->norm2_offset, s->norm2_xhat, s->norm2_rstd, output);
 % end
@@ -271,12 +271,12 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}const layer_
 
 /* w->gradient: of the block's output on entry, of its input on return. */
 static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const layer_parameters *p,
-                           layer_parameters *g, const layer_state *s) {
+        layer_parameters *g, const layer_state *s) {
     const shared *sh = step->shared;
 % if dropout.kind == "bernoulli" then
     const real *dbranch = w->dbranch;
     residual_norm_grad(w, s->feedforward_keep, s->norm2_xhat, s->norm2_rstd, p->norm2_scale, g->norm2_scale,
-                       g->norm2_offset);
+            g->norm2_offset);
 % else
     const real *dbranch = w->gradient;
     residual_norm_grad(w, s->norm2_xhat, s->norm2_rstd, p->norm2_scale, g->norm2_scale, g->norm2_offset);
@@ -288,15 +288,15 @@ static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const l
     swap(&w->gradient, &w->branch);
 % if dropout.kind == "bernoulli" then
     residual_norm_grad(w, s->attention_keep, s->norm1_xhat, s->norm1_rstd, p->norm1_scale, g->norm1_scale,
-                       g->norm1_offset);
+            g->norm1_offset);
 % else
     residual_norm_grad(w, s->norm1_xhat, s->norm1_rstd, p->norm1_scale, g->norm1_scale, g->norm1_offset);
     dbranch = w->gradient;
 % end
     attention_output_grad(w->tokens, s->attended, dbranch, g->attention_output);
     from_attention_output(w->rows, dbranch, sh->transposed[l].attention_output, w->dattended);
-    attention_self_backward(${step_pass}w->sequences, w->length, s->query_key_value, s->attended, w->dattended, s->weights,
-                            s->inverse_sum, &w->head, w->dquery_key_value);
+    attention_self_backward(${step_pass}w->sequences, w->length, s->query_key_value, s->attended,
+            w->dattended, s->weights, s->inverse_sum, &w->head, w->dquery_key_value);
     query_key_value_grad(w->tokens, s->input, w->dquery_key_value, g->query_key_value);
     from_query_key_value(w->rows, w->dquery_key_value, sh->transposed[l].query_key_value, w->gradient, w->branch);
     swap(&w->gradient, &w->branch);

@@ -19,7 +19,7 @@ static void add_sequence(const answer *a, lh_sums *sums) {
 
 /* The labelled positions are the last `labels` tokens of a sequence. Loss, counts, and w->gradient [tokens][WIDTH]. */
 static void loss_and_gradient(const lh_cpu_step *step, const lh_cpu_block *block, const parameters *p, parameters *g,
-                              workspace *w, lh_sums *sums) {
+        workspace *w, lh_sums *sums) {
     const shared *sh = step->shared;
     int labels = step->shape.labels;
     memset(w->gradient, 0, (size_t)w->tokens * WIDTH * sizeof(real));
@@ -35,7 +35,7 @@ static void loss_and_gradient(const lh_cpu_step *step, const lh_cpu_block *block
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= (real)block->loss_scale;
             class_grad(WIDTH, CLASSES, CLASS_COLUMNS, w->output + row, logits, sh->output_rows, g->output,
-                       g->output_bias, w->gradient + row);
+                    g->output_bias, w->gradient + row);
         }
         add_sequence(&a, sums);
     }
@@ -44,7 +44,7 @@ static void loss_and_gradient(const lh_cpu_step *step, const lh_cpu_block *block
 
 /* Loss, counts and, where asked for, logits [sequences][labels][CLASSES]. */
 static void classify(const lh_cpu_step *step, const lh_cpu_block *block, const parameters *p, const workspace *w,
-                     lh_sums *sums) {
+        lh_sums *sums) {
     int labels = step->shape.labels;
     real *out = block->logits;
     for (int s = 0; s < w->sequences; s++) {
@@ -53,7 +53,7 @@ static void classify(const lh_cpu_step *step, const lh_cpu_block *block, const p
             int label = block->labels[s * labels + i];
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, w->output + (size_t)(s * w->length + w->length - labels + i) * WIDTH,
-                         p->output, p->output_bias, logits);
+                    p->output, p->output_bias, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
             judge(logits, label, block->mask[s * labels + i], &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);

@@ -63,7 +63,7 @@ static lh_shape block_shape(const lh_cpu_step *step, const lh_cpu_block *block) 
 }
 
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
-                        lh_sums *sums) {
+        lh_sums *sums) {
     const parameters *p = step->parameters;
     parameters *g = gradient;
     lh_shape shape = block_shape(step, block);
@@ -97,19 +97,19 @@ static double squared_norm(const void *gradient, size_t count) { return sum_of_s
 
 extern const lh_cpu_program LH_LEVEL_SYMBOL(lh_${id});
 const lh_cpu_program LH_LEVEL_SYMBOL(lh_${id}) = {
-    .level = LH_LEVEL_NAME,
-    .real_bytes = REAL_BYTES,
-    .block_sequences = block_sequences,
+        .level = LH_LEVEL_NAME,
+        .real_bytes = REAL_BYTES,
+        .block_sequences = block_sequences,
 % if tables then
-    .tables_bytes = tables_bytes,
-    .make_tables = make_tables,
+        .tables_bytes = tables_bytes,
+        .make_tables = make_tables,
 % end
-    .shared_bytes = shared_bytes,
-    .workspace_bytes = workspace_bytes,
-    .begin_step = begin_step,
-    .train_block = train_block,
-    .forward_block = forward_block,
-    .fold = fold,
-    .squared_norm = squared_norm,
-    .update = update,
+        .shared_bytes = shared_bytes,
+        .workspace_bytes = workspace_bytes,
+        .begin_step = begin_step,
+        .train_block = train_block,
+        .forward_block = forward_block,
+        .fold = fold,
+        .squared_norm = squared_norm,
+        .update = update,
 };

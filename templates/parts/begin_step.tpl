@@ -6,7 +6,7 @@ static void draw_positions(const lh_cpu_step *step, int d) {
     if (step->positions) memcpy(s->position[d], step->positions, (size_t)T * sizeof(int32_t));
     else
         lh_draw_positions(&step->draw, (uint32_t)d${positions.site_offset}, 0, MAX_POSITION, T, ${positions.sorted_text}, s->position[d],
-                          s->scratch[d]);
+                s->scratch[d]);
 }
 
 % end

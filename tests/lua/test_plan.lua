@@ -384,17 +384,25 @@ function TestCosts.test_memory()
   lu.assertEquals(both.memory_bytes, plan.memory_bytes + 2048 * (64 + 32) * 4 + 6 * 2048 * 8)
 end
 
--- The largest block of sequences of up to 41 tokens has three of 33: 99 tokens, 102 with whole tiles. Layers keep
--- activations, attention's weights and masks; the backward pass has gradients of one layer and of one head.
+-- Layers keep activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
+-- Up to 41 tokens the largest block has 84 sequences of one token, whose queries and keys are padded to 16 and 8.
 function TestCosts.test_workspace()
   local plan = plan_of({}, task(2, 2))
-  local layer = 102 * (8 * 64 + 256 + 2) + 3 * 8 * 48 * (40 + 1)
-  local backward = 102 * (8 * 64 + 256) + 48 * 40 + 2 * 33 * 8
-  local want = 5 * (4 * layer + 102 * 64 * 2) + 4 * backward
+  local layer = 84 * (8 * 64 + 256 + 2) + 84 * 8 * 16 * (8 + 1)
+  local backward = 84 * (8 * 64 + 256) + 16 * 8 + 2 * 8
+  local want = 5 * (4 * layer + 84 * 64 * 2) + 4 * backward
   lu.assertEquals(plan.workspace_bytes, want)
-  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }, task(2, 2)).workspace_bytes, want - 5 * 102 * 64 * 2)
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }, task(2, 2)).workspace_bytes, want - 5 * 84 * 64 * 2)
   local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
-  lu.assertEquals(dropped.workspace_bytes, want + 102 * 64)
+  lu.assertEquals(dropped.workspace_bytes, want + 84 * 64)
+end
+
+-- One sequence of 121 tokens is the largest block of this task: 126 rows with whole tiles.
+function TestCosts.test_workspace_of_long_sequences()
+  local layer = 126 * (8 * 64 + 256 + 2) + 8 * 128 * (128 + 1)
+  local backward = 126 * (8 * 64 + 256) + 128 * 128 + 2 * 121 * 8
+  local plan = plan_of({ ["train.lengths"] = "{ 1, 120 }" }, task(2, 2))
+  lu.assertEquals(plan.workspace_bytes, 5 * (4 * layer + 126 * 64 * 2) + 4 * backward)
 end
 
 TestConstants = {}

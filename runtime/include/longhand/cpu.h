@@ -21,8 +21,8 @@
 
 enum {
     LH_MAX_STREAMS = 2, /* token streams that feed a model: source; decoder input where there are two stacks */
-    LH_CHUNK = 4096,    /* elements of a parameter vector that are reduced and updated as one: fixes the order of sums */
-    LH_MAX_STATES = 2   /* vectors of optimiser state beside the parameters */
+    LH_CHUNK = 4096,  /* elements of a parameter vector that are reduced and updated as one: fixes the order of sums */
+    LH_MAX_STATES = 2 /* vectors of optimiser state beside the parameters */
 };
 
 typedef enum lh_mode { LH_MODE_TRAIN, LH_MODE_EVALUATE } lh_mode;
@@ -53,12 +53,12 @@ typedef struct lh_cpu_step {
 } lh_cpu_step;
 
 typedef struct lh_sums {
-    double loss;          /* summed cross-entropy in nats over all label positions */
-    int64_t positions;    /* label positions summed in loss */
-    int64_t counted;      /* of these, positions with mask 1 */
-    int64_t correct;      /* counted positions whose arg max is the label; the first index wins a tie */
+    double loss;       /* summed cross-entropy in nats over all label positions */
+    int64_t positions; /* label positions summed in loss */
+    int64_t counted;   /* of these, positions with mask 1 */
+    int64_t correct;   /* counted positions whose arg max is the label; the first index wins a tie */
     int64_t sequences;
-    int64_t exact;        /* sequences with every counted position correct */
+    int64_t exact; /* sequences with every counted position correct */
 } lh_sums;
 
 typedef struct lh_cpu_block {
@@ -72,12 +72,12 @@ typedef struct lh_cpu_block {
 } lh_cpu_block;
 
 typedef struct lh_update {
-    void *parameters;            /* real, updated in place */
-    void *state[LH_MAX_STATES];  /* real, updated in place; Adam: first and second moment */
-    void *gradient;              /* real, the folded gradient; zero on return */
-    double gradient_norm;        /* global L2 norm, for clipping */
+    void *parameters;           /* real, updated in place */
+    void *state[LH_MAX_STATES]; /* real, updated in place; Adam: first and second moment */
+    void *gradient;             /* real, the folded gradient; zero on return */
+    double gradient_norm;       /* global L2 norm, for clipping */
     double learning_rate;
-    int64_t step;                /* 1 for the first update */
+    int64_t step; /* 1 for the first update */
 } lh_update;
 
 typedef struct lh_update_sums {

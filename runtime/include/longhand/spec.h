@@ -13,9 +13,9 @@
 #define LH_ABI 1
 
 typedef enum lh_init_kind {
-    LH_INIT_CONSTANT,         /* value */
-    LH_INIT_NORMAL,           /* sd = value */
-    LH_INIT_TRUNCATED_NORMAL  /* normal of sd = value cut at +-2 value, not rescaled (Haiku's) */
+    LH_INIT_CONSTANT,        /* value */
+    LH_INIT_NORMAL,          /* sd = value */
+    LH_INIT_TRUNCATED_NORMAL /* normal of sd = value cut at +-2 value, not rescaled (Haiku's) */
 } lh_init_kind;
 
 /* One named tensor. Element (r, c) of its row-major view lies at offset + r * stride + c in the parameter vector, where
@@ -23,25 +23,25 @@ typedef enum lh_init_kind {
  * Elements of the vector that no tensor covers are zero and stay zero. */
 typedef struct lh_tensor {
     const char *name;
-    int rank;         /* 1 or 2 */
+    int rank; /* 1 or 2 */
     int64_t shape[2];
-    int64_t offset;   /* elements */
-    int64_t stride;   /* elements between rows; shape[0] for rank 1 */
+    int64_t offset; /* elements */
+    int64_t stride; /* elements between rows; shape[0] for rank 1 */
     lh_init_kind init;
     double value;
-    bool learned;     /* false: a constant table; no optimiser state in files */
+    bool learned; /* false: a constant table; no optimiser state in files */
 } lh_tensor;
 
 typedef struct lh_stream {
-    const char *name;       /* "source", "decoder" */
-    int (*length)(int n);   /* tokens per sequence at task length n */
+    const char *name;     /* "source", "decoder" */
+    int (*length)(int n); /* tokens per sequence at task length n */
 } lh_stream;
 
 /* From a task's example to the model's streams and labels. */
 typedef struct lh_format {
     lh_stream stream[LH_MAX_STREAMS];
     int streams;
-    int (*labels)(int n);   /* label positions per sequence */
+    int (*labels)(int n); /* label positions per sequence */
     /* Writes the tokens of every stream; labels and mask are the example's target and mask. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
 } lh_format;
@@ -55,33 +55,33 @@ typedef struct lh_lengths {
 
 typedef struct lh_train_defaults {
     int batch;
-    int shards;              /* part of the digest: fixes the order of sums */
-    lh_lengths lengths;      /* a step draws one of them uniformly */
-    int64_t steps;           /* flag --steps */
-    double learning_rate;    /* flag --learning-rate */
+    int shards;           /* part of the digest: fixes the order of sums */
+    lh_lengths lengths;   /* a step draws one of them uniformly */
+    int64_t steps;        /* flag --steps */
+    double learning_rate; /* flag --learning-rate */
     int64_t log_every;
-    int64_t checkpoint_every;     /* steps */
-    double checkpoint_minutes;    /* 0: by steps alone */
-    bool keep_all;                /* every checkpoint stays, under its step's name */
-    const int64_t *keep_steps;    /* these stay too; NULL: none */
+    int64_t checkpoint_every;  /* steps */
+    double checkpoint_minutes; /* 0: by steps alone */
+    bool keep_all;             /* every checkpoint stays, under its step's name */
+    const int64_t *keep_steps; /* these stay too; NULL: none */
     int keep_steps_count;
 } lh_train_defaults;
 
 typedef struct lh_eval_defaults {
-    const char *axis;        /* "length": the key in `by` */
+    const char *axis; /* "length": the key in `by` */
     lh_lengths lengths;
-    int examples;            /* per condition: one batch */
-    int draws;               /* position draws per condition; 1 where nothing is drawn */
-    int64_t during_every;    /* steps; 0: no evaluation during training */
+    int examples;         /* per condition: one batch */
+    int draws;            /* position draws per condition; 1 where nothing is drawn */
+    int64_t during_every; /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples;
 } lh_eval_defaults;
 
 typedef struct lh_optimizer {
-    const char *kind;                            /* "adam" */
+    const char *kind; /* "adam" */
     int states;
-    const char *state_name[LH_MAX_STATES];       /* "first_moment", "second_moment" */
-    double clip_norm;                            /* global L2 norm; 0: no clipping */
+    const char *state_name[LH_MAX_STATES]; /* "first_moment", "second_moment" */
+    double clip_norm;                      /* global L2 norm; 0: no clipping */
 } lh_optimizer;
 
 typedef struct lh_limit {
@@ -101,10 +101,10 @@ typedef struct lh_spec {
     int64_t parameter_count;   /* elements of learned tensors */
     int64_t parameter_storage; /* elements of the vector, a multiple of LH_CHUNK */
 
-    const lh_task *task;       /* sampler */
+    const lh_task *task; /* sampler */
     const lh_format *format;
-    int classes;               /* width of the output layer */
-    int position_range;        /* drawn positions are 0 .. position_range - 1; 0: nothing is drawn */
+    int classes;        /* width of the output layer */
+    int position_range; /* drawn positions are 0 .. position_range - 1; 0: nothing is drawn */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:

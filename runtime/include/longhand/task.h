@@ -40,11 +40,11 @@ typedef struct lh_task {
     lh_task_sample *sample;
     int (*input_length)(int n);
     int (*output_length)(int n);
-    int input_symbols, output_symbols;       /* alphabet sizes */
-    const char *const *input_symbol;         /* [input_symbols] names */
-    const char *const *output_symbol;        /* [output_symbols] */
-    double chance;                           /* accuracy of guessing, 0..1 */
-    double baseline;                         /* accuracy of the analytic predictor below; 0 when baseline_name is NULL */
+    int input_symbols, output_symbols; /* alphabet sizes */
+    const char *const *input_symbol;   /* [input_symbols] names */
+    const char *const *output_symbol;  /* [output_symbols] */
+    double chance;                     /* accuracy of guessing, 0..1 */
+    double baseline;                   /* accuracy of the analytic predictor below; 0 when baseline_name is NULL */
     const char *baseline_name;
 } lh_task;
 
