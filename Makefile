@@ -26,9 +26,11 @@ accepts = $(shell $(CC) -Werror $(1) -x c -c -o /dev/null /dev/null 2>/dev/null 
 UNUSED_CONSTANTS := $(if $(call accepts,-Wunused-const-variable=2),-Wunused-const-variable=2)
 IS_CLANG := $(shell $(CC) --version 2>/dev/null | grep -i clang)
 
-RUNTIME_CFLAGS := -std=gnu11 -O2 -g -ffp-contract=off -fno-math-errno -fopenmp $(WARNINGS) $(INCLUDES)
-STEP_CFLAGS := -std=gnu11 $(if $(filter asan,$(VARIANT)),-O1,-O3) -g -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi \
-	$(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
+# With sanitizers code is compiled for short builds: line numbers are all that their reports need.
+RUNTIME_CFLAGS := -std=gnu11 $(if $(filter asan,$(VARIANT)),-O1 -g1,-O2 -g) -ffp-contract=off -fno-math-errno -fopenmp \
+	$(WARNINGS) $(INCLUDES)
+STEP_CFLAGS := -std=gnu11 $(if $(filter asan,$(VARIANT)),-O1 -g1,-O3 -g) -ffp-contract=fast -fno-math-errno \
+	-fno-trapping-math -Wno-psabi $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 SPEC_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 
 # Instruction-set levels: those of this machine's architecture that the compiler knows, plainest first.
@@ -58,7 +60,7 @@ LINKED_LEVELS := $(filter $(subst $(comma), ,$(LEVELS)),$(COMPILER_LEVELS))
 unknown_levels := $(filter-out $(COMPILER_LEVELS),$(LEVELS))
 endif
 upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
-HAVE := $(foreach level,$(LINKED_LEVELS),-DLH_HAVE_$(call upper,$(level)))
+have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 
 # Static archives where they exist, so that a trainer needs nothing but libc on another machine.
 archive = $(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null))
@@ -72,8 +74,11 @@ RUNTIME_SOURCES := $(sort $(filter-out runtime/main.c,$(shell find runtime -name
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*.c 2>/dev/null)
-UNIT_SOURCES := $(if $(filter release,$(VARIANT)),$(WITH_SPECS),$(filter-out $(WITH_SPECS),$(wildcard tests/unit/test_*.c)))
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(UNIT_SOURCES)))
+PLAIN_UNITS := $(filter-out $(WITH_SPECS) tests/unit/test_kernels.c,$(wildcard tests/unit/test_*.c))
+# test_kernels is compiled as generated code is, once per level and element size, and once for the plainest level.
+KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
+UNIT_TESTS := $(if $(filter release,$(VARIANT)),$(sort $(WITH_SPECS:%.c=$(B)/%)),$(sort $(PLAIN_UNITS:%.c=$(B)/%)) \
+	$(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%))
 
 .PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit probe print-levels print-unit-tests
@@ -116,7 +121,7 @@ $(OUT)/obj/levels: FORCE
 	@echo "$(LINKED_LEVELS)" | cmp -s - $@ || echo "$(LINKED_LEVELS)" > $@
 
 $(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile
-	$(CC) $(SPEC_CFLAGS) $(CHECKS) $(HAVE) -MMD -MP -c -o $@ $<
+	$(CC) $(SPEC_CFLAGS) $(CHECKS) $(call have,$(LINKED_LEVELS)) -MMD -MP -c -o $@ $<
 
 $(OUT)/obj/step.%.o: $(SOURCES)/step.c Makefile
 	@mkdir -p $(@D)
@@ -137,10 +142,14 @@ endif
 FORCE:
 
 # Unit tests: one cmocka binary per file, linked with the reference kernels. Those that run generated code link the
-# specs of tests/specs for the levels of LEVELS and are built as released; all others run with sanitizers.
+# specs of tests/specs and are built as released; all others run with sanitizers. Compiling a step takes seconds, so
+# only the specs of EVERY_LEVEL ("all": every one) are compiled for all levels, the others for those of LEVELS.
+EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
 TEST_SPECS := $(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/*/spec.c)))
 TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c)))
-SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(B)/specs/$(id)/spec.o $(LINKED_LEVELS:%=$(B)/specs/$(id)/step.%.o)))
+levels_of = $(if $(filter all $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(LINKED_LEVELS))
+objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1)))
+SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(call objects_of,$(id))))
 TEST_INCLUDES := -Itests -Itests/support -I.
 
 unit: $(UNIT_TESTS)
@@ -148,9 +157,12 @@ unit: $(UNIT_TESTS)
 $(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES)
 
 define spec_rules
-$(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c Makefile
+$(B)/specs/$(1)/levels: FORCE
 	@mkdir -p $$(@D)
-	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(HAVE) -MMD -MP -c -o $$@ $$<
+	@echo "$(call levels_of,$(1))" | cmp -s - $$@ || echo "$(call levels_of,$(1))" > $$@
+
+$(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels Makefile
+	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call have,$(call levels_of,$(1))) -MMD -MP -c -o $$@ $$<
 
 $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile
 	@mkdir -p $$(@D)
@@ -167,6 +179,12 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
 
+$(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%): $(B)/tests/unit/test_kernels.%: tests/unit/test_kernels.c \
+		$(B)/lib/libspecs.a $(LIBRARY) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(STEP_CFLAGS) $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) $(TEST_INCLUDES) $(CHECKS) \
+		-MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+
 probe: ## what this machine offers
 	@echo "compiler    $(CC): $(or $(MACHINE),not found)"
 	@echo "levels      $(COMPILER_LEVELS); linked: $(LINKED_LEVELS)"
@@ -174,7 +192,7 @@ probe: ## what this machine offers
 	@echo "openmp      $(OPENMP)"
 
 print-unit-tests:
-	@echo "$(UNIT_TESTS)"
+	@printf '%s\n' $(UNIT_TESTS)
 
 print-levels:
 	@echo "$(LINKED_LEVELS)"
@@ -192,7 +210,7 @@ test-long: ## the suite and the slow layers
 	@sh tests/run.sh --long
 
 golden-update: ## write the expected files of the Lua tests again; read the diff
-	@LH_GOLDEN_UPDATE=1 sh tests/run.sh --only lua
+	@LH_UPDATE_GOLDEN=1 sh tests/run.sh --only lua
 
 stale: ## compare generated/ with what would be written
 	@./longhand stale

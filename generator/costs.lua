@@ -53,7 +53,8 @@ end
 local function block_bytes(plan, T)
   local C, F, real = plan.width, plan.feedforward, real_bytes(plan)
   local lanes = 64 // real
-  local sequences = math.max(1, (plan.block_tokens + T // 2) // T)
+  local shard = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
+  local sequences = math.min(shard, math.max(1, (plan.block_tokens + T // 2) // T))
   local rows = (sequences * T + 5) // 6 * 6
   local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
   local layer = rows * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1)

@@ -196,10 +196,9 @@ local function warn_dropout(resolved, warn)
   for _, entry in ipairs({ { "model", resolved.model.dropout },
     { "encoding.additive", resolved.encoding.additive.dropout or 0 } }) do
     local probability = entry[2]
-    local threshold = math.floor(65536 * probability + 0.5)
-    if probability > 0 and (threshold == 0 or threshold == 65536) then
-      warn(("%s.dropout: %s drops %s: dropout counts in parts of 65536"):format(entry[1],
-        diagnostics.number(probability), threshold == 0 and "nothing" or "everything"))
+    if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
+      warn(("%s.dropout: %s drops nothing: dropout counts in parts of 65536"):format(entry[1],
+        diagnostics.number(probability)))
     end
   end
 end

@@ -9,7 +9,8 @@
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
 --   choices        legal strings; refused: strings that are known and not available, with the reason
---   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found
+--   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
+--                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code
 --   only           the kinds of its table which have this field; nil: all
 --   fingerprints   identifiers that appear in rendered code only while the feature is on
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
@@ -36,6 +37,10 @@ local function draws(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end
 
+local function positions_are_read(resolved)
+  return resolved.encoding.additive.kind ~= "none" or resolved.encoding.rotation.kind ~= "none"
+end
+
 M.fields = {
   { path = "precision", type = "choice", choices = { "float32", "float64" }, default = "float32",
     refused = {
@@ -59,7 +64,7 @@ M.fields = {
     doc = "size of a token's vector" },
   { path = "model.feedforward", type = "integer", min = 16, max = 8192, multiple = 16, default = 256,
     unit = "channels", doc = "hidden size of the feed-forward layers" },
-  { path = "model.dropout", type = "number", min = 0, below = 1, default = 0.1, unit = "share of elements",
+  { path = "model.dropout", type = "number", min = 0, max = 0.99, default = 0.1, unit = "share of elements",
     fingerprints = { "dropout" }, doc = "dropped after attention and after feed-forward, in training" },
 
   { path = "encoding", type = "table", doc = "how the network learns where tokens stand; absent: it does not" },
@@ -76,7 +81,7 @@ M.fields = {
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",
     kinds = {
       { name = "index", doc = "0, 1, 2, ..." },
-      { name = "randomized", fingerprints = { "lh_draw_positions" },
+      { name = "randomized", fingerprints = { "lh_draw_positions" }, used = positions_are_read,
         doc = "distinct random integers below max_position, drawn anew for every batch" },
     } },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
@@ -107,7 +112,7 @@ M.fields = {
     doc = "positions that have a vector; no sequence can be longer" },
   { path = "encoding.additive.init_sigma", type = "number", above = 0, default = 1.0, only = { "learned" },
     doc = "standard deviation of the table's first values, before they are cut at two of it" },
-  { path = "encoding.additive.dropout", type = "number", min = 0, below = 1, unit = "share of elements",
+  { path = "encoding.additive.dropout", type = "number", min = 0, max = 0.99, unit = "share of elements",
     only = { "sinusoid", "learned" }, default = same_as("model.dropout"), default_text = "model.dropout",
     doc = "dropped from the sum of embedding and encoding, in training" },
 
@@ -250,7 +255,8 @@ function M.absent(resolved)
       table.move(field.fingerprints, 1, #field.fingerprints, #names + 1, names)
     end
     for _, kind in ipairs(field.kinds or {}) do
-      if kind.fingerprints and same_as(field.path)(resolved) ~= kind.name then
+      local on = same_as(field.path)(resolved) == kind.name and (not kind.used or kind.used(resolved))
+      if kind.fingerprints and not on then
         table.move(kind.fingerprints, 1, #kind.fingerprints, #names + 1, names)
       end
     end

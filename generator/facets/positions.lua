@@ -1,6 +1,7 @@
 -- Facet `positions`: where each token stands.
 --
--- Input: the resolved encoding. Output: what the templates need to draw positions, or { kind = "index" }.
+-- Input: the resolved encoding. Output: what the templates need to draw positions, or { kind = "index" }, also where
+-- positions would be drawn that nothing reads.
 -- A draw has an index in the shared table of draws and a site in the counter: 0 for what the whole pass shares,
 -- l + 1 for block l. Additive encodings share one draw; rotation draws per layer unless the spec says "pass"
 -- (Ruoss et al. 2023, released code).
@@ -9,10 +10,10 @@ local M = {}
 
 function M.plan(encoding, layers)
   local positions = encoding.positions
-  if positions.kind == "index" then
+  local input = encoding.additive.kind ~= "none"
+  if positions.kind == "index" or not input and encoding.rotation.kind == "none" then
     return { kind = "index" }
   end
-  local input = encoding.additive.kind ~= "none"
   local per_layer = encoding.rotation.kind ~= "none" and positions.draw == "layer"
   local shared = input or not per_layer
   local about = shared and per_layer and "the input's, then one for each layer" or per_layer and "one for each layer"

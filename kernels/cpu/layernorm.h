@@ -24,13 +24,13 @@ INLINE void normalise_row(const int C, vector *z, const real *scale, const real 
     vector sum = {0}, square = {0};
     UNROLL
     for (int j = 0; j < C / LANES; j++) sum += z[j];
-    real mean = sum_lanes(sum) / C;
+    vector mean = sum_everywhere(sum) * (real)(1.0 / C);
     UNROLL
     for (int j = 0; j < C / LANES; j++) {
         z[j] -= mean;
         square += z[j] * z[j];
     }
-    *rstd = inverse_root(sum_lanes(square) / C + (real)1e-5);
+    *rstd = inverse_root(sum_lanes(square) * (real)(1.0 / C) + (real)1e-5);
     UNROLL
     for (int j = 0; j < C / LANES; j++) {
         vector n = z[j] * *rstd;
@@ -79,7 +79,7 @@ INLINE void norm_row_grad(const int C, const real *dy, const real *restrict xhat
         sum += dz[j];
         product += dz[j] * n[j];
     }
-    real mean = sum_lanes(sum) / C, projection = sum_lanes(product) / C;
+    vector mean = sum_everywhere(sum) * (real)(1.0 / C), projection = sum_everywhere(product) * (real)(1.0 / C);
     UNROLL
     for (int j = 0; j < C / LANES; j++) dz[j] = (dz[j] - mean - n[j] * projection) * rstd;
 }

@@ -68,7 +68,8 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
     }
 }
 
-/* dw[K][N] += a[rows][K]^T dy[rows][N]; exactly `rows` rows are read. Sums run over rows in order. */
+/* dw[K][N] += a[rows][K]^T dy[rows][N]; exactly `rows` rows are read. Sums run over rows in order and are then added to
+ * dw, whose lines are far away by then: they are asked for before the rows are summed. */
 INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                                real *restrict dw) {
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);
@@ -78,7 +79,10 @@ INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *r
             UNROLL
             for (int i = 0; i < OUTER_ROWS; i++) {
                 UNROLL
-                for (int j = 0; j < columns; j++) sum[i][j] = load(dw + (k + i) * N + n + j * LANES);
+                for (int j = 0; j < columns; j++) {
+                    __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
+                    sum[i][j] = (vector){0};
+                }
             }
             for (int m = 0; m < rows; m++) {
                 vector factor[OUTER_COLUMNS];
@@ -94,7 +98,10 @@ INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *r
             UNROLL
             for (int i = 0; i < OUTER_ROWS; i++) {
                 UNROLL
-                for (int j = 0; j < columns; j++) store(dw + (k + i) * N + n + j * LANES, sum[i][j]);
+                for (int j = 0; j < columns; j++) {
+                    real *to = dw + (k + i) * N + n + j * LANES;
+                    store(to, load(to) + sum[i][j]);
+                }
             }
         }
     }

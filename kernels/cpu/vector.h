@@ -52,17 +52,19 @@ INLINE vector shuffle(vector a, vector b, bits from) {
 #endif
 }
 
-/* Sum of the lanes: halves are added until one lane is left. */
-INLINE real sum_lanes(vector x) {
-    real lane[LANES];
-    memcpy(lane, &x, sizeof lane);
+/* The sum of all lanes, in every lane: each step adds the lane whose number differs in one bit. */
+INLINE vector sum_everywhere(vector x) {
     UNROLL
-    for (int width = LANES / 2; width > 0; width /= 2) {
+    for (int bit = LANES / 2; bit > 0; bit /= 2) {
+        bits partner;
         UNROLL
-        for (int i = 0; i < width; i++) lane[i] += lane[i + width];
+        for (int i = 0; i < LANES; i++) partner[i] = i ^ bit;
+        x += shuffle(x, x, partner);
     }
-    return lane[0];
+    return x;
 }
+
+INLINE real sum_lanes(vector x) { return sum_everywhere(x)[0]; }
 
 /* x rounded up to a multiple of step. */
 INLINE int round_up(int x, int step) { return (x + step - 1) / step * step; }

@@ -31,8 +31,6 @@ TestPositions = {}
 
 -- Additive, rotation, draw; then draws of a pass, what is added to a draw's index for its site, block l's draw.
 local DRAWS = {
-  { "none", "none", "pass", 1, "", "0" },
-  { "none", "none", "layer", 1, "", "0" },
   { "sinusoid", "none", "pass", 1, "", "0" },
   { "sinusoid", "none", "layer", 1, "", "0" },
   { "learned", "none", "pass", 1, "", "0" },
@@ -100,6 +98,13 @@ end
 function TestPositions.test_index_draws_nothing()
   for _, case in ipairs(DRAWS) do
     lu.assertEquals(positions.plan(encoding(case[1], case[2], "index"), LAYERS), { kind = "index" })
+  end
+end
+
+-- Positions that neither an additive encoding nor a rotation reads are not drawn at all.
+function TestPositions.test_nothing_reads_nothing_draws()
+  for _, draw in ipairs({ "pass", "layer" }) do
+    lu.assertEquals(positions.plan(encoding("none", "none", "randomized", draw), LAYERS), { kind = "index" }, draw)
   end
 end
 

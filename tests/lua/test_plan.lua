@@ -385,16 +385,30 @@ function TestCosts.test_memory()
 end
 
 -- Layers keep activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
--- Up to 41 tokens the largest block has 84 sequences of one token, whose queries and keys are padded to 16 and 8.
+-- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
 function TestCosts.test_workspace()
   local plan = plan_of({}, task(2, 2))
-  local layer = 84 * (8 * 64 + 256 + 2) + 84 * 8 * 16 * (8 + 1)
-  local backward = 84 * (8 * 64 + 256) + 16 * 8 + 2 * 8
-  local want = 5 * (4 * layer + 84 * 64 * 2) + 4 * backward
+  local layer = 102 * (8 * 64 + 256 + 2) + 3 * 8 * 48 * (40 + 1)
+  local backward = 102 * (8 * 64 + 256) + 48 * 40 + 2 * 33 * 8
+  local want = 5 * (4 * layer + 102 * 64 * 2) + 4 * backward
   lu.assertEquals(plan.workspace_bytes, want)
-  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }, task(2, 2)).workspace_bytes, want - 5 * 84 * 64 * 2)
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }, task(2, 2)).workspace_bytes, want - 5 * 102 * 64 * 2)
   local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
-  lu.assertEquals(dropped.workspace_bytes, want + 84 * 64)
+  lu.assertEquals(dropped.workspace_bytes, want + 102 * 64)
+end
+
+-- No block is larger than a shard: of 128 sequences in one shard 84 of one token fit, of 3 in two shards the larger
+-- shard has 2, of 1 there is 1; the largest block is then one of the longest sequences.
+function TestCosts.test_workspace_ends_at_the_shard()
+  local function check(batch, shards, sequences, length, rows, queries, keys)
+    local layer = rows * (8 * 64 + 256 + 2) + sequences * 8 * queries * (keys + 1)
+    local backward = rows * (8 * 64 + 256) + queries * keys + 2 * length * 8
+    local plan = plan_of({ ["train.batch"] = batch, ["train.shards"] = shards }, task(2, 2))
+    lu.assertEquals(plan.workspace_bytes, 5 * (4 * layer + rows * 64 * 2) + 4 * backward, batch .. " in " .. shards)
+  end
+  check("128", "1", 84, 1, 84, 16, 8)
+  check("3", "2", 2, 41, 84, 48, 48)
+  check("1", "1", 1, 41, 42, 48, 48)
 end
 
 -- One sequence of 121 tokens is the largest block of this task: 126 rows with whole tiles.
@@ -411,6 +425,7 @@ function TestConstants.test_dropout()
   local plan = plan_of({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
   lu.assertEquals(plan.additive.dropout.threshold, 16384)
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- 16 bits hold it
   lu.assertEquals(plan.dropouts, { plan.dropout, plan.additive.dropout })
   lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
   lu.assertEquals(plan_of({}).additive.dropout, { kind = "none" })

@@ -1,4 +1,5 @@
 -- generator/schema.lua: every field has a case that is accepted and one that is refused, through the whole front end.
+-- LH_UPDATE_GOLDEN=1 writes tests/golden/fields.txt again.
 
 local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
@@ -22,7 +23,7 @@ local CASES = {
   { "model.heads", "16", "0", "0 is below 1" },
   { "model.width", "128", "72", "80 is the nearest legal value" },
   { "model.feedforward", "16", "8", "8 is below 16" },
-  { "model.dropout", "0", "1", "1 is not below 1" },
+  { "model.dropout", "0.99", "0.9901", "0.9901 is above 0.99" },
   { "encoding", "{ kind = 'rope' }", "word", 'write encoding = { kind = "word" }' },
   { "encoding.rotation", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.rotation.kind", "rope", "rop", 'did you mean "rope"?' },
@@ -36,7 +37,7 @@ local CASES = {
   { "encoding.additive.kind", "sinusoid", "sinus", "expected: none, sinusoid, learned" },
   { "encoding.additive.rows", "1000", "0", "0 is below 1", { LEARNED } },
   { "encoding.additive.init_sigma", "0.02", "0", "0 is not above 0", { LEARNED } },
-  { "encoding.additive.dropout", "0.5", "-0.1", "-0.1 is below 0", { LEARNED } },
+  { "encoding.additive.dropout", "0.99", "-0.1", "-0.1 is below 0", { LEARNED } },
   { "train", "{ steps = 1 }", "1", "1 does not fit here" },
   { "train.batch", "65536", "65537", "65537 is above 65536" },
   { "train.shards", "128", "257", "257 is above 256" },
@@ -144,7 +145,13 @@ function TestSchema.test_fields_text_names_every_field()
     lu.assertStrContains(text, "\n" .. field.path)
     lu.assertStrContains(text, field.doc)
   end
-  lu.assertStrContains(text, "a number from 0 to below 1")
+  lu.assertStrContains(text, "a number from 0 to below 1\n")
+  lu.assertStrContains(text, "a number from 0 to 0.99; unit: share of elements\n")
+  if os.getenv("LH_UPDATE_GOLDEN") == "1" then
+    local file = assert(io.open("tests/golden/fields.txt", "wb"))
+    file:write(text)
+    file:close()
+  end
   lu.assertEquals(text, support.read("tests/golden/fields.txt"))
 end
 
@@ -162,6 +169,8 @@ function TestSchema.test_absent_follows_the_features()
   lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
     "rotate rotation lh_draw_positions sinusoid")
   lu.assertEquals(absent(RANDOM, LEARNED), "rotate rotation sinusoid")
+  lu.assertEquals(absent(RANDOM, ROPE), "sinusoid position_table")
+  lu.assertEquals(absent(RANDOM), absent())
   lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"), "lh_draw_positions position_table")
 end
 
