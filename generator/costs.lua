@@ -101,9 +101,9 @@ function M.derive(plan, facts)
   end
   plan.vector_bytes = plan.parameter_storage * real_bytes(plan)
   plan.workspace_bytes = workspace_bytes(plan, longest)
-  -- Parameters, two moments, the folded gradient, transposed weights; and for each of two threads a gradient and a
-  -- workspace.
-  plan.memory_bytes = plan.vector_bytes * 5 + 2 * (plan.vector_bytes + plan.workspace_bytes)
+  -- Parameters, two moments, the folded gradient, two forms of packed weights; and for each of two threads a gradient
+  -- and a workspace.
+  plan.memory_bytes = plan.vector_bytes * 6 + 2 * (plan.vector_bytes + plan.workspace_bytes)
     + position_bytes(plan, longest)
 end
 

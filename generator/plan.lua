@@ -171,7 +171,6 @@ local function derive_words(plan)
   local random, rope = plan.positions.kind == "randomized", plan.rotation.kind == "rope"
   plan.input_draw = random and plan.additive.kind ~= "none"
   plan.tables = plan.additive.kind == "sinusoid" or rope
-  plan.shared_also = random and ", positions" or ""
   plan.step_argument = rope and "const lh_cpu_step *step, int l, " or ""
   plan.step_pass = rope and "step, l, " or ""
   plan.rotated = rope and ", queries and keys turned" or ""
@@ -179,9 +178,8 @@ local function derive_words(plan)
   plan.embed_adds = plan.additive.kind == "sinusoid" and " + sinusoid of its position"
     or plan.additive.kind == "learned" and " + learned vector of its position" or ""
   local drops = plan.dropout.kind ~= "none"
-  plan.layer_argument = (drops and "const lh_cpu_block *block, " or "") .. "workspace *w,"
-    .. ((drops or rope) and " int l," or "")
-  plan.layer_pass = (drops and "block, " or "") .. "&w, " .. ((drops or rope) and "l, " or "")
+  plan.layer_argument = (drops and "const lh_cpu_block *block, " or "") .. "workspace *w, int l,"
+  plan.layer_pass = (drops and "block, " or "") .. "&w, l, "
   local scatters = plan.additive.kind == "learned" and plan.input_draw
   plan.embed_backward_step = scatters and "const lh_cpu_step *step, " or ""
   plan.embed_backward_pass = scatters and "step, " or ""

@@ -4,6 +4,8 @@
 #     sh tests/run.sh [--long] [--only LAYER]
 #
 # Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), system.
+# --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), and
+# tests/system/long_*.sh.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
 
 cd -- "$(dirname -- "$0")/.." || exit 4
@@ -15,7 +17,7 @@ jobs=$(nproc 2>/dev/null || echo 2)
 long='' only=''
 while [ $# -gt 0 ]; do
     case $1 in
-        --long) long=1 ;;
+        --long) long=all ;;
         --only) only=$2 && shift ;;
         *) echo "tests/run.sh: unknown argument $1" >&2 && exit 2 ;;
     esac
@@ -24,14 +26,30 @@ done
 
 passed=0 failed=0 skipped=0
 layer_passed=0 layer_failed=0 layer_skipped=0
-log=$(mktemp) || exit 4
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d) || exit 4
+log=$logs/log
+trap 'rm -rf "$logs"' EXIT
 trap 'exit 130' INT TERM
 
 count() {
     layer_passed=$((layer_passed + $1))
     layer_failed=$((layer_failed + $2))
     layer_skipped=$((layer_skipped + $3))
+}
+
+# Runs a command (arguments) with every name (standard input, one a line, no blanks) as its last argument, as many at a
+# time as there are processors. Each leaves NAME.out, NAME.errors and NAME.status in $logs, / written as _.
+each() {
+    xargs -P "$jobs" -n 1 sh -c 'for name do :; done
+        file=$0/$(printf %s "$name" | tr / _)
+        "$@" >"$file.out" 2>"$file.errors"
+        echo $? >"$file.status"' "$logs" "$@"
+}
+
+# What `each` left of a name: $file, the path without its ending, and $status.
+results_of() {
+    file=$logs/$(printf %s "$1" | tr / _)
+    status=$(cat "$file.status" 2>/dev/null || echo 99)
 }
 
 # One check that either works or does not: a name and a command, whose output is shown when it fails.
@@ -68,14 +86,14 @@ layer_lint() {
 
 # luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
 layer_lua() {
-    for file in tests/lua/test_*.lua; do
-        "$LUA" "$file" >"$log" 2>&1
-        status=$?
-        line=$(grep '^Ran [0-9]* tests in' "$log" | tail -1)
+    printf '%s\n' tests/lua/test_*.lua | each "$LUA"
+    for name in tests/lua/test_*.lua; do
+        results_of "$name"
+        line=$(grep '^Ran [0-9]* tests in' "$file.out" | tail -1)
         if [ -z "$line" ]; then
             count 0 1 0
-            echo "FAILED: $file stopped"
-            cat "$log"
+            echo "FAILED: $name stopped"
+            cat "$file.out" "$file.errors"
             continue
         fi
         good=$(echo "$line" | sed -n 's/.*, \([0-9]*\) success.*/\1/p')
@@ -84,7 +102,7 @@ layer_lua() {
         bad=$((total - ${good:-0}))
         [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
         count "${good:-0}" "$bad" "${skips:-0}"
-        [ "$bad" -eq 0 ] || { echo "FAILED: $file" && cat "$log"; }
+        [ "$bad" -eq 0 ] || { echo "FAILED: $name" && cat "$file.out" "$file.errors"; }
     done
 }
 
@@ -92,12 +110,11 @@ layer_stale() {
     check "generated/ is what would be written" ./longhand stale
 }
 
-# One cmocka binary. Its XML is parsed, because its other formats count a skipped test as failed.
-run_unit() {
-    CMOCKA_MESSAGE_OUTPUT=XML "$1" >"$log" 2>"$log.errors"
-    status=$?
+# What a cmocka binary said. Its XML is parsed, because its other formats count a skipped test as failed.
+count_unit() {
+    results_of "$1"
     counts=$(sed -n 's/.*<testsuite .*tests="\([0-9]*\)" failures="\([0-9]*\)" errors="\([0-9]*\)" skipped="\([0-9]*\)".*/\1 \2 \3 \4/p' \
-        "$log" | awk '{ t += $1; f += $2 + $3; s += $4 } END { print t + 0, f + 0, s + 0 }')
+        "$file.out" | awk '{ t += $1; f += $2 + $3; s += $4 } END { print t + 0, f + 0, s + 0 }')
     set -- "$1" $counts
     bad=$3 skips=$4 good=$(($2 - $3 - $4))
     [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
@@ -107,28 +124,30 @@ run_unit() {
     count "$good" "$bad" "$skips"
     if [ "$bad" -gt 0 ]; then
         echo "FAILED: $1 (exit status $status)"
-        cat "$log" "$log.errors"
+        cat "$file.out" "$file.errors"
     elif [ "$skips" -gt 0 ]; then
         echo "skipped in $1:"
-        grep -B1 '<skipped' "$log" | sed -n 's/.*<testcase name="\([^"]*\)".*/    \1/p'
+        grep -B1 '<skipped' "$file.out" | sed -n 's/.*<testcase name="\([^"]*\)".*/    \1/p'
     fi
-    rm -f "$log.errors"
 }
 
+# Arguments: make's variables.
 build_and_run_units() {
-    if ! "$MAKE" -s -j"$jobs" unit "VARIANT=$1" "LEVELS=$2" >"$log" 2>&1; then
+    if ! "$MAKE" -s -j"$jobs" unit "$@" >"$log" 2>&1; then
         count 0 1 0
-        echo "FAILED: the unit tests do not compile (make unit VARIANT=$1)"
+        echo "FAILED: the unit tests do not compile (make unit $*)"
         cat "$log"
         return
     fi
-    for binary in $("$MAKE" -s "VARIANT=$1" print-unit-tests); do
-        run_unit "$binary"
+    binaries=$("$MAKE" -s "$@" print-unit-tests)
+    echo "$binaries" | each env CMOCKA_MESSAGE_OUTPUT=XML
+    for binary in $binaries; do
+        count_unit "$binary"
     done
 }
 
 layer_unit() {
-    build_and_run_units asan best
+    build_and_run_units VARIANT=asan "LEVELS=${long:-best}"
 }
 
 layer_generated() {
@@ -138,20 +157,24 @@ layer_generated() {
         echo "FAILED: ./longhand gen $spec"
         cat "$log"
     done
-    build_and_run_units release all
+    build_and_run_units VARIANT=release "LEVELS=${long:-best}"
 }
 
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.
+# They run side by side, so that what more than one of them links is made before.
 layer_system() {
-    for script in tests/system/test_*.sh ${long:+tests/system/long_*.sh}; do
-        [ -f "$script" ] || continue
-        sh "$script" >"$log" 2>&1
-        status=$?
-        good=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log") skips=$(grep -c '^skip ' "$log")
+    check "the runtime compiles" "$MAKE" -s -j"$jobs" library
+    check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
+    scripts=$(ls tests/system/test_*.sh ${long:+tests/system/long_*.sh} 2>/dev/null)
+    echo "$scripts" | each sh
+    for script in $scripts; do
+        results_of "$script"
+        good=$(grep -c '^ok ' "$file.out") bad=$(grep -c '^not ok ' "$file.out")
+        skips=$(grep -c '^skip ' "$file.out")
         [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
         count "$good" "$bad" "$skips"
-        grep '^skip ' "$log"
-        [ "$bad" -eq 0 ] || { echo "FAILED: $script (exit status $status)" && cat "$log"; }
+        grep '^skip ' "$file.out"
+        [ "$bad" -eq 0 ] || { echo "FAILED: $script (exit status $status)" && cat "$file.out" "$file.errors"; }
     done
 }
 

@@ -20,14 +20,17 @@ static const real LOGIT_SCALE = 0.353553391f; /* 1 / sqrt(HEAD_WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 
-/* What the blocks of a step share: weights transposed for the backward pass. */
+/* The weights of a layer as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
+typedef struct layer_panels {
+    real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
+    real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
+    real up[FEEDFORWARD * WIDTH], up_transposed[FEEDFORWARD * WIDTH];
+    real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
+} layer_panels;
+
+/* What the blocks of a step share. */
 typedef struct shared {
-    struct {
-        real query_key_value[3 * WIDTH * WIDTH];
-        real attention_output[WIDTH * WIDTH];
-        real up[FEEDFORWARD * WIDTH];
-        real down[WIDTH * FEEDFORWARD];
-    } transposed[LAYERS];
+    layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH];
 } shared;
 
@@ -35,22 +38,33 @@ typedef struct shared {
 #include "layers.inc"
 #include "loss.inc"
 
-static void transpose_weights(const parameters *p, shared *s, int l, int which) {
-    const layer_parameters *layer = &p->layer[l];
+/* Panels of one weight of one layer; forward ones always, transposed ones for the backward pass. */
+static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
-    case 0: transpose(WIDTH, 3 * WIDTH, layer->query_key_value, s->transposed[l].query_key_value); break;
-    case 1: transpose(WIDTH, WIDTH, layer->attention_output, s->transposed[l].attention_output); break;
-    case 2: transpose(WIDTH, FEEDFORWARD, layer->up, s->transposed[l].up); break;
-    default: transpose(FEEDFORWARD, WIDTH, layer->down, s->transposed[l].down); break;
+    case 0:
+        pack_weights(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value);
+        if (train) pack_transposed(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value_transposed);
+        break;
+    case 1:
+        pack_weights(WIDTH, WIDTH, p->attention_output, to->attention_output);
+        if (train) pack_transposed(WIDTH, WIDTH, p->attention_output, to->attention_output_transposed);
+        break;
+    case 2:
+        pack_weights(WIDTH, FEEDFORWARD, p->up, to->up);
+        if (train) pack_transposed(WIDTH, FEEDFORWARD, p->up, to->up_transposed);
+        break;
+    default:
+        pack_weights(FEEDFORWARD, WIDTH, p->down, to->down);
+        if (train) pack_transposed(FEEDFORWARD, WIDTH, p->down, to->down_transposed);
     }
 }
 
 static void begin_step(const lh_cpu_step *step, int part, int parts) {
-    if (step->mode != LH_MODE_TRAIN) return;
     const parameters *p = step->parameters;
     shared *s = step->shared;
-    for (int i = part; i < 4 * LAYERS; i += parts) transpose_weights(p, s, i / 4, i % 4);
-    if (part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
+    bool train = step->mode == LH_MODE_TRAIN;
+    for (int i = part; i < 4 * LAYERS; i += parts) pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
+    if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 }
 
 static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {

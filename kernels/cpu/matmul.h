@@ -26,11 +26,33 @@ INLINE int widest_divisor(int vectors, int most) {
     return 1;
 }
 
-/* y[rows][N] = finish(a[rows][K] w[K][N]). */
-INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict w, real *restrict y,
-                   const enum finish finish, const real *restrict other) {
-    const int columns = widest_divisor(N / LANES, TILE_COLUMNS);
+/* Columns of w that a tile of a product reads side by side. */
+INLINE int panel_width(const int N) { return widest_divisor(N / LANES, TILE_COLUMNS) * LANES; }
+
+/* panels = w[K][N], panel_width(N) columns at a time, each panel [K][width] without gaps: a tile walks through memory
+ * in order, where rows of w a kilobyte apart would share a few cache sets. */
+INLINE void pack_weights(const int K, const int N, const real *restrict w, real *restrict panels) {
+    const int width = panel_width(N);
+    for (int n = 0; n < N; n += width)
+        for (int k = 0; k < K; k++, panels += width)
+            for (int j = 0; j < width; j += LANES) store(panels + j, load(w + k * N + n + j));
+}
+
+/* The same for w^T [N][K], w being [K][N]. */
+INLINE void pack_transposed(const int K, const int N, const real *restrict w, real *restrict panels) {
+    const int width = panel_width(K);
+    for (int k = 0; k < K; k += width)
+        for (int n = 0; n < N; n += 8)
+            for (int j = 0; j < width; j++)
+                for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
+}
+
+/* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T). */
+INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels,
+                   real *restrict y, const enum finish finish, const real *restrict other) {
+    const int columns = panel_width(N) / LANES;
     for (int n = 0; n < N; n += columns * LANES) {
+        const real *panel = panels + n * K;
         for (int m = 0; m < rows; m += TILE_ROWS) {
             vector sum[TILE_ROWS][TILE_COLUMNS];
             UNROLL
@@ -45,7 +67,7 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
             for (int k = 0; k < K; k++) {
                 vector weight[TILE_COLUMNS];
                 UNROLL
-                for (int j = 0; j < columns; j++) weight[j] = load(w + k * N + n + j * LANES);
+                for (int j = 0; j < columns; j++) weight[j] = load(panel + (k * columns + j) * LANES);
                 UNROLL
                 for (int i = 0; i < TILE_ROWS; i++) {
                     vector x = broadcast(a[(m + i) * K + k]);

@@ -162,29 +162,29 @@ static void embed_backward(${embed_backward_step}const lh_cpu_block *block, cons
 }
 
 /* The products of a layer, each compiled once. */
-NOINLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
-    matmul(rows, WIDTH, 3 * WIDTH, x, weight, y, FINISH_STORE, NULL);
+NOINLINE void to_query_key_value(int rows, const real *x, const real *panels, real *y) {
+    matmul(rows, WIDTH, 3 * WIDTH, x, panels, y, FINISH_STORE, NULL);
 }
-NOINLINE void to_attention_output(int rows, const real *x, const real *weight, real *y) {
-    matmul(rows, WIDTH, WIDTH, x, weight, y, FINISH_STORE, NULL);
+NOINLINE void to_attention_output(int rows, const real *x, const real *panels, real *y) {
+    matmul(rows, WIDTH, WIDTH, x, panels, y, FINISH_STORE, NULL);
 }
-NOINLINE void to_hidden(int rows, const real *x, const real *weight, const real *bias, real *y) {
-    matmul(rows, WIDTH, FEEDFORWARD, x, weight, y, FINISH_BIAS_RELU, bias);
+NOINLINE void to_hidden(int rows, const real *x, const real *panels, const real *bias, real *y) {
+    matmul(rows, WIDTH, FEEDFORWARD, x, panels, y, FINISH_BIAS_RELU, bias);
 }
-NOINLINE void to_feedforward_output(int rows, const real *x, const real *weight, const real *bias, real *y) {
-    matmul(rows, FEEDFORWARD, WIDTH, x, weight, y, FINISH_BIAS, bias);
+NOINLINE void to_feedforward_output(int rows, const real *x, const real *panels, const real *bias, real *y) {
+    matmul(rows, FEEDFORWARD, WIDTH, x, panels, y, FINISH_BIAS, bias);
 }
-NOINLINE void from_query_key_value(int rows, const real *dy, const real *transposed, const real *residual, real *dx) {
-    matmul(rows, 3 * WIDTH, WIDTH, dy, transposed, dx, FINISH_ADD, residual);
+NOINLINE void from_query_key_value(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
+    matmul(rows, 3 * WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, residual);
 }
-NOINLINE void from_attention_output(int rows, const real *dy, const real *transposed, real *dx) {
-    matmul(rows, WIDTH, WIDTH, dy, transposed, dx, FINISH_STORE, NULL);
+NOINLINE void from_attention_output(int rows, const real *dy, const real *panels, real *dx) {
+    matmul(rows, WIDTH, WIDTH, dy, panels, dx, FINISH_STORE, NULL);
 }
-NOINLINE void from_hidden(int rows, const real *dy, const real *transposed, const real *residual, real *dx) {
-    matmul(rows, FEEDFORWARD, WIDTH, dy, transposed, dx, FINISH_ADD, residual);
+NOINLINE void from_hidden(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
+    matmul(rows, FEEDFORWARD, WIDTH, dy, panels, dx, FINISH_ADD, residual);
 }
-NOINLINE void from_feedforward_output(int rows, const real *dy, const real *transposed, const real *hidden, real *dx) {
-    matmul(rows, WIDTH, FEEDFORWARD, dy, transposed, dx, FINISH_RELU_GRAD, hidden);
+NOINLINE void from_feedforward_output(int rows, const real *dy, const real *panels, const real *hidden, real *dx) {
+    matmul(rows, WIDTH, FEEDFORWARD, dy, panels, dx, FINISH_RELU_GRAD, hidden);
 }
 NOINLINE void query_key_value_grad(int tokens, const real *x, const real *dy, real *dw) {
     matmul_weight_grad(tokens, WIDTH, 3 * WIDTH, x, dy, dw);
@@ -246,11 +246,12 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}
 % if dropout.kind == "bernoulli" then
     bool train = step->mode == LH_MODE_TRAIN;
 % end
+    const layer_panels *panels = &((const shared *)step->shared)->layer[l];
     const real *input = step->mode == LH_MODE_TRAIN ? s->input : w->output;
-    to_query_key_value(w->rows, input, p->query_key_value, s->query_key_value);
+    to_query_key_value(w->rows, input, panels->query_key_value, s->query_key_value);
     attention_self(${step_pass}w->sequences, w->length, s->query_key_value, s->attended, s->weights, w->weights_step,
             s->inverse_sum);
-    to_attention_output(w->rows, s->attended, p->attention_output, w->branch);
+    to_attention_output(w->rows, s->attended, panels->attention_output, w->branch);
 % if dropout.kind == "bernoulli" then
     if (train) draw_masks(step, block, w, (uint32_t)l + 1, 0, BRANCH_DROP_BELOW, s->attention_keep);
     residual_norm(w, input, train ? s->attention_keep : NULL, p->norm1_scale, p->norm1_offset, s->norm1_xhat,
@@ -258,8 +259,8 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}
 % else
     residual_norm(w, input, p->norm1_scale, p->norm1_offset, s->norm1_xhat, s->norm1_rstd, s->norm1);
 % end
-    to_hidden(w->rows, s->norm1, p->up, p->up_bias, s->hidden);
-    to_feedforward_output(w->rows, s->hidden, p->down, p->down_bias, w->branch);
+    to_hidden(w->rows, s->norm1, panels->up, p->up_bias, s->hidden);
+    to_feedforward_output(w->rows, s->hidden, panels->down, p->down_bias, w->branch);
 % if dropout.kind == "bernoulli" then
     if (train) draw_masks(step, block, w, (uint32_t)l + 1, 1, BRANCH_DROP_BELOW, s->feedforward_keep);
     residual_norm(w, s->norm1, train ? s->feedforward_keep : NULL, p->norm2_scale, p->norm2_offset, s->norm2_xhat,
@@ -272,7 +273,7 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}
 /* w->gradient: of the block's output on entry, of its input on return. */
 static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const layer_parameters *p,
         layer_parameters *g, const layer_state *s) {
-    const shared *sh = step->shared;
+    const layer_panels *panels = &((const shared *)step->shared)->layer[l];
 % if dropout.kind == "bernoulli" then
     const real *dbranch = w->dbranch;
     residual_norm_grad(w, s->feedforward_keep, s->norm2_xhat, s->norm2_rstd, p->norm2_scale, g->norm2_scale,
@@ -282,9 +283,9 @@ static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const l
     residual_norm_grad(w, s->norm2_xhat, s->norm2_rstd, p->norm2_scale, g->norm2_scale, g->norm2_offset);
 % end
     down_grad(w->tokens, s->hidden, dbranch, g->down, g->down_bias);
-    from_feedforward_output(w->rows, dbranch, sh->transposed[l].down, s->hidden, w->dhidden);
+    from_feedforward_output(w->rows, dbranch, panels->down_transposed, s->hidden, w->dhidden);
     up_grad(w->tokens, s->norm1, w->dhidden, g->up, g->up_bias);
-    from_hidden(w->rows, w->dhidden, sh->transposed[l].up, w->gradient, w->branch);
+    from_hidden(w->rows, w->dhidden, panels->up_transposed, w->gradient, w->branch);
     swap(&w->gradient, &w->branch);
 % if dropout.kind == "bernoulli" then
     residual_norm_grad(w, s->attention_keep, s->norm1_xhat, s->norm1_rstd, p->norm1_scale, g->norm1_scale,
@@ -294,10 +295,10 @@ static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const l
     dbranch = w->gradient;
 % end
     attention_output_grad(w->tokens, s->attended, dbranch, g->attention_output);
-    from_attention_output(w->rows, dbranch, sh->transposed[l].attention_output, w->dattended);
+    from_attention_output(w->rows, dbranch, panels->attention_output_transposed, w->dattended);
     attention_self_backward(${step_pass}w->sequences, w->length, s->query_key_value, s->attended,
             w->dattended, s->weights, s->inverse_sum, &w->head, w->dquery_key_value);
     query_key_value_grad(w->tokens, s->input, w->dquery_key_value, g->query_key_value);
-    from_query_key_value(w->rows, w->dquery_key_value, sh->transposed[l].query_key_value, w->gradient, w->branch);
+    from_query_key_value(w->rows, w->dquery_key_value, panels->query_key_value_transposed, w->gradient, w->branch);
     swap(&w->gradient, &w->branch);
 }

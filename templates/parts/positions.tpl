@@ -62,14 +62,17 @@ static void make_tables(void *tables, int max_length) {
 }
 
 % end
-/* What the blocks of a step share: weights transposed for the backward pass${shared_also}. */
+/* The weights of a layer as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
+typedef struct layer_panels {
+    real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
+    real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
+    real up[FEEDFORWARD * WIDTH], up_transposed[FEEDFORWARD * WIDTH];
+    real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
+} layer_panels;
+
+/* What the blocks of a step share. */
 typedef struct shared {
-    struct {
-        real query_key_value[3 * WIDTH * WIDTH];
-        real attention_output[WIDTH * WIDTH];
-        real up[FEEDFORWARD * WIDTH];
-        real down[WIDTH * FEEDFORWARD];
-    } transposed[LAYERS];
+    layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH];
 % if positions.kind == "randomized" then
     int32_t position[DRAWS][MAX_POSITION]; /* the first T of each draw are in use */

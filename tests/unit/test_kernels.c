@@ -157,19 +157,33 @@ static void finish_reference(int rows, int N, enum finish finish, const real *ot
     }
 }
 
+/* Panels of w [K][N], by both ways where K allows the second: they agree. */
+static real *panels_of(int K, int N, const real *w) {
+    real *panels = reals(K * N), *turned = reals(K * N), *again = reals(K * N);
+    pack_weights(K, N, w, panels);
+    if (K % 8 == 0) {
+        for (int k = 0; k < K; k++)
+            for (int n = 0; n < N; n++) turned[n * K + k] = w[k * N + n];
+        pack_transposed(N, K, turned, again);
+        assert_memory_equal(panels, again, (size_t)K * (size_t)N * sizeof(real));
+    }
+    free_all(turned, again);
+    return panels;
+}
+
 static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) {
     int room = round_up(rows, TILE_ROWS);
     real *a = random_reals(1, rows * K, room * K), *w = random_reals(2, K * N, K * N), *y = reals(room * N);
-    real *other = random_reals(3, rows * N, room * N);
-    if (fixed) fixed_matmul(rows, a, w, y, other);
-    else any_matmul(N / LANES, rows, K, a, w, y, finish, other);
+    real *other = random_reals(3, rows * N, room * N), *panels = panels_of(K, N, w);
+    if (fixed) fixed_matmul(rows, a, panels, y, other);
+    else any_matmul(N / LANES, rows, K, a, panels, y, finish, other);
     double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, 0);
     want = realloc(want, (size_t)rows * (size_t)N * sizeof *want);
     assert_non_null(want);
     lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, want);
     finish_reference(rows, N, finish, other, want);
     check_close(y, want, rows * N, sum_tolerance(K));
-    free_all(a, w, y, other, a_wide, w_wide, want);
+    free_all(a, w, y, other, panels, a_wide, w_wide, want);
 }
 
 static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
