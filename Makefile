@@ -143,11 +143,11 @@ FORCE:
 
 # Unit tests: one cmocka binary per file, linked with the reference kernels. Those that run generated code link the
 # specs of tests/specs and are built as released; all others run with sanitizers. Compiling a step takes seconds, so
-# only the specs of EVERY_LEVEL ("all": every one) are compiled for all levels, the others for those of LEVELS.
+# only the specs of EVERY_LEVEL are compiled for all levels, the others for those of LEVELS.
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
 TEST_SPECS := $(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/*/spec.c)))
 TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c)))
-levels_of = $(if $(filter all $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(LINKED_LEVELS))
+levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(LINKED_LEVELS))
 objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1)))
 SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(call objects_of,$(id))))
 TEST_INCLUDES := -Itests -Itests/support -I.
@@ -203,10 +203,10 @@ gen: ## write the sources of the showcase again (RUN=<id>: of one run)
 check: ## validate every spec in spec/runs (RUN=<id>: one)
 	@for spec in $(or $(RUN),$(wildcard spec/runs/*.lua)); do ./longhand check $$spec || exit; done
 
-test: ## the whole suite, under 10 minutes on 2 cores
+test: ## the whole suite, under 5 minutes on 2 cores
 	@sh tests/run.sh
 
-test-long: ## the suite and the slow layers
+test-long: ## the suite with generated code at every level, and the slow system tests
 	@sh tests/run.sh --long
 
 golden-update: ## write the expected files of the Lua tests again; read the diff

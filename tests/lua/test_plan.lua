@@ -371,11 +371,11 @@ function TestCosts.test_operations_make_up_the_step()
   lu.assertEquals(sum, plan.flops_per_step)
 end
 
--- Two threads: five vectors of parameters, then a gradient and a workspace each; tables and draws of positions.
+-- Two threads: six vectors of parameters, then a gradient and a workspace each; tables and draws of positions.
 function TestCosts.test_memory()
   local plan = plan_of({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
-  lu.assertEquals(plan.memory_bytes, 7 * plan.vector_bytes + 2 * plan.workspace_bytes)
+  lu.assertEquals(plan.memory_bytes, 8 * plan.vector_bytes + 2 * plan.workspace_bytes)
   lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
   local rope = plan_of({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
   lu.assertEquals(rope.memory_bytes, plan.memory_bytes + 41 * 32 * 4)

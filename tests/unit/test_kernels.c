@@ -1,6 +1,6 @@
 /* kernels/cpu against kernels/ref, sizes odd wherever a kernel allows it.
  *
- * Compiled once per instruction-set level and element type: -march=... and -DREAL_BYTES=4 or 8. Arrays have exactly
+ * Compiled as generated code is, for some levels and element types: -march=... and -DREAL_BYTES=4 or 8. Arrays have exactly
  * the size that a kernel is promised, and what it must not read is NaN, so that the sanitizers and the comparisons see
  * every step outside.
  */

@@ -1,5 +1,6 @@
 /* Generated CPU trainers (tests/specs/parity_*.lua) against the stored vectors of an independent implementation and
- * against kernels/ref, on every instruction-set level that this machine runs. */
+ * against kernels/ref, on every instruction-set level that they were compiled for (EVERY_LEVEL in the Makefile) and that
+ * this machine runs. */
 #include "support/lh_test.h"
 
 #include <math.h>
