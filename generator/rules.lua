@@ -34,10 +34,17 @@ local function note(context, path, value)
     or ("%s = %s by default"):format(path, value) }
 end
 
+local WIDEST_HEAD = 256 -- kernels/cpu/columns.h
+
+local function legal_heads(width, heads)
+  local head = width // heads
+  return width % heads == 0 and head % 4 == 0 and head <= WIDEST_HEAD
+end
+
 local function nearest_heads(width, heads)
   local best
   for candidate = 1, 64 do
-    if width % candidate == 0 and (width // candidate) % 4 == 0
+    if legal_heads(width, candidate)
       and (not best or math.abs(candidate - heads) < math.abs(best - heads)) then
       best = candidate
     end
@@ -47,17 +54,18 @@ end
 
 local function head_width(context)
   local width, heads = context.resolved.model.width, context.resolved.model.heads
-  if not width or not heads or width % heads == 0 and (width // heads) % 4 == 0 then
+  if not width or not heads or legal_heads(width, heads) then
     return
   end
   local what = ("%d does not divide the width, %d"):format(heads, width)
   if width % heads == 0 then
-    what = ("the head width %d / %d = %d is not a multiple of 4"):format(width, heads, width // heads)
+    what = ("the head width %d / %d = %d is %s"):format(width, heads, width // heads,
+      width // heads > WIDEST_HEAD and "above " .. WIDEST_HEAD or "not a multiple of 4")
   end
   local rope = context.resolved.encoding.rotation
   local why = rope and rope.kind == "rope" and "; rope turns channels in pairs" or ""
   add(context, { "model.heads", "model.width" }, { what = what,
-    expected = "heads that divide the width into a multiple of 4" .. why,
+    expected = ("heads that divide the width into a multiple of 4, at most %d"):format(WIDEST_HEAD) .. why,
     hint = ("%d is the nearest number of heads for this width"):format(nearest_heads(width, heads)),
     notes = { note(context, "model.width", width) } })
 end

@@ -221,7 +221,7 @@ local function report(options)
     options.say(message)
     return 4
   end
-  local code = shell.run({ "sh", "-c", 'cd "$1" && gnuplot accuracy.gnuplot', "sh", OUT })
+  local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot accuracy.gnuplot', "sh", OUT })
   if code ~= 0 then
     options.say("gnuplot failed; the table and the numbers are there")
     return 4

@@ -1,9 +1,9 @@
 /* Between rows of tokens and columns of channels: D channels of LANES rows as D vectors, one row per lane.
  *
- * D is a power of two. LANES rows of D channels fill D vectors in memory order; there the index of an element is (row
- * bits, channel bits), and a transpose rotates those bits. One pass over the vectors that parts even from odd elements
+ * LANES rows of D channels fill D vectors in memory order. Where D is a power of two, the index of an element there is
+ * (row bits, channel bits), and a transpose rotates those bits. One pass over the vectors that parts even from odd elements
  * rotates by one bit; log2(D) passes are the transpose, and passes that interleave undo it. Every pass is one
- * shuffle per vector, whatever the vector's width.
+ * shuffle per vector, whatever the vector's width. Other head widths go element by element.
  */
 #ifndef LONGHAND_KERNELS_COLUMNS_H
 #define LONGHAND_KERNELS_COLUMNS_H
@@ -65,10 +65,8 @@ INLINE void columns_to_rows(const int D, vector *x) {
     }
 }
 
-/* column[d][lane] = rows[first + lane][d] * scale. Lanes beyond row T - 1 repeat that row: finite, and never read.
- * Reads up to LANES elements from the start of a row, which may run into what lies behind it. */
-INLINE void load_columns(const int D, int T, int first, int stride, const real *restrict rows, real scale,
-                         vector *column) {
+/* LANES rows side by side in D vectors, as they would lie in memory without gaps. */
+INLINE void read_rows(const int D, int T, int first, int stride, const real *restrict rows, vector *x) {
     const int per_vector = D < LANES ? LANES / D : 1; /* rows in one vector */
     const int per_row = D < LANES ? 1 : D / LANES;    /* vectors in one row */
     UNROLL
@@ -77,10 +75,37 @@ INLINE void load_columns(const int D, int T, int first, int stride, const real *
         for (int r = 0; r < per_vector; r++) {
             int row = first + (D < LANES ? k * per_vector + r : k / per_row);
             const real *from = rows + (size_t)(row < T ? row : T - 1) * (size_t)stride + k % per_row * LANES;
-            column[k] = r == 0 ? load(from) : append_elements(column[k], load(from), r * D);
+            x[k] = r == 0 ? load(from) : append_elements(x[k], load(from), r * D);
         }
     }
-    rows_to_columns(D, column);
+}
+
+INLINE int is_power_of_two(const int D) { return (D & (D - 1)) == 0; }
+
+INLINE void gather_columns(const int D, int T, int first, int stride, const real *restrict rows, vector *column) {
+    real lanes[WIDEST_HEAD][LANES];
+    for (int i = 0; i < LANES; i++) {
+        int row = first + i < T ? first + i : T - 1;
+        for (int d = 0; d < D; d++) lanes[d][i] = rows[(size_t)row * (size_t)stride + d];
+    }
+    for (int d = 0; d < D; d++) column[d] = load(lanes[d]);
+}
+
+INLINE void scatter_columns(const int D, int count, int stride, const vector *column, real *restrict rows) {
+    for (int d = 0; d < D; d++)
+        for (int i = 0; i < count; i++) rows[(size_t)i * (size_t)stride + d] = column[d][i];
+}
+
+/* column[d][lane] = rows[first + lane][d] * scale. Lanes beyond row T - 1 repeat that row: finite, and never read.
+ * Reads up to LANES elements from the start of a row, which may run into what lies behind it. */
+INLINE void load_columns(const int D, int T, int first, int stride, const real *restrict rows, real scale,
+                         vector *column) {
+    if (is_power_of_two(D)) {
+        read_rows(D, T, first, stride, rows, column);
+        rows_to_columns(D, column);
+    } else {
+        gather_columns(D, T, first, stride, rows, column);
+    }
     UNROLL
     for (int d = 0; d < D; d++) column[d] *= scale;
 }
@@ -89,6 +114,10 @@ INLINE void load_columns(const int D, int T, int first, int stride, const real *
 INLINE void store_columns(const int D, int T, int first, int stride, vector *column, real *restrict rows) {
     real packed[LANES * WIDEST_HEAD] __attribute__((aligned(64)));
     int count = T - first < LANES ? T - first : LANES;
+    if (!is_power_of_two(D)) {
+        scatter_columns(D, count, stride, column, rows + (size_t)first * (size_t)stride);
+        return;
+    }
     columns_to_rows(D, column);
     UNROLL
     for (int d = 0; d < D; d++) store(packed + d * LANES, column[d]);

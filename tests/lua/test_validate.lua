@@ -119,6 +119,9 @@ function TestValidate.test_head_width()
   good("return { " .. PLAIN .. "model = { width = 96, heads = 24 } }")
   refused("return { " .. PLAIN .. "model = { width = 80, heads = 8 } }",
     "the head width 80 / 8 = 10 is not a multiple of 4")
+  good("return { " .. PLAIN .. "model = { width = 1024, heads = 4 } }")
+  refused("return { " .. PLAIN .. "model = { width = 1024, heads = 2 } }",
+    "the head width 1024 / 2 = 512 is above 256")
   refused("return { " .. PLAIN .. "model = { width = 80, heads = 7 } }", "7 does not divide the width, 80")
   refused("return { " .. PLAIN .. 'encoding = { kind = "rope" }, model = { width = 80, heads = 8 } }',
     "rope turns channels in pairs")

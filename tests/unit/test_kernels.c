@@ -21,6 +21,7 @@ typedef float real;
 
 #include "base/level.h"
 #include "cpu/adam.h"
+#include "cpu/columns.h"
 #include "cpu/crossentropy.h"
 #include "cpu/dropout.h"
 #include "cpu/layernorm.h"
@@ -243,6 +244,38 @@ static void test_transpose_odd_rows_swaps_indices(void **state) {
     for (int k = 0; k < K; k++)
         for (int n = 0; n < N; n++) assert_true(out[n * K + k] == in[k * N + n]);
     free_all(in, out);
+}
+
+/* ---- columns.h ---- */
+
+enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
+
+/* Columns of every group of rows, and rows from columns again; what lies between the rows stays. */
+INLINE void check_columns(const int D) {
+    real *rows = random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
+    real *back = random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE), *was = reals(0);
+    was = realloc(was, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
+    memcpy(was, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
+    for (int first = 0; first < COLUMN_ROWS; first += LANES) {
+        vector column[64];
+        load_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, rows, 2, column);
+        for (int i = 0; i < LANES && first + i < COLUMN_ROWS; i++)
+            for (int d = 0; d < D; d++) assert_true(column[d][i] == 2 * rows[(first + i) * COLUMN_STRIDE + d]);
+        store_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, column, back);
+    }
+    for (int i = 0; i < COLUMN_ROWS * COLUMN_STRIDE; i++)
+        assert_true(back[i] == (i % COLUMN_STRIDE < D ? 2 * rows[i] : was[i]));
+    free_all(rows, back, was);
+}
+
+static void test_columns_any_head_width_exact(void **state) {
+    (void)state;
+    check_columns(4);
+    check_columns(8);
+    check_columns(12);
+    check_columns(16);
+    check_columns(20);
+    check_columns(64);
 }
 
 /* ---- layernorm.h ---- */
@@ -545,6 +578,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_matmul_constant_sizes_match_reference),
     cmocka_unit_test(test_weight_grad_any_rows_match_reference),
     cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
+    cmocka_unit_test(test_columns_any_head_width_exact),
     cmocka_unit_test(test_add_norm_forward_and_backward_match_reference),
     cmocka_unit_test(test_add_dropout_norm_forward_and_backward_match_reference),
     cmocka_unit_test(test_add_norm_grad_in_place_gives_same_bits),
