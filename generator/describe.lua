@@ -33,16 +33,20 @@ local function sentence(text)
   return text:sub(1, 1):upper() .. text:sub(2) .. "."
 end
 
--- Lines of a banner: the texts follow one another, broken between words.
+-- Comment lines: each sentence starts one and goes on where it is too long for the banner.
 local function wrapped(...)
-  local lines = { "" }
-  for word in table.concat({ ... }, " "):gmatch("%S+") do
-    local line = lines[#lines]
-    if line ~= "" and #line + 1 + #word > BANNER_COLUMNS then
-      lines[#lines + 1] = word
-    else
-      lines[#lines] = line == "" and word or line .. " " .. word
+  local lines = {}
+  for _, text in ipairs({ ... }) do
+    local line = ""
+    for word in text:gmatch("%S+") do
+      if line ~= "" and #line + 1 + #word > BANNER_COLUMNS then
+        lines[#lines + 1] = line
+        line = word
+      else
+        line = line == "" and word or line .. " " .. word
+      end
     end
+    lines[#lines + 1] = line
   end
   return lines
 end
@@ -73,7 +77,7 @@ local function choices(plan)
     { what = "block_tokens", value = plan.block_tokens,
       why = "tokens that go through all layers together while their activations are hot in cache" },
     { what = "attention", value = "probabilities kept",
-      why = string.format("the longest training sequence has %d tokens: reading weights back costs less than an exp",
+      why = string.format("up to %d tokens in training; the backward pass reads them back, no exp is computed twice",
         plan.longest_training) },
   }
   if plan.positions.kind == "randomized" then

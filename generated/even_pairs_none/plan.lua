@@ -76,7 +76,7 @@ return {
     { "block_tokens", 84,
       "tokens that go through all layers together while their activations are hot in cache" },
     { "attention", "probabilities kept",
-      "the longest training sequence has 41 tokens: reading weights back costs less than an exp" },
+      "up to 41 tokens in training; the backward pass reads them back, no exp is computed twice" },
   },
   tensors = {
     { "embed.token.weight", { 4, 64 }, offset = 0, stride = 64 },

@@ -4,8 +4,9 @@
  * spec      spec/runs/even_pairs_none.lua
  * template  templates/cpu/step.c.tpl
  *
- * One training step and one forward pass, block by block. 5 layers, 8 heads x 8, width 64,
- * feed-forward 256, float32. No positional encoding.
+ * One training step and one forward pass, block by block.
+ * 5 layers, 8 heads x 8, width 64, feed-forward 256, float32.
+ * No positional encoding.
  */
 #include "config.h"
 

@@ -4,8 +4,8 @@
  * spec      spec/runs/reverse_string_rand_rope.lua
  * template  templates/common/config.h.tpl
  *
- * Dimensions and the layout of the parameters. 5 layers, 8 heads x 8, width 64, feed-forward 256,
- * float32.
+ * Dimensions and the layout of the parameters.
+ * 5 layers, 8 heads x 8, width 64, feed-forward 256, float32.
  */
 #ifndef LH_CONFIG_H
 #define LH_CONFIG_H

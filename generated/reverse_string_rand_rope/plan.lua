@@ -80,7 +80,7 @@ return {
     { "block_tokens", 84,
       "tokens that go through all layers together while their activations are hot in cache" },
     { "attention", "probabilities kept",
-      "the longest training sequence has 80 tokens: reading weights back costs less than an exp" },
+      "up to 80 tokens in training; the backward pass reads them back, no exp is computed twice" },
     { "position draws per pass", 5,
       "one for each layer" },
   },

@@ -4,9 +4,9 @@
  * spec      spec/runs/reverse_string_rand_rope.lua
  * template  templates/cpu/step.c.tpl
  *
- * One training step and one forward pass, block by block. 5 layers, 8 heads x 8, width 64,
- * feed-forward 256, float32. Queries and keys are rotated (base 10000); sorted positions drawn from
- * 0 .. 2047.
+ * One training step and one forward pass, block by block.
+ * 5 layers, 8 heads x 8, width 64, feed-forward 256, float32.
+ * Queries and keys are rotated (base 10000); sorted positions drawn from 0 .. 2047.
  */
 #include "config.h"
 

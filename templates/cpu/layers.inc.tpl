@@ -55,8 +55,8 @@ static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size
     s->norm2_rstd = take(memory, used, row);
 % if dropout.kind == "bernoulli" then
     if (mode == LH_MODE_TRAIN) {
-        s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD * 4);
-        s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD * 4);
+        s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+        s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
     }
 % end
 }
@@ -76,7 +76,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->branch = take(memory, &used, row * WIDTH);
     if (mode != LH_MODE_TRAIN) return used;
 % if additive.dropout.kind == "bernoulli" then
-    w->embedding_keep = take(memory, &used, (size_t)w->rows * WIDTH + KEEP_PAD * 4);
+    w->embedding_keep = take(memory, &used, (size_t)w->rows * WIDTH + KEEP_PAD);
 % end
     w->gradient = take(memory, &used, row * WIDTH);
     w->dbranch = take(memory, &used, row * WIDTH);

@@ -5,6 +5,9 @@
  *
  * Uniform over all subsets (sorted: ascending) or over all orders (unsorted). One draw is a pure function of draw and
  * layer, which enters the counter's site: 0 for a draw per pass, l + 1 for block l. Requires count <= range.
+ *
+ * The numbers are the contract, on every target: sorted draws are Floyd's subsets (Bentley and Floyd 1987, F2), unsorted
+ * ones the first steps of a Fisher-Yates shuffle, one word of the stream per position, in order.
  */
 #ifndef LONGHAND_POSITIONS_H
 #define LONGHAND_POSITIONS_H

@@ -2,7 +2,7 @@
  *
  * A task is one C file, runtime/data/tasks/<kind>.c. Its first comment is read by the generator:
  *
- *     / * Bucket Sort (Ruoss et al. 2023, section 1.3): sort n tokens ascending.
+ *     / * Bucket Sort (Ruoss et al. 2023): sort n tokens ascending.
  *      *
  *      * input symbols:  0 1 2 3 4
  *      * output symbols: 0 1 2 3 4
