@@ -63,6 +63,9 @@ void lh_progress_evaluation(void *context, const lh_eval_result *result, int don
 /* The closing table of an evaluation, on stdout. */
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count);
 
+/* What accuracies are read against: chance, and the task's analytic baseline. */
+void lh_print_guessing(const lh_spec *spec);
+
 /* --- signals.c -------------------------------------------------------------------------------------------------- */
 
 /* SIGTERM and SIGINT set this from now on; a second SIGINT kills. */

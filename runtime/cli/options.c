@@ -1,7 +1,6 @@
 /* See options.h. */
 #include "cli/options.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,29 +60,76 @@ static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int
     return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, near);
 }
 
-static lh_status bad_value(const lh_option *option, const char *text, lh_error *error) {
-    bool integer = option->kind == LH_OPTION_INTEGER;
+static lh_status bad_number(const lh_option *option, const char *text, const char *what, lh_error *error) {
     return lh_fail(error, LH_ERR_USAGE, "%s: '%.80s' is not %s\n  expected: %s from %.15g to %.15g", option->name, text,
-                   integer ? "an integer" : "a number", integer ? "an integer" : "a number", option->least,
-                   option->most);
+                   what, what, option->least, option->most);
+}
+
+/* A number of the option's range that ends at one of `ends` or at the end of the text; *text moves to that place. */
+static lh_status take_number(const lh_option *option, const char **text, const char *ends, const char *what,
+                             double *value, lh_error *error) {
+    char *end;
+    *value = strtod(*text, &end);
+    if (end == *text || (*end != 0 && strchr(ends, *end) == NULL) || !isfinite(*value))
+        return bad_number(option, *text, what, error);
+    if (*value < option->least || *value > option->most)
+        return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.15g to %.15g", option->name,
+                       *text, option->least, option->most);
+    *text = end;
+    return LH_OK;
 }
 
 /* Integers also in the form 2e6. */
-static lh_status parse_number(const lh_option *option, const char *text, lh_error *error) {
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || *end != 0 || !isfinite(value)) return bad_value(option, text, error);
-    if (value < option->least || value > option->most)
-        return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.15g to %.15g", option->name,
-                       text, option->least, option->most);
-    if (option->kind == LH_OPTION_NUMBER) {
-        *(double *)option->value = value;
-        return LH_OK;
-    }
-    if (value != floor(value)) return bad_value(option, text, error);
-    *(int64_t *)option->value = (int64_t)value;
+static lh_status take_integer(const lh_option *option, const char **text, const char *ends, int64_t *integer,
+                              lh_error *error) {
+    double value;
+    const char *start = *text;
+    lh_status status = take_number(option, text, ends, "an integer", &value, error);
+    if (status != LH_OK) return status;
+    if (value != floor(value)) return bad_number(option, start, "an integer", error);
+    *integer = (int64_t)value;
     return LH_OK;
+}
+
+static lh_status parse_integer(const lh_option *option, const char *text, lh_error *error) {
+    return take_integer(option, &text, "", option->value, error);
+}
+
+static lh_status parse_number(const lh_option *option, const char *text, lh_error *error) {
+    return take_number(option, &text, "", "a number", option->value, error);
+}
+
+static lh_status parse_range(const lh_option *option, const char *text, lh_error *error) {
+    lh_option_range *range = option->value;
+    const char *rest = text;
+    lh_status status = take_integer(option, &rest, ":", &range->first, error);
+    range->last = range->first;
+    if (status == LH_OK && *rest == ':') {
+        rest++;
+        status = take_integer(option, &rest, "", &range->last, error);
+    }
+    if (status == LH_OK && range->last < range->first)
+        return lh_fail(error, LH_ERR_USAGE, "%s: %.80s ends before it starts\n  expected: A:B, both included",
+                       option->name, text);
+    return status;
+}
+
+static lh_status parse_numbers(const lh_option *option, const char *text, lh_error *error) {
+    lh_option_numbers *numbers = option->value;
+    lh_status status = LH_OK;
+    numbers->count = 0;
+    for (const char *rest = text; status == LH_OK;) {
+        double value = 0;
+        if (numbers->count == LH_OPTION_MOST_NUMBERS)
+            return lh_fail(error, LH_ERR_USAGE, "%s: more than %d values", option->name, LH_OPTION_MOST_NUMBERS);
+        status = take_number(option, &rest, ",", "a number", &value, error);
+        for (int i = 0; status == LH_OK && i < numbers->count; i++)
+            if (numbers->list[i] == value)
+                return lh_fail(error, LH_ERR_USAGE, "%s: %.15g stands there twice", option->name, value);
+        if (status == LH_OK) numbers->list[numbers->count++] = value;
+        if (status == LH_OK && *rest++ == 0) break;
+    }
+    return status;
 }
 
 /* One length of a list or range; *text moves behind it. */
@@ -138,6 +184,9 @@ static lh_status parse_value(const lh_option *option, const char *text, lh_error
         *(const char **)option->value = text;
         return LH_OK;
     case LH_OPTION_LENGTHS: return parse_lengths(option, text, error);
+    case LH_OPTION_RANGE: return parse_range(option, text, error);
+    case LH_OPTION_NUMBERS: return parse_numbers(option, text, error);
+    case LH_OPTION_INTEGER: return parse_integer(option, text, error);
     default: return parse_number(option, text, error);
     }
 }

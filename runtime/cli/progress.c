@@ -95,6 +95,12 @@ static void print_means(const char *name, const lh_eval_means *means) {
                means->exact_match, means->loss);
 }
 
+void lh_print_guessing(const lh_spec *spec) {
+    printf("guessing: %.4f", spec->task->chance);
+    if (spec->task->baseline_name != NULL) printf("; %s: %.4f", spec->task->baseline_name, spec->task->baseline);
+    printf("\n");
+}
+
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
     enum { MOST_ROWS = 16 };
     lh_eval_means inside = lh_eval_means_of(results, count, "train");
@@ -105,7 +111,5 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
                results[i].exact_match, results[i].loss);
     print_means("all train", &inside);
     print_means("all test", &beyond);
-    printf("guessing: %.4f", spec->task->chance);
-    if (spec->task->baseline_name != NULL) printf("; %s: %.4f", spec->task->baseline_name, spec->task->baseline);
-    printf("\n");
+    lh_print_guessing(spec);
 }

@@ -20,8 +20,8 @@ enum {
 static const double SECONDS_AT_ONCE = 0.1;
 static const double ABOVE_CHANCE = 0.02; /* accuracy that counts as more than guessing */
 
-typedef struct loop {
-    const lh_training *training;
+struct lh_loop {
+    lh_training training;
     const lh_spec *spec;
     lh_engine *engine;
     lh_window *window;
@@ -30,10 +30,10 @@ typedef struct loop {
     double rate;               /* steps per second of late */
     double checkpoint_time;    /* clock at the last checkpoint */
     int64_t last_above_chance; /* step of the last line that was above chance */
-    bool logged_once;
+    bool started, logged_once;
     lh_training_view view;
     lh_step_metrics metrics[STEPS_AT_ONCE];
-} loop;
+};
 
 static double clock_seconds(void) {
     struct timespec time;
@@ -55,8 +55,8 @@ static bool is_kept(const lh_spec *spec, int64_t step) {
 }
 
 /* The next step after which something other than a step happens. */
-static int64_t next_event(const loop *l) {
-    const lh_training *training = l->training;
+static int64_t next_event(const lh_loop *l) {
+    const lh_training *training = &l->training;
     int64_t step = l->engine->step, next = training->steps;
     next = next_multiple(step, training->log_every, next);
     next = next_multiple(step, training->checkpoint_every, next);
@@ -68,26 +68,26 @@ static int64_t next_event(const loop *l) {
     return next;
 }
 
-static void show(loop *l, bool logged) {
+static void show(lh_loop *l, bool logged) {
     lh_training_view *view = &l->view;
-    if (l->training->watch == NULL) return;
+    if (l->training.watch == NULL) return;
     view->step = l->engine->step;
-    view->steps = l->training->steps;
+    view->steps = l->training.steps;
     view->steps_per_second = l->rate;
     view->logged = logged;
-    l->training->watch(l->training->context, view);
+    l->training.watch(l->training.context, view);
 }
 
-static void view_window(loop *l) {
+static void view_window(lh_loop *l) {
     if (l->window->steps > 0) {
         l->view.loss = l->window->loss / (double)l->window->steps;
         l->view.accuracy = l->window->accuracy / (double)l->window->steps;
     }
 }
 
-static lh_status explain_failure(const loop *l, lh_status status, lh_error *error) {
+static lh_status explain_failure(const lh_loop *l, lh_status status, lh_error *error) {
     lh_error first = *error;
-    const lh_run *run = l->training->run;
+    const lh_run *run = l->training.run;
     if (status != LH_ERR_INPUT) return status;
     if (run->checkpoint_step < 0)
         return lh_fail(error, status, "%.700s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
@@ -98,7 +98,7 @@ static lh_status explain_failure(const loop *l, lh_status status, lh_error *erro
                    first.text, (long long)run->checkpoint_step, run->directory);
 }
 
-static lh_status run_steps(loop *l, int64_t until, lh_error *error) {
+static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     int64_t left = until - l->engine->step, most = (int64_t)(l->rate * SECONDS_AT_ONCE);
     int count = (int)(left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE), done = 0;
     if (count > most) count = most > 1 ? (int)most : 1;
@@ -114,16 +114,16 @@ static lh_status run_steps(loop *l, int64_t until, lh_error *error) {
     return LH_OK;
 }
 
-static void judge_chance(loop *l, double accuracy) {
+static void judge_chance(lh_loop *l, double accuracy) {
     int64_t step = l->engine->step;
     if (accuracy > l->spec->task->chance + ABOVE_CHANCE) l->last_above_chance = step;
-    bool long_enough = step - l->last_above_chance >= CHANCE_WINDOWS * l->training->log_every;
+    bool long_enough = step - l->last_above_chance >= CHANCE_WINDOWS * l->training.log_every;
     l->view.at_chance_since = long_enough ? l->last_above_chance : -1;
 }
 
-static lh_status log_window(loop *l, lh_error *error) {
-    lh_status status = lh_window_log(l->window, l->training->run->metrics, l->engine->step,
-                                     l->training->run->learning_rate, l->rate, error);
+static lh_status log_window(lh_loop *l, lh_error *error) {
+    lh_status status = lh_window_log(l->window, l->training.run->metrics, l->engine->step,
+                                     l->training.run->learning_rate, l->rate, error);
     view_window(l);
     judge_chance(l, l->view.accuracy);
     l->logged_once = true;
@@ -133,7 +133,7 @@ static lh_status log_window(loop *l, lh_error *error) {
     return status;
 }
 
-static lh_status evaluate_during(loop *l, lh_error *error) {
+static lh_status evaluate_during(lh_loop *l, lh_error *error) {
     const lh_eval_defaults *eval = &l->spec->eval;
     lh_eval_request request = {
         .lengths = eval->during_lengths,
@@ -142,7 +142,7 @@ static lh_status evaluate_during(loop *l, lh_error *error) {
         .seed = LH_EVAL_SEED,
         .split = "during",
         .step = l->engine->step,
-        .path = l->training->run->evaluations,
+        .path = l->training.run->evaluations,
     };
     int count = lh_lengths_count(&request.lengths);
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
@@ -153,26 +153,26 @@ static lh_status evaluate_during(loop *l, lh_error *error) {
     return status;
 }
 
-static lh_status write_checkpoint(loop *l, bool keep, lh_error *error) {
+static lh_status write_checkpoint(lh_loop *l, bool keep, lh_error *error) {
     l->checkpoint_time = clock_seconds();
-    return lh_run_checkpoint(l->training->run, l->engine, l->window, keep, error);
+    return lh_run_checkpoint(l->training.run, l->engine, l->window, keep, error);
 }
 
-static bool checkpoint_due(const loop *l) {
-    double minutes = l->training->checkpoint_minutes;
-    return divides(l->training->checkpoint_every, l->engine->step) || l->engine->step == l->training->steps ||
+static bool checkpoint_due(const lh_loop *l) {
+    double minutes = l->training.checkpoint_minutes;
+    return divides(l->training.checkpoint_every, l->engine->step) || l->engine->step == l->training.steps ||
            (minutes > 0 && clock_seconds() - l->checkpoint_time >= 60.0 * minutes);
 }
 
 /* A checkpoint of this very step, unless there is one. */
-static lh_status secure_step(loop *l, lh_error *error) {
-    return l->training->run->checkpoint_step == l->engine->step ? LH_OK : write_checkpoint(l, false, error);
+static lh_status secure_step(lh_loop *l, lh_error *error) {
+    return l->training.run->checkpoint_step == l->engine->step ? LH_OK : write_checkpoint(l, false, error);
 }
 
 /* Everything that happens after some steps. */
-static lh_status after_steps(loop *l, lh_error *error) {
+static lh_status after_steps(lh_loop *l, lh_error *error) {
     int64_t step = l->engine->step;
-    bool logged = divides(l->training->log_every, step);
+    bool logged = divides(l->training.log_every, step);
     lh_status status = LH_OK;
     if (logged) status = log_window(l, error);
     if (status == LH_OK && divides(l->spec->eval.during_every, step)) status = evaluate_during(l, error);
@@ -183,38 +183,50 @@ static lh_status after_steps(loop *l, lh_error *error) {
     return status;
 }
 
-static bool is_perfect(const loop *l) {
-    return l->training->perfect != NULL && divides(l->training->log_every, l->engine->step) &&
-           l->training->perfect(l->training->context, l->engine);
+static bool is_perfect(const lh_loop *l) {
+    return l->training.perfect != NULL && divides(l->training.log_every, l->engine->step) &&
+           l->training.perfect(l->training.context, l->engine);
 }
 
-static lh_status train(loop *l, lh_error *error) {
+/* What is due before the first step. */
+static lh_status start(lh_loop *l, lh_error *error) {
     lh_status status = LH_OK;
+    l->started = true;
     if (l->engine->step == 0 && is_kept(l->spec, 0)) status = write_checkpoint(l, true, error);
-    if (status == LH_OK && l->training->steps == 0) return secure_step(l, error);
-    while (status == LH_OK && l->engine->step < l->training->steps) {
-        status = run_steps(l, next_event(l), error);
-        if (status == LH_OK) status = after_steps(l, error);
-        if (status == LH_OK && *l->training->stop) {
-            status = secure_step(l, error);
-            return status == LH_OK ? LH_STOPPED : status;
-        }
-        if (status == LH_OK && is_perfect(l)) return secure_step(l, error);
+    if (status == LH_OK && l->training.steps == 0) status = secure_step(l, error);
+    return status;
+}
+
+lh_status lh_loop_advance(lh_loop *l, bool *done, lh_error *error) {
+    lh_status status = l->started ? LH_OK : start(l, error);
+    *done = l->engine->step >= l->training.steps;
+    if (status != LH_OK || *done) return status;
+    if (*l->training.stop) {
+        status = secure_step(l, error);
+        return status == LH_OK ? LH_STOPPED : status;
+    }
+    status = run_steps(l, next_event(l), error);
+    if (status == LH_OK) status = after_steps(l, error);
+    *done = l->engine->step >= l->training.steps;
+    if (status == LH_OK && is_perfect(l)) {
+        *done = true;
+        status = secure_step(l, error);
     }
     return status;
 }
 
-lh_status lh_train(const lh_training *training, lh_engine *engine, lh_window *window, lh_error *error) {
-    loop *l = lh_engine_memory(sizeof *l, "the training loop", error);
+lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window *window, lh_loop **loop,
+                       lh_error *error) {
+    lh_loop *l = *loop = lh_engine_memory(sizeof *l, "the training loop", error);
     if (l == NULL) return LH_ERR_ENVIRONMENT;
-    l->training = training;
+    l->training = *training;
     l->spec = engine->spec;
     l->engine = engine;
     l->window = window;
     l->checkpoint_time = clock_seconds();
     l->last_above_chance = engine->step;
     l->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .beyond = NAN, .at_chance_since = -1};
-    lh_status status = train(l, error);
-    free(l);
-    return status;
+    return LH_OK;
 }
+
+void lh_loop_close(lh_loop *l) { free(l); }

@@ -27,8 +27,19 @@ typedef struct lh_training {
     void *context;
 } lh_training;
 
-/* Trains engine from its step to training->steps; window is what lh_run_resume gave, or all zero. Writes a checkpoint
- * at the end. LH_STOPPED after a signal; LH_ERR_INPUT when a loss or gradient is not finite. */
-lh_status lh_train(const lh_training *training, lh_engine *engine, lh_window *window, lh_error *error);
+/* A training under way, advanced piece by piece, so that one thread can carry many. */
+typedef struct lh_loop lh_loop;
+
+/* Prepares to train engine from its step to training->steps; window is what lh_run_resume gave, or all zero. What
+ * training points to, engine and window must outlive the loop; *training itself is copied. */
+lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window *window, lh_loop **loop,
+                       lh_error *error);
+
+/* Runs about a tenth of a second's worth of steps, and what is due after them. *done: training has ended, with a
+ * checkpoint of its last step. LH_STOPPED after a signal; LH_ERR_INPUT when a loss or gradient is not finite. After
+ * any status but LH_OK only lh_loop_close may follow. */
+lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error);
+
+void lh_loop_close(lh_loop *loop); /* NULL: nothing to do */
 
 #endif

@@ -118,18 +118,6 @@ static lh_status remove_files(const lh_run *run, lh_error *error) {
     return status;
 }
 
-static lh_status apply_start(const lh_run *run, lh_run_start start, lh_error *error) {
-    bool trained = has_file(run, "checkpoint.safetensors") || has_file(run, "checkpoint.previous.safetensors");
-    if (start == LH_RUN_RESUME) return LH_OK;
-    if (start == LH_RUN_FRESH && trained)
-        return lh_fail(
-            error, LH_ERR_INPUT,
-            "%s: there is a trained run here\n"
-            "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
-            run->directory);
-    return remove_files(run, error);
-}
-
 static lh_status name_files(lh_run *run, lh_error *error) {
     char rate[LH_NUMBER_TEXT], suffix[32] = "";
     size_t size = sizeof run->directory;
@@ -145,18 +133,32 @@ static lh_status name_files(lh_run *run, lh_error *error) {
     return status;
 }
 
-lh_status lh_run_open(lh_run *run, lh_run_start start, lh_error *error) {
+static lh_status refuse_trained(const lh_run *run, lh_error *error) {
+    if (!has_file(run, "checkpoint.safetensors") && !has_file(run, "checkpoint.previous.safetensors")) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: there is a trained run here\n"
+                   "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
+                   run->directory);
+}
+
+lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
     run->checkpoint_step = -1;
-    now(run->started);
     lh_status status = name_files(run, error);
     if (status == LH_OK) status = lh_make_directories(run->directory, error);
     if (status == LH_OK) status = lh_lock_directory(run->directory, &run->lock, error);
-    if (status != LH_OK) return status;
-    status = apply_start(run, start, error);
-    if (status == LH_OK) status = write_facts(run, NULL, 0, error);
-    if (status != LH_OK) lh_unlock_directory(run->lock);
+    if (status != LH_OK || start != LH_RUN_FRESH) return status;
+    status = refuse_trained(run, error);
+    if (status != LH_OK) lh_run_release(run);
     return status;
 }
+
+lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
+    now(run->started);
+    lh_status status = start == LH_RUN_RESUME ? LH_OK : remove_files(run, error);
+    return status == LH_OK ? write_facts(run, NULL, 0, error) : status;
+}
+
+void lh_run_release(lh_run *run) { lh_unlock_directory(run->lock); }
 
 static lh_status truncate_all(const lh_run *run, int64_t last, lh_error *note, lh_error *error) {
     const char *paths[] = {run->metrics, run->evaluations, run->windows};
@@ -228,6 +230,6 @@ lh_status lh_run_close(lh_run *run, int exit_code, lh_error *error) {
     char ended[32];
     now(ended);
     lh_status status = write_facts(run, ended, exit_code, error);
-    lh_unlock_directory(run->lock);
+    lh_run_release(run);
     return status;
 }

@@ -30,7 +30,7 @@ typedef struct lh_run {
     double learning_rate;
     int threads;
     int overfit; /* examples that are trained on; 0: an ordinary run */
-    /* Written by lh_run_open. */
+    /* Written by lh_run_claim. */
     char directory[LH_PATH_MAX];
     char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64];
     char started[32];
@@ -41,8 +41,16 @@ typedef struct lh_run {
 /* What compiled this program: its kind and version. */
 const char *lh_compiler(void);
 
-/* Makes and locks the folder and applies `start`; writes run.json. LH_ERR_INPUT where a checkpoint is in the way. */
-lh_status lh_run_open(lh_run *run, lh_run_start start, lh_error *error);
+/* Makes and locks the folder. LH_ERR_INPUT where `start` is LH_RUN_FRESH and a checkpoint is in the way; then, and on
+ * any other error, nothing is changed and nothing is held. */
+lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
+
+/* Removes the files of an earlier run unless this one resumes it, and writes run.json. The folder must be claimed; on
+ * an error it still is. */
+lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
+
+/* Lets a claimed folder go as it is. */
+void lh_run_release(lh_run *run);
 
 /* Loads the newest checkpoint into the engine and cuts metrics.jsonl, eval.jsonl and window.jsonl back to its step;
  * with none, cuts them to nothing and *found is false. Whatever deserves a word is in note. */

@@ -2,6 +2,7 @@
 #include "lh_run.h"
 
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -60,4 +61,31 @@ lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char
     free(copy);
     free(here);
     return result;
+}
+
+void lh_assert_same_file(const char *directory, const char *a, const char *b) {
+    size_t x, y;
+    char *one = lh_test_read(lh_test_path(directory, a), &x), *two = lh_test_read(lh_test_path(directory, b), &y);
+    assert_int_equal(x, y);
+    assert_memory_equal(one, two, x);
+    free(one);
+    free(two);
+}
+
+void lh_assert_same_lines(const char *directory, const char *a, const char *b) {
+    size_t bytes;
+    char *one = lh_test_read(lh_test_path(directory, a), &bytes), *x = one;
+    char *two = lh_test_read(lh_test_path(directory, b), &bytes), *y = two;
+    while (x && y) {
+        json_t *p = json_loads(strsep(&x, "\n"), 0, NULL), *q = json_loads(strsep(&y, "\n"), 0, NULL);
+        if (p) json_object_del(p, "steps_per_second");
+        if (q) json_object_del(q, "steps_per_second");
+        assert_int_equal(!p, !q);
+        assert_true(!p || json_equal(p, q));
+        json_decref(p);
+        json_decref(q);
+    }
+    assert_true(!x && !y);
+    free(one);
+    free(two);
 }

@@ -14,4 +14,10 @@ typedef struct lh_run_result {
  * directory: an existing folder for the captured streams, and the working directory while it runs. */
 lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char *command, const char *input);
 
+/* Two files below directory hold the same bytes. */
+void lh_assert_same_file(const char *directory, const char *a, const char *b);
+
+/* Two files of JSON lines below directory agree in every key but steps_per_second. */
+void lh_assert_same_lines(const char *directory, const char *a, const char *b);
+
 #endif

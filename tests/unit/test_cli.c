@@ -48,7 +48,17 @@ static void test_main_bad_words_usage(void **state) {
     assert_says(state, 2, "train --learning-rate nan", "'nan' is not a number");
     assert_says(state, 2, "train steps", "'steps' is not a flag");
     assert_says(state, 2, "train --no-eval=1", "takes no value");
-    assert_says(state, 2, "train --seeds 1:3", "did you mean --seed?");
+    assert_says(state, 2, "train --seedz 1", "did you mean --seed?");
+    assert_says(state, 2, "train --seeds 3:1", "3:1 ends before it starts");
+    assert_says(state, 2, "train --seeds 1:x", "'x' is not an integer");
+    assert_says(state, 2, "train --seeds 1:2:3", "'2:3' is not an integer");
+    assert_says(state, 2, "train --seeds 0:2047 --learning-rate 1,2,3", "6144 runs");
+    assert_says(state, 2, "train --seeds 0:9007199254740992", "expected: at most 4096");
+    assert_says(state, 2, "train --seed 1 --seeds 1:3", "exclude each other");
+    assert_says(state, 2, "train --learning-rate 1,,2", "',2' is not a number");
+    assert_says(state, 2, "train --learning-rate 1,2,", "'' is not a number");
+    assert_says(state, 2, "train --learning-rate 1e-3,2,0.001", "0.001 stands there twice");
+    assert_says(state, 2, "train --learning-rate 1,2e6", "out of range");
     assert_says(state, 2, "train --resume --overwrite", "exclude each other");
     assert_says(state, 2, "train --device tpu", "expected: cpu or cuda");
     assert_says(state, 4, "train --device cuda:0", "this trainer has no CUDA half");

@@ -36,32 +36,6 @@ static char *read_text(void **state, const char *name) {
     return lh_test_read(lh_test_path(*state, name), &bytes);
 }
 
-static void assert_same_file(void **state, const char *a, const char *b) {
-    size_t x, y;
-    char *one = lh_test_read(lh_test_path(*state, a), &x), *two = lh_test_read(lh_test_path(*state, b), &y);
-    assert_int_equal(x, y);
-    assert_memory_equal(one, two, x);
-    free(one);
-    free(two);
-}
-
-/* Lines of both files agree in every key but steps_per_second. */
-static void assert_same_lines(void **state, const char *a, const char *b) {
-    char *one = read_text(state, a), *two = read_text(state, b), *x = one, *y = two;
-    while (x && y) {
-        json_t *p = json_loads(strsep(&x, "\n"), 0, NULL), *q = json_loads(strsep(&y, "\n"), 0, NULL);
-        if (p) json_object_del(p, "steps_per_second");
-        if (q) json_object_del(q, "steps_per_second");
-        assert_int_equal(!p, !q);
-        assert_true(!p || json_equal(p, q));
-        json_decref(p);
-        json_decref(q);
-    }
-    assert_true(!x && !y);
-    free(one);
-    free(two);
-}
-
 static int count_lines(const char *text) {
     int lines = 0;
     for (; *text; text++) lines += *text == '\n';
@@ -119,8 +93,8 @@ static void test_train_resumed_same_bits_and_lines(void **state) {
     run(state, 0, "train --out parts --steps 13 --threads 2 --no-eval");
     run(state, 0, "train --out parts --steps 17 --threads 3 --no-eval --resume");
     run(state, 0, "train --out parts --steps 30 --threads 1 --no-eval --resume");
-    assert_same_file(state, "whole/" FOLDER "/checkpoint.safetensors", "parts/" FOLDER "/checkpoint.safetensors");
-    assert_same_lines(state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
+    lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "parts/" FOLDER "/checkpoint.safetensors");
+    lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
 }
 
 static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
@@ -134,7 +108,7 @@ static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
     lh_run_result result = run(state, 0, "train --out cut --steps 20 --no-eval --resume");
     assert_non_null(strstr(result.err, "torn"));
     assert_non_null(strstr(result.err, "resuming at step 10"));
-    assert_same_lines(state, "whole/" FOLDER "/metrics.jsonl", "cut/" FOLDER "/metrics.jsonl");
+    lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "cut/" FOLDER "/metrics.jsonl");
 }
 
 static void test_train_existing_run_refused(void **state) {
@@ -176,7 +150,7 @@ static void test_train_keeps_named_steps(void **state) {
     toy.train.checkpoint_every = 1000;
     run(state, 0, "train --out . --no-eval");
     run(state, 0, "train --out four --no-eval --steps 4");
-    assert_same_file(state, FOLDER "/checkpoint-4.safetensors", "four/" FOLDER "/checkpoint-4.safetensors");
+    lh_assert_same_file(*state, FOLDER "/checkpoint-4.safetensors", "four/" FOLDER "/checkpoint-4.safetensors");
     assert_false(lh_test_exists(lh_test_path(*state, FOLDER "/checkpoint-20.safetensors")));
     toy.train.keep_all = true;
     run(state, 0, "train --out all --no-eval");
@@ -282,8 +256,8 @@ static void check_signal(void **state, int number) {
     run(state, 0, command);
     snprintf(command, sizeof command, "train --out whole --steps %lld --threads 1 --no-eval --log-every 7", steps);
     run(state, 0, command);
-    assert_same_file(state, FOLDER "/checkpoint.safetensors", "whole/" FOLDER "/checkpoint.safetensors");
-    assert_same_lines(state, FOLDER "/metrics.jsonl", "whole/" FOLDER "/metrics.jsonl");
+    lh_assert_same_file(*state, FOLDER "/checkpoint.safetensors", "whole/" FOLDER "/checkpoint.safetensors");
+    lh_assert_same_lines(*state, FOLDER "/metrics.jsonl", "whole/" FOLDER "/metrics.jsonl");
 }
 
 static void test_train_sigterm_writes_checkpoint(void **state) { check_signal(state, SIGTERM); }

@@ -1,0 +1,185 @@
+/* See member.h. */
+#include "cli/member.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/train_screen.h"
+
+static const double SECONDS_AT_ONCE = 0.5; /* of one run before another takes its thread: caches fill anew */
+
+int lh_overfit_length(const lh_spec *spec) { return lh_lengths_longest(&spec->train.lengths); }
+
+static lh_run_start start_of(const lh_train_flags *flags) {
+    if (flags->overfit > 0) return LH_RUN_OVERWRITE;
+    return flags->resume ? LH_RUN_RESUME : flags->overwrite ? LH_RUN_OVERWRITE : LH_RUN_FRESH;
+}
+
+lh_status lh_member_open(lh_member *m, const lh_cpu_program *program, int threads, lh_error *error) {
+    bool overfit = m->flags->overfit > 0;
+    lh_engine_config config = {
+        .spec = m->spec,
+        .seed = m->run.seed,
+        .learning_rate = m->run.learning_rate,
+        .threads = threads,
+        .trains = true,
+        .fixed_length = overfit ? lh_overfit_length(m->spec) : 0,
+        .distinct = (int)m->flags->overfit,
+    };
+    lh_status status = lh_cpu_engine_open(&config, program, &m->engine, error);
+    if (status == LH_OK && overfit) {
+        lh_lengths longest = {NULL, 0, config.fixed_length, config.fixed_length, 1};
+        status = m->engine->ops->reserve(m->engine, &longest, config.distinct, error);
+    }
+    if (status != LH_OK) return status;
+    m->run.level = m->engine->level;
+    m->run.threads = m->engine->threads;
+    status = lh_run_claim(&m->run, start_of(m->flags), error);
+    m->claimed = status == LH_OK;
+    return status;
+}
+
+/* --overfit: whether the model without dropout gets all of its examples right. */
+static bool is_perfect(void *context, lh_engine *engine) {
+    lh_member *m = context;
+    lh_key key = lh_key_of_seed(m->run.seed);
+    lh_condition condition = {
+        .n = lh_overfit_length(m->spec),
+        .examples = (int)m->flags->overfit,
+        .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)m->flags->overfit},
+        .draw = {key, 0, 0, LH_DOMAIN_EVAL},
+    };
+    lh_sums sums;
+    engine->ops->evaluate(engine, &condition, &sums, NULL);
+    m->perfect_accuracy = (double)sums.correct / (double)(sums.counted > 0 ? sums.counted : 1);
+    return sums.correct == sums.counted;
+}
+
+static lh_status load_init(lh_member *m, lh_error *error) {
+    lh_state state;
+    int64_t step;
+    lh_status status = lh_state_open(&state, m->engine, true, error);
+    if (status != LH_OK) return status;
+    status = lh_checkpoint_read_parameters(m->flags->init, m->spec, state.real_bytes, state.parameters, &step, error);
+    if (status == LH_OK) m->engine->ops->write_state(m->engine, &state, 0);
+    lh_state_close(&state);
+    return status;
+}
+
+static lh_status load_state(lh_member *m, lh_error *error) {
+    bool found = false;
+    lh_error note = {""};
+    lh_status status = LH_OK;
+    if (m->flags->resume) status = lh_run_resume(&m->run, m->engine, &m->window, &found, &note, error);
+    if (status == LH_OK && note.text[0] != 0) lh_screen_note(m->screen, m, "note: %s", note.text);
+    if (status == LH_OK && found) lh_screen_note(m->screen, m, "resuming at step %lld", (long long)m->engine->step);
+    if (status == LH_OK && found && m->engine->step > m->flags->steps)
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld",
+                       m->run.directory, (long long)m->engine->step, (long long)m->flags->steps);
+    if (status == LH_OK && !found && m->flags->init != NULL) status = load_init(m, error);
+    m->first_step = m->last_step = m->engine->step;
+    return status;
+}
+
+static lh_status open_loop(lh_member *m, lh_error *error) {
+    lh_training training = {
+        .run = &m->run,
+        .steps = m->flags->steps,
+        .log_every = m->flags->log_every,
+        .checkpoint_every = m->flags->checkpoint_every,
+        .checkpoint_minutes = m->spec->train.checkpoint_minutes,
+        .stop = m->stop,
+        .watch = lh_screen_watch,
+        .perfect = m->flags->overfit > 0 ? is_perfect : NULL,
+        .context = m,
+    };
+    lh_status status = lh_run_begin(&m->run, start_of(m->flags), error);
+    if (status == LH_OK) status = load_state(m, error);
+    return status == LH_OK ? lh_loop_open(&training, m->engine, &m->window, &m->loop, error) : status;
+}
+
+static lh_status check_overfit(lh_member *m, lh_error *error) {
+    if (is_perfect(m, m->engine)) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "--overfit %lld: accuracy %.4f at step %lld; a sound model with enough steps reaches 1\n"
+                   "  hint: more --steps, or another --learning-rate",
+                   (long long)m->flags->overfit, m->perfect_accuracy, (long long)m->engine->step);
+}
+
+static lh_status evaluate(lh_member *m, lh_error *error) {
+    const lh_eval_defaults *eval = &m->spec->eval;
+    m->conditions = lh_lengths_count(&eval->lengths);
+    m->results = lh_engine_memory((size_t)m->conditions * sizeof *m->results, "the evaluation", error);
+    if (m->results == NULL) return LH_ERR_ENVIRONMENT;
+    lh_eval_request request = {
+        .lengths = eval->lengths,
+        .examples = eval->examples,
+        .draws = eval->draws,
+        .seed = LH_EVAL_SEED,
+        .step = m->engine->step,
+        .path = m->run.evaluations,
+        .only_missing = true,
+        .stop = m->stop,
+        .watch = lh_screen_watch_evaluation,
+        .context = m,
+    };
+    lh_screen_evaluates(m->screen, m);
+    lh_status status = lh_evaluate(m->engine, &request, m->results, error);
+    if (status != LH_OK) {
+        free(m->results);
+        m->results = NULL;
+    }
+    return status;
+}
+
+/* What follows the last step. */
+static lh_status finish(lh_member *m, lh_error *error) {
+    bool evaluates = !m->flags->no_eval && m->flags->overfit == 0 && lh_lengths_count(&m->spec->eval.lengths) > 0;
+    lh_screen_trained(m->screen, m);
+    if (m->flags->overfit > 0) return check_overfit(m, error);
+    return evaluates ? evaluate(m, error) : LH_OK;
+}
+
+static lh_status train_for(lh_member *m, double seconds, bool *done, lh_error *error) {
+    double start = lh_clock();
+    lh_status status = LH_OK;
+    for (*done = false; status == LH_OK && !*done && lh_clock() - start < seconds;) {
+        status = lh_loop_advance(m->loop, done, error);
+        m->last_step = m->engine->step;
+    }
+    return status;
+}
+
+static void end(lh_member *m, lh_status status) {
+    lh_error closing = {""};
+    lh_status closed = lh_run_close(&m->run, status, &closing);
+    if (status == LH_OK && closed != LH_OK) {
+        status = closed;
+        m->error = closing;
+    }
+    m->claimed = false;
+    m->status = status;
+    m->over = true;
+    lh_loop_close(m->loop);
+    m->loop = NULL;
+    m->engine->ops->close(m->engine);
+    m->engine = NULL;
+    lh_screen_over(m->screen, m);
+}
+
+bool lh_member_advance(void *job) {
+    lh_member *m = job;
+    bool done = false;
+    lh_status status = m->loop == NULL ? open_loop(m, &m->error) : LH_OK;
+    if (status == LH_OK) status = train_for(m, SECONDS_AT_ONCE, &done, &m->error);
+    if (status == LH_OK && done) status = finish(m, &m->error);
+    if (status == LH_OK && !done) return true;
+    end(m, status);
+    return false;
+}
+
+void lh_member_close(lh_member *m) {
+    if (m->claimed) lh_run_release(&m->run);
+    if (m->engine != NULL) m->engine->ops->close(m->engine);
+    free(m->results);
+}

@@ -1,0 +1,49 @@
+/* One run of `train`: its folder, its engine, and how far it has come. A command trains one, or a group of them that
+ * differ in seed and learning rate. */
+#ifndef LONGHAND_MEMBER_H
+#define LONGHAND_MEMBER_H
+
+#include "cli/cli.h"
+#include "train/loop.h"
+
+/* What the members of a group share. */
+typedef struct lh_train_flags {
+    int64_t steps, threads, log_every, checkpoint_every, overfit;
+    lh_option_range seeds;
+    lh_option_numbers rates;
+    const char *out, *init, *device;
+    bool resume, overwrite, no_eval;
+} lh_train_flags;
+
+typedef struct lh_member {
+    const lh_spec *spec;
+    const lh_train_flags *flags;
+    struct lh_train_screen *screen;
+    const volatile sig_atomic_t *stop;
+    lh_run run; /* spec, root, flags, seed, learning rate and overfit are set by the caller */
+    bool claimed;
+    lh_engine *engine;
+    lh_window window;
+    lh_loop *loop;
+    int64_t first_step, last_step; /* of this process */
+    lh_eval_result *results;       /* [conditions of the spec]; NULL before the evaluation */
+    int conditions;
+    double perfect_accuracy; /* --overfit: of the last check */
+    bool over;
+    lh_status status;
+    lh_error error;
+} lh_member;
+
+/* Opens the engine, with this many threads, and claims the folder. Changes no file of an earlier run. */
+lh_status lh_member_open(lh_member *member, const lh_cpu_program *program, int threads, lh_error *error);
+
+/* An lh_group_advance over lh_members: does a piece of a run, from loading its state to the end of its evaluation. What
+ * goes wrong is kept in status and error, and ends this run alone. */
+bool lh_member_advance(void *member);
+
+void lh_member_close(lh_member *member);
+
+/* The task length of --overfit: the longest training length. */
+int lh_overfit_length(const lh_spec *spec);
+
+#endif

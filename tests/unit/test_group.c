@@ -1,0 +1,229 @@
+/* train/group and groups of runs: every run as alone, whatever its neighbours do. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lh_run.h"
+#include "longhand/rng.h"
+#include "toy_program.h"
+#include "train/group.h"
+
+#define PLAN "toy/0123456789abcdef/"
+
+static lh_spec toy;
+
+static int make_toy(void **state) {
+    toy = lh_toy_spec_with(toy_float_list);
+    return lh_test_make_directory(state);
+}
+
+static lh_run_result run(void **state, int code, const char *command) {
+    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
+    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
+    assert_int_equal(result.code, code);
+    return result;
+}
+
+/* --- the queue -------------------------------------------------------------------------------------------------- */
+
+typedef struct piecework {
+    int pieces, done;
+    atomic_int holders; /* threads inside */
+    bool shared;        /* more than one was */
+    int *order, *at;    /* who was advanced, in order; one thread only */
+    int name;
+} piecework;
+
+static bool do_piece(void *job) {
+    piecework *p = job;
+    if (atomic_fetch_add(&p->holders, 1) > 0) p->shared = true;
+    if (p->order) p->order[(*p->at)++] = p->name;
+    usleep(100);
+    p->done++;
+    bool more = p->done < p->pieces;
+    atomic_fetch_sub(&p->holders, 1);
+    return more;
+}
+
+static void test_group_every_job_by_one_thread_at_a_time(void **state) {
+    (void)state;
+    enum { JOBS = 23 };
+    lh_error error;
+    for (int threads = 1; threads <= 4; threads++) {
+        piecework work[JOBS] = {{0}};
+        void *jobs[JOBS];
+        for (int i = 0; i < JOBS; i++) {
+            work[i].pieces = 1 + i % 7;
+            jobs[i] = &work[i];
+        }
+        lh_assert_ok(lh_group_run(threads, jobs, JOBS, do_piece, &error), &error);
+        for (int i = 0; i < JOBS; i++) {
+            assert_int_equal(work[i].done, work[i].pieces);
+            assert_false(work[i].shared);
+        }
+    }
+}
+
+static void test_group_jobs_take_turns(void **state) {
+    (void)state;
+    lh_error error;
+    int order[6], at = 0;
+    piecework work[3] = {{.pieces = 3}, {.pieces = 1}, {.pieces = 2}};
+    void *jobs[3];
+    for (int i = 0; i < 3; i++) {
+        work[i].order = order;
+        work[i].at = &at;
+        work[i].name = i;
+        jobs[i] = &work[i];
+    }
+    lh_assert_ok(lh_group_run(1, jobs, 3, do_piece, &error), &error);
+    static const int want[] = {0, 1, 2, 0, 2, 0};
+    assert_int_equal(at, 6);
+    assert_memory_equal(order, want, sizeof want);
+    lh_assert_ok(lh_group_run(2, jobs, 0, do_piece, &error), &error);
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------------- */
+
+static void assert_same_run(void **state, const char *a, const char *b, const char *folder) {
+    static const char *const files[] = {"checkpoint.safetensors", "metrics.jsonl", "eval.jsonl"};
+    for (int i = 0; i < 3; i++) {
+        char one[256], two[256];
+        snprintf(one, sizeof one, "%s/" PLAN "%s/%s", a, folder, files[i]);
+        snprintf(two, sizeof two, "%s/" PLAN "%s/%s", b, folder, files[i]);
+        if (i == 0) lh_assert_same_file(*state, one, two);
+        else lh_assert_same_lines(*state, one, two);
+    }
+}
+
+static const char *const FOLDERS[] = {"lr0.01-seed3", "lr0.01-seed4", "lr0.01-seed5",
+                                      "lr0.02-seed3", "lr0.02-seed4", "lr0.02-seed5"};
+
+static void train_alone(void **state) {
+    for (int seed = 3; seed <= 5; seed++)
+        for (int rate = 1; rate <= 2; rate++) {
+            char command[128];
+            snprintf(command, sizeof command,
+                     "train --out alone --steps 33 --threads %d --seed %d --learning-rate 0.0%d", seed - 2, seed, rate);
+            run(state, 0, command);
+        }
+}
+
+static void test_replicas_same_bits_as_alone_at_any_thread_count(void **state) {
+    train_alone(state);
+    for (int threads = 1; threads <= 7; threads += 2) {
+        char command[128], out[32];
+        snprintf(out, sizeof out, "group%d", threads);
+        snprintf(command, sizeof command,
+                 "train --out %s --steps 33 --threads %d --seeds 3:5 --learning-rate 1e-2,2e-2", out, threads);
+        lh_run_result result = run(state, 0, command);
+        assert_non_null(strstr(result.out, "toy: 6 runs, 198 steps"));
+        assert_true((threads > 6) == (strstr(result.err, "6 of 7 threads work") != NULL));
+        for (int i = 0; i < 6; i++) assert_same_run(state, "alone", out, FOLDERS[i]);
+    }
+}
+
+static void test_replicas_resume_each_from_its_own_step(void **state) {
+    train_alone(state);
+    run(state, 0, "train --out parts --steps 13 --seed 4 --learning-rate 0.02 --no-eval");
+    run(state, 0, "train --out parts --steps 17 --seeds 4:5 --learning-rate 0.01 --threads 2 --no-eval");
+    lh_run_result result =
+        run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 3 --resume");
+    assert_non_null(strstr(result.err, "learning rate 0.02, seed 4: resuming at step 13"));
+    assert_non_null(strstr(result.err, "learning rate 0.01, seed 5: resuming at step 17"));
+    for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
+}
+
+static void test_replicas_existing_run_leaves_all_untouched(void **state) {
+    run(state, 0, "train --out . --seed 2 --no-eval");
+    lh_run_result result = run(state, 1, "train --out . --seeds 0:3 --no-eval");
+    assert_non_null(strstr(result.err, "lr0.01-seed2: there is a trained run here"));
+    assert_false(lh_test_exists(lh_test_path(*state, PLAN "lr0.01-seed0/run.json")));
+    run(state, 0, "train --out . --seeds 0:3 --no-eval --overwrite");
+    assert_true(lh_test_exists(lh_test_path(*state, PLAN "lr0.01-seed3/checkpoint.safetensors")));
+}
+
+/* The loss of seed 1 is no number from step 14 on. */
+static void nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                             lh_sums *sums) {
+    lh_key one = lh_key_of_seed(1);
+    toy_float.train_block(step, block, workspace, gradient, sums);
+    if (step->step == 13 && memcmp(&step->key, &one, sizeof one) == 0) sums->loss = NAN;
+}
+
+static void test_replicas_one_diverges_others_go_on(void **state) {
+    run(state, 0, "train --out alone --seed 2 --steps 30");
+    lh_cpu_program program = toy_float;
+    const lh_cpu_program *list[] = {&program, NULL};
+    program.train_block = nan_for_one_seed;
+    toy.cpu = list;
+    lh_run_result result = run(state, 1, "train --out group --seeds 0:2 --steps 30 --threads 2");
+    assert_non_null(strstr(result.err, "learning rate 0.01, seed 1: error: step 14: the loss is nan"));
+    assert_non_null(strstr(result.err, "1 of 3 runs failed"));
+    assert_non_null(strstr(result.out, "failed"));
+    assert_same_run(state, "alone", "group", "lr0.01-seed2");
+    size_t bytes;
+    char *facts = lh_test_read(lh_test_path(*state, "group/" PLAN "lr0.01-seed1/run.json"), &bytes);
+    assert_non_null(strstr(facts, "\"exit\":1"));
+    free(facts);
+}
+
+static void test_replicas_overfit(void **state) {
+    lh_run_result result = run(state, 1, "train --out . --overfit 50 --seeds 0:1 --steps 20 --threads 2");
+    assert_non_null(strstr(result.err, "2 of 2 runs failed"));
+    run(state, 0, "train --out . --overfit 1 --seeds 0:1 --steps 20000 --learning-rate 0.02 --log-every 100");
+}
+
+/* One thread: a child of a process that had an OpenMP team can have none. */
+static void test_replicas_sigterm_each_goes_on(void **state) {
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(lh_run_main(&toy, *state, "train --out cut --seeds 3:5 --steps 3000000000 --threads 1 --no-eval", NULL)
+                  .code);
+    const char *last = lh_test_path(*state, "cut/" PLAN "lr0.01-seed5/metrics.jsonl");
+    for (int i = 0; i < 4000 && !lh_test_exists(last); i++) usleep(5000);
+    kill(child, SIGTERM);
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), LH_STOPPED);
+    size_t bytes;
+    char *facts = lh_test_read(lh_test_path(*state, "cut/" PLAN "lr0.01-seed3/run.json"), &bytes);
+    assert_non_null(strstr(facts, "\"exit\":75"));
+    free(facts);
+    char command[160];
+    const char *const outs[] = {"cut", "whole"};
+    char *lines = lh_test_read(lh_test_path(*state, "cut/" PLAN "lr0.01-seed3/metrics.jsonl"), &bytes), *at = lines;
+    for (char *next = lines; (next = strstr(next, "{\"step\":")); next++) at = next;
+    long long steps = atoll(at + strlen("{\"step\":")) + 100;
+    free(lines);
+    for (int i = 0; i < 2; i++) {
+        snprintf(command, sizeof command, "train --out %s --seed 3 --steps %lld --threads 1 --resume", outs[i], steps);
+        run(state, 0, command);
+    }
+    assert_same_run(state, "whole", "cut", "lr0.01-seed3");
+}
+
+#define RUN_TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_group_every_job_by_one_thread_at_a_time),
+        cmocka_unit_test(test_group_jobs_take_turns),
+        RUN_TEST(test_replicas_same_bits_as_alone_at_any_thread_count),
+        RUN_TEST(test_replicas_resume_each_from_its_own_step),
+        RUN_TEST(test_replicas_existing_run_leaves_all_untouched),
+        RUN_TEST(test_replicas_one_diverges_others_go_on),
+        RUN_TEST(test_replicas_overfit),
+        RUN_TEST(test_replicas_sigterm_each_goes_on),
+    };
+    return cmocka_run_group_tests_name("group", tests, NULL, NULL);
+}
