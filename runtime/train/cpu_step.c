@@ -12,6 +12,7 @@
 
 #include "base/team.h"
 #include "train/cpu_engine.h"
+#include "train/diagnose.h"
 
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -161,17 +162,32 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     metrics->length = cpu->length;
 }
 
+/* Refuses a step whose loss, gradient or outcome is not finite. Without an update the gradient is still in total. */
+static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now, lh_error *error) {
+    bool updated = isfinite(now->sums.loss) && isfinite(now->gradient_norm);
+    if (updated && isfinite(now->parameter_norm)) return LH_OK;
+    long long step = (long long)cpu->engine.step + 1;
+    if (updated)
+        lh_fail(error, LH_ERR_INPUT, "step %lld: after the update the parameters' norm is %g", step,
+                now->parameter_norm);
+    else if (!isfinite(now->sums.loss))
+        lh_fail(error, LH_ERR_INPUT, "step %lld: the loss is %g; no update was made", step, now->sums.loss);
+    else
+        lh_fail(error, LH_ERR_INPUT, "step %lld: the gradient's norm is %g; no update was made", step,
+                now->gradient_norm);
+    lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
+                     cpu->length);
+    return LH_ERR_INPUT;
+}
+
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     for (*done = 0; *done < count; ++*done) {
         start_step(cpu);
         lh_team_run(engine->threads, step_work, cpu);
         measure_step(cpu, &metrics[*done]);
-        const lh_step_metrics *now = &metrics[*done];
-        if (!isfinite(now->sums.loss) || !isfinite(now->gradient_norm))
-            return lh_fail(error, LH_ERR_INPUT, "step %lld: the %s is %g; no update was made",
-                           (long long)engine->step + 1, isfinite(now->sums.loss) ? "gradient norm" : "loss",
-                           isfinite(now->sums.loss) ? now->gradient_norm : now->sums.loss);
+        lh_status status = check_step(cpu, &metrics[*done], error);
+        if (status != LH_OK) return status;
         engine->step++;
     }
     return LH_OK;

@@ -51,8 +51,9 @@ typedef struct lh_query {
 typedef struct lh_engine lh_engine;
 
 typedef struct lh_engine_ops {
-    /* Runs count steps and writes metrics[0 .. *done - 1]. LH_ERR_INPUT, before anything is updated, at the first step
-     * whose loss or gradient is not finite. */
+    /* Runs count steps and writes metrics[0 .. *done - 1]. LH_ERR_INPUT, naming step, length and tensors, at the first
+     * step whose loss or gradient is not finite, before anything is updated, or whose update leaves parameters that are
+     * not finite; such a step is not counted. */
     lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
     /* Makes room to evaluate any of these task lengths with up to this many examples. LH_ERR_INPUT beyond the

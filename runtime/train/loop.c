@@ -90,10 +90,10 @@ static lh_status explain_failure(const lh_loop *l, lh_status status, lh_error *e
     const lh_run *run = l->training.run;
     if (status != LH_ERR_INPUT) return status;
     if (run->checkpoint_step < 0)
-        return lh_fail(error, status, "%.700s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
+        return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
                        first.text);
     return lh_fail(error, status,
-                   "%.300s\n  the last good checkpoint is of step %lld: %.500s\n"
+                   "%.1200s\n  the last good checkpoint is of step %lld: %.700s/checkpoint.safetensors\n"
                    "  hint: a lower --learning-rate",
                    first.text, (long long)run->checkpoint_step, run->directory);
 }

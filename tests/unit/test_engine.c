@@ -139,11 +139,37 @@ static void test_step_nan_stops_before_update(void **state) {
     lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error, "step 4: the loss is");
     assert_int_equal(done, 0);
     assert_int_equal(engine->step, 3);
+    assert_non_null(
+        strstr(error.text, "parameters: NaN or infinite in 1 of 7 tensors; the first is output.bias (1 of 5"));
+    assert_non_null(strstr(error.text, "gradient: NaN or infinite in "));
     lh_state after = state_of(engine);
     assert_memory_equal(after.parameters, s.parameters, TOY_STORAGE * sizeof(float));
     assert_memory_equal(after.optimizer[0], s.optimizer[0], TOY_STORAGE * sizeof(float));
     lh_state_close(&s);
     lh_state_close(&after);
+    engine->ops->close(engine);
+}
+
+static void overflowing_update(const lh_update *update, size_t first, size_t count, lh_update_sums *sums) {
+    toy_float.update(update, first, count, sums);
+    if (update->step == 4 && first == 0) ((float *)update->parameters)[0] = INFINITY, sums->parameters = INFINITY;
+}
+
+/* So that no checkpoint is made of such parameters. */
+static void test_step_infinite_update_stops(void **state) {
+    (void)state;
+    lh_error error;
+    lh_step_metrics metrics[5];
+    int done;
+    lh_cpu_program program = toy_float;
+    program.update = overflowing_update;
+    lh_engine *engine = open_engine(&lh_toy_spec, &program, 2);
+    lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error,
+                    "step 4: after the update the parameters' norm is inf");
+    assert_non_null(strstr(error.text, "the first is embed.token.weight (1 of 28 elements)"));
+    assert_null(strstr(error.text, "gradient"));
+    assert_int_equal(done, 3);
+    assert_int_equal(engine->step, 3);
     engine->ops->close(engine);
 }
 
@@ -318,6 +344,7 @@ int main(void) {
         cmocka_unit_test(test_step_training_loss_falls),
         cmocka_unit_test(test_step_gradient_is_left_fold_over_shards),
         cmocka_unit_test(test_step_nan_stops_before_update),
+        cmocka_unit_test(test_step_infinite_update_stops),
         cmocka_unit_test(test_write_state_resumes_same_bits),
         cmocka_unit_test(test_evaluate_threads_same_sums),
         cmocka_unit_test(test_evaluate_draws_share_examples),

@@ -169,7 +169,9 @@ static void test_train_evaluates_during(void **state) {
 static void nan_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                             lh_sums *sums) {
     toy_float.train_block(step, block, workspace, gradient, sums);
-    if (step->step == 13) sums->loss = NAN;
+    if (step->step != 13) return;
+    sums->loss = NAN;
+    ((float *)gradient)[lh_toy_spec.tensors[TOY_OUTPUT].offset] = NAN;
 }
 
 static void test_train_nan_tells_last_checkpoint(void **state) {
@@ -179,7 +181,10 @@ static void test_train_nan_tells_last_checkpoint(void **state) {
     toy.cpu = list;
     lh_run_result result = run(state, 1, "train --out . --no-eval --threads 2");
     assert_non_null(strstr(result.err, "step 14: the loss is nan; no update was made"));
-    assert_non_null(strstr(result.err, "the last good checkpoint is of step 10"));
+    assert_non_null(strstr(result.err, "the last good checkpoint is of step 10: ./" FOLDER "/checkpoint.safetensors"));
+    assert_non_null(strstr(result.err, "parameters: every element is finite"));
+    assert_non_null(
+        strstr(result.err, "gradient: NaN or infinite in 1 of 7 tensors; the first is output.weight (1 of"));
     char *text = read_text(state, FOLDER "/run.json");
     assert_non_null(strstr(text, "\"exit\":1"));
     free(text);

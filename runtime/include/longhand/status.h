@@ -16,7 +16,7 @@ typedef enum lh_status {
 } lh_status;
 
 typedef struct lh_error {
-    char text[1024]; /* one or more lines, no final newline; empty when nothing went wrong */
+    char text[2048]; /* one or more lines, no final newline; empty when nothing went wrong */
 } lh_error;
 
 /* Formats a message into error (which may be NULL) and returns status, so that callers can write

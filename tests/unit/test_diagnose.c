@@ -1,0 +1,128 @@
+/* train/diagnose: which tensor a broken vector is broken in. */
+#include "train/diagnose.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lh_test.h"
+#include "toy_spec.h"
+
+static float vector[TOY_STORAGE];
+static double vector8[TOY_STORAGE];
+
+static int clear(void **state) {
+    (void)state;
+    memset(vector, 0, sizeof vector);
+    memset(vector8, 0, sizeof vector8);
+    return 0;
+}
+
+/* Element (row, column) of a toy tensor. */
+static int64_t at(int tensor, int64_t row, int64_t column) {
+    return lh_toy_spec.tensors[tensor].offset + row * lh_toy_spec.tensors[tensor].stride + column;
+}
+
+static void test_vector_finite_largest_and_share(void **state) {
+    (void)state;
+    vector[at(TOY_TOKEN, 6, 3)] = -7.0f;
+    vector[at(TOY_OUTPUT, 3, 4)] = 5.0f;
+    vector[at(TOY_OUTPUT, 0, 0)] = 5.0f;
+    lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
+    assert_int_equal(facts.tensors, TOY_TENSORS - 1); /* a constant table is not learned */
+    assert_int_equal(facts.broken, 0);
+    assert_int_equal(facts.first_broken, -1);
+    assert_int_equal(facts.largest, TOY_TOKEN);
+    assert_true(facts.magnitude == 7.0);
+    assert_int_equal(facts.heaviest, TOY_OUTPUT);
+    assert_true(facts.share == 50.0 / 99.0);
+}
+
+/* query, key and value lie in the same rows of memory: what is broken in one is not broken in the others. */
+static void test_vector_broken_tensors_kept_apart(void **state) {
+    (void)state;
+    vector[at(TOY_KEY, 0, 0)] = NAN;
+    vector[at(TOY_KEY, 3, 3)] = INFINITY;
+    vector[at(TOY_BIAS, 0, 4)] = -INFINITY;
+    vector[at(TOY_VALUE, 1, 1)] = 2.0f;
+    lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
+    assert_int_equal(facts.broken, 2);
+    assert_int_equal(facts.first_broken, TOY_KEY);
+    assert_int_equal(facts.first_count, 2);
+    assert_int_equal(facts.last_broken, TOY_BIAS);
+    assert_int_equal(facts.last_count, 1);
+    assert_int_equal(facts.largest, TOY_VALUE);
+}
+
+static void test_vector_between_tensors_not_looked_at(void **state) {
+    (void)state;
+    vector8[at(TOY_TOKEN, 7, 0)] = NAN; /* behind its last row */
+    vector8[at(TOY_POSITION, 2, 2)] = NAN;
+    vector8[at(TOY_SCALE, 0, 3)] = 1e300;
+    lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 8, vector8);
+    assert_int_equal(facts.broken, 0);
+    assert_int_equal(facts.largest, TOY_SCALE);
+    assert_true(facts.magnitude == 1e300);
+}
+
+static void test_vector_all_zero_names_none(void **state) {
+    (void)state;
+    lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
+    assert_int_equal(facts.largest, -1);
+    assert_int_equal(facts.heaviest, -1);
+    assert_true(facts.share == 0);
+}
+
+static void test_step_message_names_tensors(void **state) {
+    (void)state;
+    static float gradient[TOY_STORAGE];
+    lh_error error;
+    lh_fail(&error, LH_ERR_INPUT, "step 3: the loss is nan");
+    vector[at(TOY_QUERY, 1, 0)] = -2.5e4f;
+    memset(gradient, 0, sizeof gradient);
+    for (int64_t i = 0; i < 28; i++) gradient[at(TOY_TOKEN, i / 4, i % 4)] = NAN;
+    gradient[at(TOY_QUERY, 2, 2)] = INFINITY;
+    gradient[at(TOY_OUTPUT, 2, 2)] = 12.0f;
+    lh_diagnose_step(&error, &lh_toy_spec, 4, vector, gradient, 9);
+    assert_string_equal(
+        error.text,
+        "step 3: the loss is nan\n"
+        "  task length 9\n"
+        "  parameters: every element is finite, the largest is 2.5e+04 in layers.0.attention.query.weight\n"
+        "  gradient: NaN or infinite in 2 of 7 tensors; the first is embed.token.weight (28 of 28 elements), "
+        "the last layers.0.attention.query.weight (1 of 16); the largest finite element is 12 in output.weight");
+}
+
+/* Every element is finite, yet the norm is not. */
+static void test_step_message_overflowing_squares(void **state) {
+    (void)state;
+    lh_error error;
+    lh_fail(&error, LH_ERR_INPUT, "step 3: the gradient's norm is inf");
+    vector[at(TOY_BIAS, 0, 2)] = 2e19f;
+    lh_diagnose_step(&error, &lh_toy_spec, 4, vector, vector, 1);
+    assert_non_null(strstr(error.text, "gradient: every element is finite, the largest is 2e+19 in output.bias; "
+                                       "its square is beyond this precision"));
+}
+
+static void test_step_message_without_gradient(void **state) {
+    (void)state;
+    lh_error error;
+    lh_fail(&error, LH_ERR_INPUT, "step 3");
+    vector[at(TOY_BIAS, 0, 2)] = NAN;
+    lh_diagnose_step(&error, &lh_toy_spec, 4, vector, NULL, 1);
+    assert_string_equal(error.text,
+                        "step 3\n  task length 1\n  parameters: NaN or infinite in 1 of 7 tensors; the first "
+                        "is output.bias (1 of 5 elements)");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_vector_finite_largest_and_share, clear),
+        cmocka_unit_test_setup(test_vector_broken_tensors_kept_apart, clear),
+        cmocka_unit_test_setup(test_vector_between_tensors_not_looked_at, clear),
+        cmocka_unit_test_setup(test_vector_all_zero_names_none, clear),
+        cmocka_unit_test_setup(test_step_message_names_tensors, clear),
+        cmocka_unit_test_setup(test_step_message_overflowing_squares, clear),
+        cmocka_unit_test_setup(test_step_message_without_gradient, clear),
+    };
+    return cmocka_run_group_tests_name("diagnose", tests, NULL, NULL);
+}
