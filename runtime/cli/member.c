@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/train_screen.h"
+#include "train/overfit.h"
 
 static const double SECONDS_AT_ONCE = 0.5; /* of one run before another takes its thread: caches fill anew */
 
@@ -51,8 +52,7 @@ static bool is_perfect(void *context, lh_engine *engine) {
     };
     lh_sums sums;
     engine->ops->evaluate(engine, &condition, &sums, NULL);
-    m->perfect_accuracy = (double)sums.correct / (double)(sums.counted > 0 ? sums.counted : 1);
-    return sums.correct == sums.counted;
+    return sums.counted > 0 && sums.correct == sums.counted;
 }
 
 static lh_status load_init(lh_member *m, lh_error *error) {
@@ -100,10 +100,14 @@ static lh_status open_loop(lh_member *m, lh_error *error) {
 
 static lh_status check_overfit(lh_member *m, lh_error *error) {
     if (is_perfect(m, m->engine)) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT,
-                   "--overfit %lld: accuracy %.4f at step %lld; a sound model with enough steps reaches 1\n"
-                   "  hint: more --steps, or another --learning-rate",
-                   (long long)m->flags->overfit, m->perfect_accuracy, (long long)m->engine->step);
+    lh_overfit_run run = {
+        .examples = (int)m->flags->overfit,
+        .length = lh_overfit_length(m->spec),
+        .seed = m->run.seed,
+        .learning_rate = m->run.learning_rate,
+        .metrics = m->run.metrics,
+    };
+    return lh_overfit_explain(&run, m->engine, error);
 }
 
 static lh_status evaluate(lh_member *m, lh_error *error) {

@@ -28,7 +28,6 @@ typedef struct lh_member {
     int64_t first_step, last_step; /* of this process */
     lh_eval_result *results;       /* [conditions of the spec]; NULL before the evaluation */
     int conditions;
-    double perfect_accuracy; /* --overfit: of the last check */
     bool over;
     lh_status status;
     lh_error error;

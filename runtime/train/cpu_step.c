@@ -56,12 +56,19 @@ static lh_source training_source(const lh_cpu_engine *cpu) {
     return source;
 }
 
+/* The index of a batch's example. With a number of distinct ones a batch begins where the one before ended. */
+static uint32_t example_at(const lh_cpu_engine *cpu, int row) {
+    uint64_t distinct = (uint64_t)cpu->config.distinct;
+    uint64_t before = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
+    return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
+}
+
 static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
     const lh_spec *spec = cpu->engine.spec;
     const lh_shape *shape = &cpu->job.shape;
     int first = shard_start(spec, shard), count = shard_start(spec, shard + 1) - first;
     lh_source source = training_source(cpu);
-    lh_batch_fill(&lane->batch, spec, &source, cpu->length, (uint32_t)first, count);
+    lh_batch_fill(&lane->batch, spec, &source, cpu->length, example_at(cpu, first), count);
 
     lh_sums sums = {0};
     int most = cpu->program->block_sequences(shape->length);

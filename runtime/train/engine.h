@@ -20,7 +20,7 @@ typedef struct lh_engine_config {
     int threads;      /* at least 1 */
     bool trains;      /* false: no optimiser state and no gradients; step must not be called */
     int fixed_length; /* > 0: task length of every step, in place of the drawn one */
-    int distinct;     /* > 0: every step sees these many examples of step 0 */
+    int distinct;     /* > 0: these many examples of step 0, again and again */
 } lh_engine_config;
 
 typedef struct lh_step_metrics {

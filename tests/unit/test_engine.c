@@ -317,6 +317,43 @@ static void test_step_distinct_repeats_examples(void **state) {
     engine->ops->close(engine);
 }
 
+static uint64_t seen[64];
+static int seen_count;
+
+/* Keeps a number for every sequence that it has not met. */
+static void noting_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                               lh_sums *sums) {
+    for (int s = 0; s < block->sequences; s++) {
+        uint64_t number = 0;
+        int known = 0;
+        for (int i = 0; i < step->shape.length[0]; i++)
+            number = number * 8 + block->tokens[0][s * step->shape.length[0] + i];
+        for (int i = 0; i < seen_count; i++) known += seen[i] == number;
+        if (!known && seen_count < 64) seen[seen_count++] = number;
+    }
+    toy_float.train_block(step, block, workspace, gradient, sums);
+}
+
+/* More examples than a batch holds: the batches take turns through them. */
+static void test_step_distinct_beyond_batch_all_seen(void **state) {
+    (void)state;
+    lh_error error;
+    lh_engine *engine;
+    lh_step_metrics metrics[6];
+    int done;
+    lh_cpu_program program = toy_float;
+    program.train_block = noting_train_block;
+    lh_engine_config config = {
+        .spec = &lh_toy_spec, .seed = 3, .threads = 1, .trains = true, .fixed_length = 6, .distinct = 20};
+    lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
+    seen_count = 0;
+    lh_assert_ok(engine->ops->step(engine, 1, metrics, &done, &error), &error);
+    assert_int_equal(seen_count, 8);
+    lh_assert_ok(engine->ops->step(engine, 6, metrics, &done, &error), &error);
+    assert_int_equal(seen_count, 20);
+    engine->ops->close(engine);
+}
+
 static void test_predict_positions_replace_draws(void **state) {
     (void)state;
     lh_error error;
@@ -353,6 +390,7 @@ int main(void) {
         cmocka_unit_test(test_open_training_beyond_limit_named),
         cmocka_unit_test(test_open_without_memory_tells_bytes),
         cmocka_unit_test(test_step_distinct_repeats_examples),
+        cmocka_unit_test(test_step_distinct_beyond_batch_all_seen),
         cmocka_unit_test(test_predict_positions_replace_draws),
     };
     return cmocka_run_group_tests_name("engine", tests, NULL, NULL);

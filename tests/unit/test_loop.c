@@ -218,8 +218,10 @@ static void test_train_overfit(void **state) {
     lh_run_result result =
         run(state, 0, "train --out . --overfit 1 --steps 20000 --learning-rate 0.02 --log-every 100 --threads 1");
     assert_non_null(strstr(result.out, "accuracy 1.0000"));
-    result = run(state, 1, "train --out . --overfit 50 --steps 20 --threads 1");
-    assert_non_null(strstr(result.err, "--overfit 50: accuracy 0."));
+    result = run(state, 1, "train --out . --overfit 8 --steps 100 --threads 1");
+    assert_non_null(strstr(result.err, "--overfit 8: accuracy 0."));
+    assert_non_null(strstr(result.err, "likely cause: too few steps: the loss is still falling"));
+    assert_non_null(strstr(result.err, "hint: --steps "));
     assert_false(lh_test_exists(lh_test_path(*state, FOLDER)));
 }
 

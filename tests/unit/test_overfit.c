@@ -1,0 +1,228 @@
+/* train/overfit: the cause that each set of facts gives, and what is measured of toy trainings. */
+#include "train/overfit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lh_test.h"
+#include "toy_program.h"
+
+/* A run without a flaw that has stopped falling short of 1: no cause. */
+static const lh_overfit_facts plain = {
+    .counted = 40,
+    .data_attainable = 1,
+    .windows = 20,
+    .first_loss = 1.6,
+    .before_loss = 0.5,
+    .recent_loss = 0.5,
+    .apart = 100,
+    .recent_accuracy = 0.8,
+    .gradient_norm = 2,
+    .recent_gradient_norm = 0.1,
+    .clipped = 0.1,
+    .update_norm = 0.1,
+    .parameter_norm = 24,
+    .moved = 50,
+    .steps = 400,
+    .start_norm = 22,
+    .start_attainable = 1,
+    .end_attainable = 1,
+    .accuracy = 0.8,
+    .loss = 0.5,
+    .guess_loss = 1.609,
+};
+
+static lh_spec toy;
+static const lh_overfit_run asked = {.examples = 4, .length = 10, .learning_rate = 1e-3};
+
+static int make_toy(void **state) {
+    toy = lh_toy_spec_with(toy_float_list);
+    return lh_test_make_directory(state);
+}
+
+static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const char *words, const char *hint) {
+    lh_error error;
+    assert_int_equal(lh_overfit_judge(&facts), cause);
+    lh_assert_error(lh_overfit_tell(&asked, &toy, &facts, &error), LH_ERR_INPUT, &error, "--overfit 4: accuracy ");
+    if (strstr(error.text, words) == NULL || strstr(error.text, hint) == NULL) fail_msg("%s", error.text);
+}
+
+static void test_judge_every_cause(void **state) {
+    (void)state;
+    lh_overfit_facts f = plain;
+    check_cause(f, LH_OVERFIT_UNKNOWN, "likely cause: none found", "--overfit 1");
+    f.recent_accuracy = 0.7;
+    check_cause(f, LH_OVERFIT_DROPOUT, "in training 0.7000", "model.dropout=0");
+    f.before_loss = 1.0;
+    check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
+    f.end_attainable = 0.4;
+    check_cause(f, LH_OVERFIT_COLLAPSED, "at most 0.4000", "--learning-rate 0.0001");
+    f.start_attainable = 0.4;
+    check_cause(f, LH_OVERFIT_INDISTINGUISHABLE, "cannot tell apart", "where a token stands");
+    f.recent_loss = 3;
+    check_cause(f, LH_OVERFIT_RATE_HIGH, "1.86 times that of guessing", "--learning-rate 0.0001");
+    f.moved = 0.2;
+    check_cause(f, LH_OVERFIT_RATE_LOW, "moved the parameters by 0.91%", "--learning-rate 0.01");
+    f.gradient_norm = 1e-9;
+    check_cause(f, LH_OVERFIT_NO_GRADIENT, "never exceeded 1e-09", "gradcheck");
+    f.windows = 1;
+    check_cause(f, LH_OVERFIT_SHORT, "400 steps, 1 lines", "--log-every");
+    f.data_attainable = 0.9;
+    check_cause(f, LH_OVERFIT_CONFLICT, "equal inputs have different targets", "sample --length 10 --count 4");
+    f.counted = 0;
+    check_cause(f, LH_OVERFIT_NOTHING_COUNTED, "no position", "bucket_sort");
+}
+
+static void test_judge_far_parameters_rate_high(void **state) {
+    (void)state;
+    lh_overfit_facts f = plain;
+    f.parameter_norm = 221;
+    check_cause(f, LH_OVERFIT_RATE_HIGH, "10 times the initial one", "--learning-rate 0.0001");
+}
+
+static void test_steps_needed_follows_the_fall(void **state) {
+    (void)state;
+    lh_overfit_facts f = plain;
+    f.guess_loss = 1.25; /* target 0.125: two halvings away, one takes 100 steps */
+    f.before_loss = 1.0;
+    assert_true(lh_overfit_steps_needed(&f) == 600.0);
+    f.recent_loss = 0.1;
+    assert_true(lh_overfit_steps_needed(&f) == 800.0);
+}
+
+static void test_read_metrics_quarters(void **state) {
+    lh_error error;
+    lh_overfit_facts f = {0};
+    char text[4096] = "";
+    for (int i = 1; i <= 8; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "{\"step\":%d,\"loss\":%d,\"accuracy\":0.%d,\"grad_norm\":%d,\"clipped_share\":0.5,"
+                 "\"parameter_norm\":%d,\"update_norm\":0.25}\n",
+                 i * 10, 10 - i, i, i, 20 + i);
+    const char *path = lh_test_path(*state, "metrics.jsonl");
+    lh_test_write(path, text, strlen(text));
+    lh_assert_ok(lh_overfit_read_metrics(path, &f, &error), &error);
+    double got[] = {f.first_loss,    f.before_loss,          f.recent_loss, f.apart,       f.recent_accuracy,
+                    f.gradient_norm, f.recent_gradient_norm, f.clipped,     f.update_norm, f.parameter_norm,
+                    f.moved};
+    double want[] = {8.5, 4.5, 2.5, 20, 0.75, 8, 7.5, 0.5, 0.25, 27.5, 20};
+    lh_assert_close(got, want, 11, 1e-12, 0);
+    assert_int_equal(f.windows, 8);
+    lh_assert_ok(lh_overfit_read_metrics(lh_test_path(*state, "none"), &f, &error), &error);
+}
+
+static lh_task task;
+static lh_tensor tensors[TOY_TENSORS];
+
+/* Facts of a toy that has done `steps` steps. */
+static lh_overfit_facts measure(void **state, int steps) {
+    lh_error error;
+    lh_overfit_facts facts;
+    lh_step_metrics metrics[100];
+    lh_engine *engine;
+    int done;
+    lh_lengths lengths = {NULL, 0, 4, 4, 1};
+    lh_engine_config config = {
+        .spec = &toy, .seed = 3, .learning_rate = 0.01, .threads = 2, .trains = true, .fixed_length = 4, .distinct = 6};
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 6, &error), &error);
+    lh_assert_ok(engine->ops->step(engine, steps, metrics, &done, &error), &error);
+    lh_state before, after;
+    lh_assert_ok(lh_state_open(&before, engine, true, &error), &error);
+    lh_assert_ok(lh_state_open(&after, engine, true, &error), &error);
+    engine->ops->read_state(engine, &before);
+    lh_overfit_run run = {6, 4, 3, 0.01, lh_test_path(*state, "none")};
+    lh_assert_ok(lh_overfit_measure(&run, engine, &facts, &error), &error);
+    engine->ops->read_state(engine, &after);
+    assert_memory_equal(before.parameters, after.parameters, TOY_STORAGE * sizeof(float));
+    assert_memory_equal(before.optimizer[1], after.optimizer[1], TOY_STORAGE * sizeof(float));
+    assert_int_equal(engine->step, steps);
+    lh_state_close(&before);
+    lh_state_close(&after);
+    engine->ops->close(engine);
+    return facts;
+}
+
+static void test_measure_sound_task_attainable(void **state) {
+    lh_overfit_facts f = measure(state, 100);
+    assert_int_equal(f.counted, 24);
+    assert_true(f.data_attainable == 1.0 && f.start_attainable == 1.0 && f.end_attainable == 1.0);
+    assert_int_equal(f.steps, 100);
+    assert_true(f.accuracy > 0.2 && f.accuracy < 1.0 && f.loss < f.guess_loss);
+    lh_assert_close(&f.guess_loss, &(double){log(5.0)}, 1, 1e-12, 0);
+    assert_true(f.start_norm > 1.0);
+}
+
+/* One input for all, a target that is drawn. */
+static void contradict(lh_rng *rng, int n, lh_example *example) {
+    uint16_t drawn = (uint16_t)lh_rng_below(rng, 2);
+    for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? drawn : 1;
+}
+
+static void test_measure_contradiction_found(void **state) {
+    task = *toy.task;
+    task.sample = contradict;
+    toy.task = &task;
+    lh_overfit_facts f = measure(state, 1);
+    assert_true(f.data_attainable >= 21.0 / 24.0 && f.data_attainable < 1.0);
+    assert_int_equal(lh_overfit_judge(&f), LH_OVERFIT_CONFLICT);
+}
+
+/* The same where the drawn target does not count. */
+static void contradict_masked(lh_rng *rng, int n, lh_example *example) {
+    contradict(rng, n, example);
+    example->mask[0] = 0;
+}
+
+static void test_measure_masked_contradiction_allowed(void **state) {
+    task = *toy.task;
+    task.sample = contradict_masked;
+    toy.task = &task;
+    lh_overfit_facts f = measure(state, 1);
+    assert_int_equal(f.counted, 18);
+    assert_true(f.data_attainable == 1.0);
+}
+
+static void count_nothing(lh_rng *rng, int n, lh_example *example) {
+    contradict(rng, n, example);
+    memset(example->mask, 0, (size_t)n);
+}
+
+static void test_measure_empty_mask_found(void **state) {
+    task = *toy.task;
+    task.sample = count_nothing;
+    toy.task = &task;
+    lh_overfit_facts f = measure(state, 1);
+    assert_int_equal(f.counted, 0);
+    assert_int_equal(lh_overfit_judge(&f), LH_OVERFIT_NOTHING_COUNTED);
+}
+
+/* With a position table of zeros every output of a sequence is the same. */
+static void test_measure_positions_indistinguishable(void **state) {
+    memcpy(tensors, toy.tensors, sizeof tensors);
+    tensors[TOY_POSITION].init = LH_INIT_CONSTANT;
+    tensors[TOY_POSITION].value = 0;
+    toy.tensors = tensors;
+    lh_overfit_facts f = measure(state, 1);
+    assert_true(f.data_attainable == 1.0);
+    assert_true(f.start_attainable < 0.8 && f.end_attainable == f.start_attainable);
+}
+
+#define RUN_TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RUN_TEST(test_judge_every_cause),
+        RUN_TEST(test_judge_far_parameters_rate_high),
+        RUN_TEST(test_steps_needed_follows_the_fall),
+        RUN_TEST(test_read_metrics_quarters),
+        RUN_TEST(test_measure_sound_task_attainable),
+        RUN_TEST(test_measure_contradiction_found),
+        RUN_TEST(test_measure_masked_contradiction_allowed),
+        RUN_TEST(test_measure_empty_mask_found),
+        RUN_TEST(test_measure_positions_indistinguishable),
+    };
+    return cmocka_run_group_tests_name("overfit", tests, NULL, NULL);
+}
