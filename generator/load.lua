@@ -335,7 +335,7 @@ local function parse_set(state, set)
     return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
   end
   local before = state.diagnostics:count()
-  local node = tree.build(value, function() return origin end, refuse)
+  local node = tree.build(value, function() return origin end, function(_, what, expected) refuse(what, expected) end)
   if not node or state.diagnostics:count() > before then
     return nil
   end

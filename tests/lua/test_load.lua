@@ -296,7 +296,9 @@ function TestSet.test_wrong_ones_are_told()
     { "train..steps", "1", '"train..steps" is no field path' }, { "eval.lengths.list[1]", "1", "is no field path" },
     { "", "1", "is no field path" }, { "train.steps", " ", "has no value" }, { "train.lengths", "{ 1, ",
       "not valid Lua" },
-    { "train.lengths", "{ os }", '"os" is not defined' }, { "train.batch", "1e999", "inf is not a finite number" },
+    { "train.lengths", "{ os }", '"os" is not defined' },
+    { "train.lengths", "{ [1.5] = 2 }", "error: a key is 1.5" },
+    { "train.batch", "1e999", "error: inf is not a finite number" },
   }) do
     local loaded, d = load_text("return {}", { { path = case[1], text = case[2] } })
     lu.assertNil(loaded)

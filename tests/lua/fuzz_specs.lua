@@ -1,0 +1,383 @@
+-- Mutated specs through load, validate, plan and render: each must end in files or in errors that say something.
+--
+-- As a program, from the root (10000 cases of seed 1 unless told; --case N runs that one alone and shows it):
+--
+--     lua5.4 tests/lua/fuzz_specs.lua [--cases N] [--seed S] [--first N] [--case N]
+--
+-- Case N of seed S is the same text on every machine. Valid specs of the repository are changed byte by byte, token by
+-- token, value by value, and in their structure; some get --set overrides as well. A failure is a Lua error out of the
+-- generator, a case that takes longer than SECONDS, a refusal without a message, or a plan that does not render.
+-- test_fuzz.lua runs ten thousand cases.
+
+local support = dofile("tests/lua/support.lua")
+
+local diagnostics = require("diagnostics")
+local gen = require("gen")
+local lfs = require("lfs")
+local load_module = require("load")
+local plan_module = require("plan")
+local sandbox = require("sandbox")
+local schema = require("schema")
+local sha256 = require("sha256")
+local tasks = require("tasks")
+local validate = require("validate")
+
+local M = {}
+
+local SECONDS = 2           -- of processor time that one case may take
+local WORK = 100000000      -- instructions of the generator for one case, counted so that a hang ends
+local RENDERED = 25         -- one plan in so many is rendered too: that costs as much as fifty cases
+
+sandbox.INSTRUCTIONS = 20000 -- of a spec; the limit is under test, not its size
+
+-- ---- random numbers: splitmix64 ----
+
+local Random = {}
+Random.__index = Random
+
+local function random(seed)
+  return setmetatable({ state = seed }, Random)
+end
+
+function Random:next()
+  self.state = self.state + 0x9e3779b97f4a7c15
+  local z = self.state
+  z = (z ~ (z >> 30)) * 0xbf58476d1ce4e5b9
+  z = (z ~ (z >> 27)) * 0x94d049bb133111eb
+  return z ~ (z >> 31)
+end
+
+-- An integer from 1 to n.
+function Random:below(n)
+  return (self:next() >> 1) % n + 1
+end
+
+function Random:pick(list)
+  return list[self:below(#list)]
+end
+
+function Random:chance(one_in)
+  return self:below(one_in) == 1
+end
+
+-- ---- what mutations are made of ----
+
+local function names_of(folder)
+  local names = {}
+  for name in lfs.dir(folder) do
+    if name:find("%.lua$") then
+      names[#names + 1] = folder .. "/" .. name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- Texts of valid specs, and of every preset set into a spec.
+local function read_corpus()
+  local texts = {}
+  for _, folder in ipairs({ "spec/runs", "tests/specs", "tests/golden/specs" }) do
+    for _, path in ipairs(names_of(folder)) do
+      texts[#texts + 1] = support.read(path)
+    end
+  end
+  for _, section in ipairs({ "encoding", "model", "train", "eval" }) do
+    for _, path in ipairs(names_of("spec/" .. load_module.FOLDERS[section])) do
+      local preset = support.read(path):gsub("^.-return ", "")
+      texts[#texts + 1] = ('return {\n  task = { kind = "bucket_sort" },\n  %s = %s}\n'):format(section, preset)
+    end
+  end
+  return texts
+end
+
+collectgarbage("generational")
+local corpus = read_corpus()
+
+local VALUES = { "0", "-1", "1", "2", "3", "7", "8", "40", "64", "65", "256", "2048", "100000", "2147483647",
+  "2147483648", "9223372036854775807", "-9223372036854775808", "1e300", "1e-300", "0.5", "0.1", "1.5", "-0.0", "1/0",
+  "-1/0", "0/0", "0x7fffffff", "0x1p-3", "1e", "true", "false", "nil", "{}", "{ 1 }", "{ 1, 40 }", "{ 40, 1 }",
+  "{ 1, 40, step = 7 }", "{ list = { 6, 10, 50 } }", "{ list = {} }", "{ 1, nil, 3 }", "{ [0] = 1 }", "{ [1.5] = 2 }",
+  "{ [{}] = 1 }", "{ kind = 'none' }", "{ kind = {} }", "{ use = {} }", "{ use = 'quick' }", '""', '"\\0"', '"none"',
+  '"rope"', '"learned"', '"sinusoid"', '"randomized"', '"index"', '"pass"', '"layer"', '"all"', '"last"', '"quick"',
+  '"./base.lua"', '"./probe.lua"', '"../../etc/passwd"', '"/etc/passwd"', '"a.lua"', '"%s%n%d"', '"\\xff\\xfe"',
+  '("x")', "[[\n\n]]", "[==[x]==]", "function() end", "function(x) return x end", "function(x) return x.y + 1 end",
+  "function(x) if x then return 1 end end", "(function() while true do end end)()", "(function() return 5 end)()",
+  "(function(...) return ... end)(1, 2)", "(function() local t = {} t.t = t return t end)()",
+  "(function() local t = {} for i = 1, 400 do t[i] = i end return t end)()",
+  "(function() local t = {} for i = 1, 100 do t = { t } end return t end)()",
+  "(function() local s = 'x' for i = 1, 20 do s = s .. s end return s end)()",
+  "(function() local function f() return f() + 1 end return f() end)()", "os.exit()", "print", "_G", "_ENV", "...",
+  "'x' .. 1", "#'x'", "1 << 70", "7 // 0", "7 % 0", "1 // 0.0", "('x').y", "('x'):rep(9)", "({})[1]", "nil + 1" }
+
+local STATEMENTS = { "local t = 5\n", "x = 1\n", "goto out\n::out::\n",
+  "do return { task = { kind = 'even_pairs' } } end\n", "for i = 1, 3 do end\n", "repeat until true\n", "local t <const> = 1\n", "error('x')\n", "error()\n", "error({})\n",
+  "#!/bin/sh\n", "\27Lua", "--[[", "--[==[ ]==]", "\0", "\r", "\xEF\xBB\xBF", "return nil\n", ";;;", "_ENV = nil\n" }
+
+local TOKENS = { "{", "}", "(", ")", "[", "]", "=", "==", ",", ";", ".", "..", "...", ":", "::", "#", "-", "+", "*",
+  "/", "//", "%", "^", "~", "&", "|", "<", ">", "'", '"', "[[", "]]", "--", "--[[", "and", "break", "do", "else", "end",
+  "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or", "repeat", "return", "then", "true",
+  "until", "while", "\\", "\\z", "\n", " ", "use", "kind", "step", "list" }
+
+-- Splits a text into pieces that join to it again: blanks, comments, words, numbers, strings, single bytes.
+local PATTERNS = { "^%s+", "^%-%-[^\n]*", "^[%a_][%w_]*", "^%.?%d[%w%.]*", '^"[^"\n]*"', "^'[^'\n]*'" }
+
+local function split(text)
+  local pieces, at = {}, 1
+  while at <= #text do
+    local last = at
+    for _, pattern in ipairs(PATTERNS) do
+      local _, found = text:find(pattern, at)
+      if found then
+        last = found
+        break
+      end
+    end
+    pieces[#pieces + 1] = text:sub(at, last)
+    at = last + 1
+  end
+  return pieces
+end
+
+-- ---- mutations: each takes a text and gives another ----
+
+local function splice(text, from, to, new)
+  return text:sub(1, from - 1) .. new .. text:sub(to + 1)
+end
+
+local function mutate_byte(rng, text)
+  local at = rng:below(#text + 1)
+  local kind = rng:below(5)
+  if kind == 1 then
+    return splice(text, at, at, string.char(rng:below(256) - 1))
+  elseif kind == 2 then
+    return splice(text, at, at - 1, string.char(rng:below(256) - 1))
+  elseif kind == 3 then
+    return splice(text, at, at + rng:below(20) - 1, "")
+  elseif kind == 4 then
+    return text:sub(1, at - 1)
+  end
+  local from = rng:below(#text + 1)
+  return splice(text, at, at - 1, text:sub(from, from + rng:below(30)))
+end
+
+-- A piece at random that a pattern fits, or nil.
+local function pick_piece(rng, pieces, pattern)
+  local fitting = {}
+  for i, piece in ipairs(pieces) do
+    if piece:find(pattern) then
+      fitting[#fitting + 1] = i
+    end
+  end
+  return #fitting > 0 and rng:pick(fitting) or nil
+end
+
+local function mutate_token(rng, text)
+  local pieces = split(text)
+  local at = pick_piece(rng, pieces, "%S")
+  if not at then
+    return text
+  end
+  local kind = rng:below(4)
+  if kind == 1 then
+    pieces[at] = ""
+  elseif kind == 2 then
+    pieces[at] = pieces[at] .. " " .. pieces[at]
+  elseif kind == 3 then
+    pieces[at] = rng:pick(TOKENS)
+  else
+    local other = pick_piece(rng, pieces, "%S")
+    pieces[at], pieces[other] = pieces[other], pieces[at]
+  end
+  return table.concat(pieces)
+end
+
+-- Another value in the place of a number or a string: a neighbour of the number, or anything.
+local function mutate_value(rng, text)
+  local pieces = split(text)
+  local at = pick_piece(rng, pieces, rng:chance(3) and "^[\"']" or "^%.?%d")
+  if not at then
+    return text
+  end
+  local number = tonumber(pieces[at])
+  if number and rng:chance(2) then
+    pieces[at] = diagnostics.number(rng:pick({ number - 1, number + 1, number * 2, number // 2, number / 2, -number }))
+  else
+    pieces[at] = rng:pick(VALUES)
+  end
+  return table.concat(pieces)
+end
+
+-- First and last byte of a table constructor at random, or nil.
+local function pick_table(rng, text)
+  local places = {}
+  for at in text:gmatch("(){") do
+    places[#places + 1] = at
+  end
+  if #places == 0 then
+    return nil
+  end
+  local from, to = text:find("^%b{}", rng:pick(places))
+  return from, to
+end
+
+-- A field of the schema with a value at random, as deep as its path.
+local function some_field(rng)
+  local path = rng:pick(schema.fields).path
+  local text = rng:pick(VALUES)
+  for name in path:reverse():gmatch("[^%.]+") do
+    text = ("{ %s = %s }"):format(name:reverse(), text)
+  end
+  return text
+end
+
+local function mutate_structure(rng, text)
+  local from, to = pick_table(rng, text)
+  local kind = rng:below(6)
+  if not from or kind == 1 then
+    return rng:pick(STATEMENTS) .. text
+  elseif kind == 2 then
+    return splice(text, from, to, rng:pick(VALUES))
+  elseif kind == 3 then
+    return splice(text, from, to, "{ " .. text:sub(from, to) .. " }")
+  elseif kind == 4 then
+    local other = rng:pick(corpus)
+    local first, last = pick_table(rng, other)
+    return splice(text, from, to, first and other:sub(first, last) or "")
+  elseif kind == 5 then
+    return splice(text, from, from, "{ " .. some_field(rng):match("^{ (.*) }$") .. ", ")
+  end
+  return splice(text, from, from, "{ " .. rng:pick(VALUES) .. ", ")
+end
+
+local MUTATIONS = { mutate_byte, mutate_token, mutate_value, mutate_value, mutate_structure }
+
+-- Text and overrides of one case.
+function M.case(seed, number)
+  local rng = random(seed * 0x632be59bd9b4e019 + number)
+  local text, sets = rng:pick(corpus), nil
+  for _ = 1, rng:below(3) - (rng:chance(4) and 1 or 0) do
+    text = rng:pick(MUTATIONS)(rng, text)
+  end
+  if rng:chance(4) then
+    sets = {}
+    for i = 1, rng:below(2) do
+      sets[i] = { path = rng:pick(schema.fields).path, text = rng:pick(VALUES) }
+    end
+  end
+  return text, sets
+end
+
+-- ---- running ----
+
+local templates = {}
+
+local function template(name)
+  templates[name] = templates[name] or support.read("templates/" .. name)
+  return templates[name]
+end
+
+local facts = tasks.read("runtime/data/tasks", diagnostics.new())
+
+-- "refused", "planned" or "rendered"; raises whatever the generator raises.
+local function run(path, sets, render)
+  local d = diagnostics.new()
+  local loaded = load_module.spec(path, { root = ".", diagnostics = d, sets = sets })
+  local resolved, info
+  if loaded then
+    resolved, info = validate.resolve(loaded, d, { tasks = facts })
+  end
+  if not resolved or d:count() > 0 then
+    local text = d:text()
+    assert(text:find("error: [^\n]*%w") and text:find("%d errors?.*; nothing was written\n$"), "no message: " .. text)
+    assert(not text:find("stack traceback", 1, true), text)
+    return "refused"
+  end
+  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest })
+  assert(#plan_module.text(plan) > 0 and #validate.print_resolved(resolved, info.origins) > 0)
+  if not render then
+    return "planned"
+  end
+  local files, problem = gen.files(plan, template, {})
+  assert(files, type(problem) == "table" and ("%s:%d: %s"):format(problem.path, problem.line, problem.what) or problem)
+  return "rendered"
+end
+
+-- Runs one case: its outcome, or nil and what is wrong.
+local function try(seed, number)
+  local text, sets = M.case(seed, number)
+  local path = support.write("probe.lua", text)
+  local began = os.clock()
+  debug.sethook(function() error("still running after " .. WORK .. " instructions", 2) end, "", WORK)
+  local good, outcome = xpcall(run, debug.traceback, path, sets, number % RENDERED == 0)
+  debug.sethook()
+  local seconds = os.clock() - began
+  if good and seconds > SECONDS then
+    good, outcome = false, ("took %.1f s"):format(seconds)
+  end
+  if good then
+    return outcome
+  end
+  return nil, outcome
+end
+
+-- Runs cases first, first + 1, ...; returns { refused, planned, rendered, failures = { text... } }.
+function M.run(count, seed, first, watch)
+  local result = { refused = 0, planned = 0, rendered = 0, failures = {} }
+  support.write("base.lua", corpus[1])
+  for number = first, first + count - 1 do
+    local outcome, problem = try(seed, number)
+    if outcome then
+      result[outcome] = result[outcome] + 1
+    else
+      result.failures[#result.failures + 1] = ("seed %d case %d: %s"):format(seed, number, problem)
+      if watch then
+        watch(result.failures[#result.failures])
+      end
+    end
+  end
+  return result
+end
+
+-- ---- as a program ----
+
+local function read_arguments(arguments)
+  local options = { cases = 10000, seed = 1, first = 1 }
+  for i = 1, #arguments, 2 do
+    local name = arguments[i]:match("^%-%-(%a+)$")
+    local value = math.tointeger(tonumber(arguments[i + 1]))
+    if not name or not value or (options[name] == nil and name ~= "case") then
+      io.stderr:write("usage: fuzz_specs.lua [--cases N] [--seed S] [--first N] [--case N]\n")
+      os.exit(2)
+    end
+    options[name] = value
+  end
+  return options
+end
+
+local function show_case(seed, number)
+  local text, sets = M.case(seed, number)
+  io.write(text, "\n")
+  for _, set in ipairs(sets or {}) do
+    io.write(("--set %s=%s\n"):format(set.path, set.text))
+  end
+end
+
+local function main(arguments)
+  local options = read_arguments(arguments)
+  if options.case then
+    show_case(options.seed, options.case)
+    options.first, options.cases = options.case, 1
+  end
+  local result = M.run(options.cases, options.seed, options.first, function(text) io.write("FAILED: ", text, "\n") end)
+  io.write(("%d cases of seed %d from %d on: %d refused, %d planned, %d of them rendered, %d failures\n"):format(
+    options.cases, options.seed, options.first, result.refused, result.planned + result.rendered, result.rendered,
+    #result.failures))
+  support.clean()
+  os.exit(#result.failures == 0)
+end
+
+if arg and arg[0] and arg[0]:find("fuzz_specs%.lua$") then
+  main(arg)
+end
+
+return M

@@ -1,0 +1,37 @@
+-- Ten thousand cases of fuzz_specs.lua, the second half of them in a process of its own.
+--
+-- LH_FUZZ_SEED and LH_FUZZ_CASES choose others; a failure names the seed and the case.
+
+local fuzz = dofile("tests/lua/fuzz_specs.lua")
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+
+local SEED = math.tointeger(tonumber(os.getenv("LH_FUZZ_SEED") or 1))
+local CASES = math.tointeger(tonumber(os.getenv("LH_FUZZ_CASES") or 10000))
+
+TestFuzz = {}
+
+function TestFuzz.test_mutated_specs_end_in_files_or_messages()
+  local half = CASES // 2
+  local other = assert(io.popen(("%s tests/lua/fuzz_specs.lua --seed %d --first %d --cases %d 2>&1"):format(
+    os.getenv("LUA") or "lua5.4", SEED, half + 1, CASES - half)))
+  local result = fuzz.run(half, SEED, 1)
+  local text = other:read("a")
+  local ended = other:close()
+  lu.assertEquals(table.concat(result.failures, "\n"), "")
+  lu.assertTrue(ended, text)
+  lu.assertStrContains(text, ("%d cases of seed %d from %d on"):format(CASES - half, SEED, half + 1))
+  lu.assertTrue(result.refused > half // 4 and result.planned + result.rendered > half // 20, "the mix of cases")
+  lu.assertTrue(half < 1000 or result.rendered > 0, "none was rendered")
+end
+
+function TestFuzz.test_cases_are_the_same_again()
+  local first, first_sets = fuzz.case(7, 11)
+  local again, again_sets = fuzz.case(7, 11)
+  lu.assertEquals(again, first)
+  lu.assertEquals(again_sets, first_sets)
+  lu.assertNotEquals(fuzz.case(8, 11), first)
+end
+
+support.run()
