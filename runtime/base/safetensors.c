@@ -17,6 +17,8 @@ struct lh_st_file {
     json_t *header;        /* owns names, types and metadata */
     lh_st_tensor *tensors; /* [count], in the order of their data */
     int count;
+    lh_st_meta *metadata; /* [metadata_count] */
+    int metadata_count;
 };
 
 static const struct {
@@ -174,14 +176,17 @@ static lh_status parse_header(const char *path, const char *text, size_t bytes, 
     return LH_OK;
 }
 
-static lh_status check_metadata(const char *path, json_t *metadata, lh_error *error) {
+static lh_status read_metadata(const char *path, lh_st_file *file, lh_error *error) {
     const char *key;
-    json_t *value;
+    json_t *value, *metadata = json_object_get(file->header, METADATA);
     if (metadata && !json_is_object(metadata))
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: expected an object", path, METADATA);
+    file->metadata = calloc(json_object_size(metadata) + 1, sizeof *file->metadata);
+    if (!file->metadata) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
     json_object_foreach(metadata, key, value) {
         if (!json_is_string(value))
             return lh_fail(error, LH_ERR_INPUT, "%s: %s: %s: expected a string", path, METADATA, key);
+        file->metadata[file->metadata_count++] = (lh_st_meta){key, json_string_value(value)};
     }
     return LH_OK;
 }
@@ -254,7 +259,7 @@ static lh_status check_contiguous(const char *path, const lh_st_file *file, cons
 static lh_status read_entries(const char *path, lh_st_file *file, const char *data, size_t bytes, lh_error *error) {
     const char *name;
     json_t *entry;
-    lh_status status = check_metadata(path, json_object_get(file->header, METADATA), error);
+    lh_status status = read_metadata(path, file, error);
     if (status != LH_OK) return status;
     file->tensors = calloc(json_object_size(file->header) + 1, sizeof *file->tensors);
     if (!file->tensors) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
@@ -284,6 +289,7 @@ lh_status lh_st_read(const char *path, lh_st_file **file, lh_error *error) {
 void lh_st_free(lh_st_file *file) {
     if (!file) return;
     json_decref(file->header);
+    free(file->metadata);
     free(file->tensors);
     free(file->text);
     free(file);
@@ -298,6 +304,10 @@ const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name) {
         if (strcmp(file->tensors[i].name, name) == 0) return &file->tensors[i];
     return NULL;
 }
+
+int lh_st_metadata_count(const lh_st_file *file) { return file->metadata_count; }
+
+const lh_st_meta *lh_st_metadata_at(const lh_st_file *file, int index) { return &file->metadata[index]; }
 
 const char *lh_st_metadata(const lh_st_file *file, const char *key) {
     return json_string_value(json_object_get(json_object_get(file->header, METADATA), key));

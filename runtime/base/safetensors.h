@@ -45,5 +45,7 @@ int lh_st_count(const lh_st_file *file);
 const lh_st_tensor *lh_st_at(const lh_st_file *file, int index);          /* in the order of their data */
 const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name); /* NULL: not there */
 const char *lh_st_metadata(const lh_st_file *file, const char *key);      /* NULL: not there */
+int lh_st_metadata_count(const lh_st_file *file);
+const lh_st_meta *lh_st_metadata_at(const lh_st_file *file, int index); /* in no order */
 
 #endif

@@ -21,26 +21,37 @@ lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const c
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the path is too long", directory);
 }
 
-/* FNV-1a, 64 bits. */
+/* FNV-1a, 64 bits. Each step is a bijection of the hash, so that one byte changed always changes the result. */
+static const uint64_t HASH_START = 0xcbf29ce484222325u;
+
 static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
     const unsigned char *next = data;
     for (size_t i = 0; i < bytes; i++) hash = (hash ^ next[i]) * 0x100000001b3u;
     return hash;
 }
 
-uint64_t lh_checkpoint_checksum(const lh_st_tensor *tensor) {
-    uint64_t hash = hash_bytes(0xcbf29ce484222325u, tensor->name, strlen(tensor->name));
+static uint64_t hash_text(uint64_t hash, const char *text) { return hash_bytes(hash, text, strlen(text) + 1); }
+
+uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor) {
+    uint64_t hash = hash_text(hash_text(HASH_START, tensor->name), tensor->dtype);
+    hash = hash_bytes(hash, tensor->shape, (size_t)tensor->rank * sizeof tensor->shape[0]);
     return hash_bytes(hash, tensor->data, tensor->bytes);
+}
+
+uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta) {
+    if (strcmp(meta->key, LH_CHECKSUM_KEY) == 0) return 0;
+    return hash_text(hash_text(HASH_START, meta->key), meta->value);
 }
 
 lh_status lh_checkpoint_check_sum(const char *path, const lh_st_file *file, lh_error *error) {
     uint64_t sum = 0;
     char text[24];
-    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_checksum(lh_st_at(file, i));
+    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_tensor_sum(lh_st_at(file, i));
+    for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_meta_sum(lh_st_metadata_at(file, i));
     snprintf(text, sizeof text, "%016" PRIx64, sum);
-    const char *want = lh_st_metadata(file, "checksum");
+    const char *want = lh_st_metadata(file, LH_CHECKSUM_KEY);
     if (want && strcmp(text, want) == 0) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its data has checksum %s, expected %s", path, text,
+    return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %s", path, text,
                    want ? want : "one in its metadata");
 }
 

@@ -11,6 +11,7 @@
 enum { LH_LONGEST_NAME = 256 };
 
 #define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
+#define LH_CHECKSUM_KEY "checksum"
 
 static inline int64_t lh_tensor_rows(const lh_tensor *tensor) { return tensor->rank == 2 ? tensor->shape[0] : 1; }
 
@@ -22,10 +23,12 @@ void lh_checkpoint_state_name(char name[LH_LONGEST_NAME], const lh_spec *spec, i
 /* directory/checkpoint<part>.safetensors */
 lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error);
 
-/* Of one tensor's name and data; a file's checksum is the sum over its tensors, in whatever order they lie. */
-uint64_t lh_checkpoint_checksum(const lh_st_tensor *tensor);
+/* A file's checksum is the sum over its tensors (name, type, shape, data) and its metadata (key, value; 0 for the
+ * checksum itself), in whatever order they lie. */
+uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor);
+uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta);
 
-/* Whether the data is what was written. */
+/* Whether the file is what was written. */
 lh_status lh_checkpoint_check_sum(const char *path, const lh_st_file *file, lh_error *error);
 
 #endif

@@ -85,18 +85,19 @@ static void collect(content *c, const lh_spec *spec, const lh_state *state) {
     }
 }
 
-static uint64_t checksum_of(const content *c) {
+static uint64_t checksum_of(const content *c, const lh_st_meta *meta) {
     uint64_t sum = 0;
-    for (int i = 0; i < c->count; i++) sum += lh_checkpoint_checksum(&c->tensors[i]);
+    for (int i = 0; i < c->count; i++) sum += lh_checkpoint_tensor_sum(&c->tensors[i]);
+    for (int i = 0; i < META_COUNT; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
     return sum;
 }
 
 static lh_status write_content(const char *path, const content *c, const lh_spec *spec, const lh_run_facts *facts,
                                lh_error *error) {
-    char step[32], seed[32], rate[LH_NUMBER_TEXT], sum[24];
+    char step[32], seed[32], rate[LH_NUMBER_TEXT], sum[24] = "";
     snprintf(step, sizeof step, "%" PRId64, facts->step);
     snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
-    snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c));
+
     const lh_st_meta meta[META_COUNT] = {
         {"format", LH_CHECKPOINT_FORMAT},
         {"id", spec->id},
@@ -109,8 +110,9 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
         {"step", step},
         {"seed", seed},
         {"learning_rate", lh_shortest(facts->learning_rate, rate)},
-        {"checksum", sum},
+        {LH_CHECKSUM_KEY, sum},
     };
+    snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c, meta));
     return lh_st_write(path, c->tensors, c->count, meta, META_COUNT, error);
 }
 

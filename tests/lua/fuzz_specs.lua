@@ -110,7 +110,8 @@ local VALUES = { "0", "-1", "1", "2", "3", "7", "8", "40", "64", "65", "256", "2
   "'x' .. 1", "#'x'", "1 << 70", "7 // 0", "7 % 0", "1 // 0.0", "('x').y", "('x'):rep(9)", "({})[1]", "nil + 1" }
 
 local STATEMENTS = { "local t = 5\n", "x = 1\n", "goto out\n::out::\n",
-  "do return { task = { kind = 'even_pairs' } } end\n", "for i = 1, 3 do end\n", "repeat until true\n", "local t <const> = 1\n", "error('x')\n", "error()\n", "error({})\n",
+  "do return { task = { kind = 'even_pairs' } } end\n",
+  "for i = 1, 3 do end\n", "repeat until true\n", "local t <const> = 1\n", "error('x')\n", "error()\n", "error({})\n",
   "#!/bin/sh\n", "\27Lua", "--[[", "--[==[ ]==]", "\0", "\r", "\xEF\xBB\xBF", "return nil\n", ";;;", "_ENV = nil\n" }
 
 local TOKENS = { "{", "}", "(", ")", "[", "]", "=", "==", ",", ";", ".", "..", "...", ":", "::", "#", "-", "+", "*",

@@ -1,0 +1,203 @@
+/* Damaged checkpoints: cut at every byte of the header, every bit of it flipped, bits of the data, lengths that lie, and
+ * changes that leave valid files. Each is refused by name, and the previous checkpoint is used where there is one. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "longhand/rng.h"
+#include "toy_state.h"
+
+/* A folder with a checkpoint of step 20 that tests damage, and one of step 10 before it. */
+typedef struct place {
+    const char *directory, *current, *previous;
+    char *text;           /* of current, as it was written */
+    size_t bytes, header; /* header: where the data begins */
+    toy_state *before;
+} place;
+
+static place make_place(const char *directory) {
+    place p = {.directory = directory, .before = toy_state_filled(0)};
+    toy_state *now = toy_state_filled(1);
+    lh_error error;
+    lh_run_facts facts = toy_facts;
+    lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &p.before->state, &facts, &error), &error);
+    facts.step = 20;
+    lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &now->state, &facts, &error), &error);
+    free(now);
+    p.current = strdup(lh_test_path(directory, "checkpoint.safetensors"));
+    p.previous = strdup(lh_test_path(directory, "checkpoint.previous.safetensors"));
+    p.text = lh_test_read(p.current, &p.bytes);
+    p.header = 8 + (unsigned char)p.text[0] + 256u * (unsigned char)p.text[1];
+    assert_true(p.header > 1000 && p.header < p.bytes);
+    return p;
+}
+
+static void free_place(place *p) {
+    free(p->before);
+    free(p->text);
+    free((char *)p->current);
+    free((char *)p->previous);
+}
+
+static lh_status resume(const place *p, toy_state *got, int *found, lh_error *note, lh_error *error) {
+    lh_run_facts own = {.level = toy_facts.level, .compiler = toy_facts.compiler};
+    lh_status status = lh_checkpoint_resume(p->directory, &lh_toy_spec, &got->state, &own, found, note, error);
+    if (status == LH_OK && *found) assert_int_equal(own.step, 10); /* the damaged one is of step 20 */
+    return status;
+}
+
+/* The previous one is used, and the note names the damaged one. */
+static void check_falls_back(const place *p) {
+    lh_error error, note;
+    int found;
+    toy_state *got = toy_state_new();
+    lh_assert_ok(resume(p, got, &found, &note, &error), &error);
+    assert_int_equal(found, 1);
+    assert_non_null(strstr(note.text, "/checkpoint.safetensors: "));
+    assert_non_null(strstr(note.text, "; going on from "));
+    assert_memory_equal(got->values, p->before->values, sizeof got->values);
+    free(got);
+}
+
+/* There is no previous one: refused with a message that names the file, and nothing was written. */
+static void check_refused(const place *p, toy_state *got) {
+    lh_error error = {""}, note;
+    int found;
+    if (resume(p, got, &found, &note, &error) != LH_ERR_INPUT) fail_msg("accepted, or another error: %s", error.text);
+    assert_non_null(strstr(error.text, "/checkpoint.safetensors: "));
+    assert_true(strlen(strstr(error.text, "/checkpoint.safetensors: ")) > strlen("/checkpoint.safetensors: ") + 8);
+    assert_true(got->values[0][0] == 0);
+}
+
+static void test_resume_cut_anywhere_in_header_falls_back(void **state) {
+    place p = make_place(*state);
+    for (size_t length = p.header + 4; length-- > 0;) {
+        assert_int_equal(truncate(p.current, (off_t)length), 0);
+        check_falls_back(&p);
+    }
+    free_place(&p);
+}
+
+static void test_resume_cut_anywhere_without_previous_refused(void **state) {
+    place p = make_place(*state);
+    toy_state *got = toy_state_new();
+    unlink(p.previous);
+    for (size_t length = p.bytes; length-- > 0;) {
+        if (length > p.header + 16 && length % 61 != 0) continue; /* of the data, some */
+        assert_int_equal(truncate(p.current, (off_t)length), 0);
+        check_refused(&p, got);
+    }
+    free(got);
+    free_place(&p);
+}
+
+/* Writes this byte of the file. */
+static void poke(int file, size_t at, int byte) {
+    char value = (char)byte;
+    assert_int_equal(pwrite(file, &value, 1, (off_t)at), 1);
+}
+
+static void test_resume_any_header_bit_flipped_refused(void **state) {
+    place p = make_place(*state);
+    toy_state *got = toy_state_new();
+    unlink(p.previous);
+    int file = open(p.current, O_RDWR);
+    for (size_t at = 0; at < p.header; at++) {
+        for (int bit = 0; bit < 8; bit++) {
+            poke(file, at, p.text[at] ^ 1 << bit);
+            check_refused(&p, got);
+        }
+        poke(file, at, p.text[at]);
+    }
+    close(file);
+    free(got);
+    free_place(&p);
+}
+
+static void test_resume_bits_flipped_fall_back(void **state) {
+    enum { SAMPLES = 1500 };
+    place p = make_place(*state);
+    int file = open(p.current, O_RDWR);
+    lh_rng rng = lh_rng_at(lh_key_of_seed(20), 0, 0, 0);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        uint32_t header = (uint32_t)p.header, data = (uint32_t)(p.bytes - p.header);
+        size_t at = i % 3 == 0 ? lh_rng_below(&rng, header) : header + lh_rng_below(&rng, data);
+        poke(file, at, p.text[at] ^ 1 << lh_rng_below(&rng, 8));
+        check_falls_back(&p);
+        poke(file, at, p.text[at]);
+    }
+    close(file);
+    free_place(&p);
+}
+
+/* Puts `to` in the place of the first `from` of the header, which must be as long. */
+static void check_changed(const place *p, const char *from, const char *to) {
+    char *text = malloc(p->bytes);
+    assert_non_null(text);
+    assert_int_equal(strlen(from), strlen(to));
+    memcpy(text, p->text, p->bytes);
+    char *at = memmem(text + 8, p->header - 8, from, strlen(from));
+    if (at == NULL) fail_msg("the header has no %s", from);
+    memcpy(at, to, strlen(to));
+    lh_test_write(p->current, text, p->bytes);
+    check_falls_back(p);
+    free(text);
+}
+
+/* Files that parse, and say something else than what was written. */
+static void test_resume_valid_file_with_changes_falls_back(void **state) {
+    place p = make_place(*state);
+    check_changed(&p, "\"step\":\"20\"", "\"step\":\"21\"");
+    check_changed(&p, "\"step\":\"20\"", "\"stop\":\"20\"");
+    check_changed(&p, "\"seed\":\"1844", "\"seed\":\"1744");
+    check_changed(&p, "\"learning_rate\":\"0.0003\"", "\"learning_rate\":\"0.0013\"");
+    check_changed(&p, "\"id\":\"", "\"if\":\"");
+    check_changed(&p, "\"shape\":[4,4]", "\"shape\":[2,8]");
+    check_changed(&p, "\"F32\"", "\"I32\"");
+    check_changed(&p, "attention.key.weight", "attention.kay.weight");
+    check_changed(&p, "first_moment", "other_moment");
+    free_place(&p);
+}
+
+/* The header's length, the file's length. */
+static void test_resume_wrong_lengths_fall_back(void **state) {
+    static const int64_t lengths[] = {0, 1, 8, -1, -8, 1 << 24, INT64_MAX, INT64_MIN};
+    place p = make_place(*state);
+    char *text = malloc(p.bytes + 4096);
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        memcpy(text, p.text, p.bytes);
+        uint64_t length = i == 0 ? 0 : (uint64_t)((int64_t)p.header - 8) + (uint64_t)lengths[i];
+        for (int b = 0; b < 8; b++) text[b] = (char)(length >> 8 * b & 0xff);
+        lh_test_write(p.current, text, p.bytes);
+        check_falls_back(&p);
+    }
+    memcpy(text, p.text, p.bytes);
+    memset(text + p.bytes, 0, 4096);
+    for (size_t more = 1; more <= 4096; more *= 4) {
+        lh_test_write(p.current, text, p.bytes + more);
+        check_falls_back(&p);
+    }
+    lh_test_write(p.current, text + 8, p.bytes - 8);
+    check_falls_back(&p);
+    free(text);
+    free_place(&p);
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest damage[] = {
+        in_directory(test_resume_cut_anywhere_in_header_falls_back),
+        in_directory(test_resume_cut_anywhere_without_previous_refused),
+        in_directory(test_resume_any_header_bit_flipped_refused),
+        in_directory(test_resume_bits_flipped_fall_back),
+        in_directory(test_resume_valid_file_with_changes_falls_back),
+        in_directory(test_resume_wrong_lengths_fall_back),
+    };
+    return cmocka_run_group_tests(damage, NULL, NULL);
+}
