@@ -3,6 +3,7 @@
 # RUN=<id>      the showcase run that trainer, run, eval and gen mean
 # LEVELS=...    instruction-set levels to compile: all (default), best (the widest this machine runs), or a list
 # VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors)
+# STATIC=1      trainers that need no shared library, not even libc
 # CC=...        gcc or clang
 
 CC ?= cc
@@ -53,12 +54,15 @@ ifeq ($(LEVELS),best)
 machine_levels := $(if $(filter x86-64,$(KNOWN_LEVELS)),x86-64 $(if $(call has,$(V3_FEATURES)),x86-64-v3 \
 	$(if $(call has,$(V4_FEATURES)),x86-64-v4)),$(KNOWN_LEVELS))
 LINKED_LEVELS := $(or $(LONGHAND_ISA),$(lastword $(filter $(machine_levels),$(COMPILER_LEVELS))))
+unknown_levels := $(filter-out $(COMPILER_LEVELS),$(LINKED_LEVELS))
 else ifeq ($(LEVELS),all)
 LINKED_LEVELS := $(COMPILER_LEVELS)
 else
 LINKED_LEVELS := $(filter $(subst $(comma), ,$(LEVELS)),$(COMPILER_LEVELS))
-unknown_levels := $(filter-out $(COMPILER_LEVELS),$(LEVELS))
+unknown_levels := $(filter-out $(COMPILER_LEVELS),$(subst $(comma), ,$(LEVELS)))
 endif
+check_levels = $(if $(unknown_levels),echo "$(CC) cannot compile for: $(unknown_levels) (it can: $(COMPILER_LEVELS))" >&2; \
+	exit 1,$(if $(LINKED_LEVELS),:,echo "$(CC) can compile for none of: $(LEVELS)" >&2; exit 1))
 upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
 have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 
@@ -68,9 +72,23 @@ JANSSON := $(or $(call archive,libjansson.a),-ljansson)
 OPENMP := $(if $(IS_CLANG),-fopenmp,$(if $(call archive,libgomp.a),$(call archive,libgomp.a) -ldl,-fopenmp))
 LIBRARIES := $(JANSSON) $(OPENMP) -pthread -lm
 
+# With STATIC=1 a trainer is linked from archives alone, libc's included; its objects are the same. GNU's OpenMP names
+# dlopen, see runtime/static.c. STATIC_PROBLEM: what stands in the way of that here, if anything.
+LINKING := $(if $(STATIC),static,dynamic)
+STATIC_OBJECTS := $(if $(STATIC),build/$(VARIANT)/runtime/static.o)
+LINK_FLAGS := $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
+of.libc.a := in libc6-dev on Debian, in glibc-static on Fedora
+of.libjansson.a := in libjansson-dev on Debian, in jansson-static on Alpine
+of.libgomp.a := OpenMP of gcc
+of.libomp.a := OpenMP of clang, rarely packaged; try CC=gcc
+static_archives := libc.a libjansson.a $(if $(IS_CLANG),libomp.a,libgomp.a)
+missing_archives = $(foreach name,$(static_archives),$(if $(call archive,$(name)),,$(name) ($(of.$(name)))))
+STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) leave out VARIANT=$(VARIANT),$(if \
+	$(strip $(missing_archives)),static linking needs archives that $(CC) does not find: $(strip $(missing_archives))))
+
 B := build/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),build/lib/liblonghand.a,$(B)/lib/liblonghand.a)
-RUNTIME_SOURCES := $(sort $(filter-out runtime/main.c,$(shell find runtime -name '*.c')))
+RUNTIME_SOURCES := $(sort $(filter-out runtime/main.c runtime/static.c,$(shell find runtime -name '*.c')))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*.c 2>/dev/null)
@@ -81,7 +99,7 @@ UNIT_TESTS := $(if $(filter release,$(VARIANT)),$(sort $(WITH_SPECS:%.c=$(B)/%))
 	$(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%))
 
 .PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \
-	trainer library unit probe print-levels print-unit-tests
+	trainer library unit probe print-levels print-static-problem print-unit-tests
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -104,7 +122,13 @@ ID ?= $(RUN)
 SOURCES ?= generated/$(RUN)
 OUT ?= build/trainers/$(if $(filter release,$(VARIANT)),,$(VARIANT)-)$(RUN)
 
+ifneq ($(filter-out 1,$(STATIC)),)
+$(error STATIC=$(STATIC): expected STATIC=1)
+endif
 ifneq ($(ID),)
+ifneq ($(and $(STATIC),$(STATIC_PROBLEM)),)
+$(error $(STATIC_PROBLEM))
+endif
 TRAINER_OBJECTS := $(OUT)/obj/main.o $(OUT)/obj/spec.o $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o)
 
 trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
@@ -116,8 +140,7 @@ $(OUT)/obj/main.o: runtime/main.c Makefile
 # The levels are part of spec.o: a file that changes with them makes it out of date.
 $(OUT)/obj/levels: FORCE
 	@mkdir -p $(@D)
-	@$(if $(unknown_levels),echo "$(CC) cannot compile for: $(unknown_levels) (it can: $(COMPILER_LEVELS))" >&2; exit 1)
-	@$(if $(LINKED_LEVELS),,echo "$(CC) can compile for none of: $(LEVELS)" >&2; exit 1)
+	@$(check_levels)
 	@echo "$(LINKED_LEVELS)" | cmp -s - $@ || echo "$(LINKED_LEVELS)" > $@
 
 $(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile
@@ -127,10 +150,15 @@ $(OUT)/obj/step.%.o: $(SOURCES)/step.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(STEP_CFLAGS) $(march.$*) $(CHECKS) -MMD -MP -c -o $@ $<
 
-$(OUT)/trainer: $(TRAINER_OBJECTS) $(LIBRARY)
-	$(CC) $(CHECKS) -o $@ $^ $(LIBRARIES)
+# Likewise the way of linking makes the trainer out of date.
+$(OUT)/obj/linking: FORCE
+	@mkdir -p $(@D)
+	@echo "$(LINKING)" | cmp -s - $@ || echo "$(LINKING)" > $@
 
--include $(TRAINER_OBJECTS:.o=.d)
+$(OUT)/trainer: $(TRAINER_OBJECTS) $(STATIC_OBJECTS) $(LIBRARY) $(OUT)/obj/linking
+	$(CC) $(CHECKS) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) $(LIBRARIES)
+
+-include $(TRAINER_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d)
 else
 trainer: ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
 	@echo "say which: make trainer RUN=<id>, one of: $(GENERATED)" >&2; exit 2
@@ -190,12 +218,17 @@ probe: ## what this machine offers
 	@echo "levels      $(COMPILER_LEVELS); linked: $(LINKED_LEVELS)"
 	@echo "jansson     $(JANSSON)"
 	@echo "openmp      $(OPENMP)"
+	@echo "static      $(or $(STATIC_PROBLEM),yes)"
 
 print-unit-tests:
 	@printf '%s\n' $(UNIT_TESTS)
 
 print-levels:
+	@$(check_levels)
 	@echo "$(LINKED_LEVELS)"
+
+print-static-problem:
+	@echo "$(STATIC_PROBLEM)"
 
 gen: ## write the sources of the showcase again (RUN=<id>: of one run)
 	@for id in $(or $(RUN),$(GENERATED)); do ./longhand gen $$id || exit; done

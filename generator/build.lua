@@ -2,7 +2,7 @@
 --
 -- Input: a project, the files of a plan, a target folder, levels. Output: nothing but the exit code and text to show.
 -- The work happens in a folder beside the target, which takes the target's place only when everything went well.
--- DIR holds trainer, src/ and stamp, a line that says what the trainer was made from.
+-- DIR holds trainer, src/ and stamp, a line that says what the trainer was made from, how it is linked and its levels.
 
 local lfs = require("lfs")
 local sha256 = require("sha256")
@@ -22,16 +22,25 @@ function M.stamp(project, files)
   return sha256.digest(table.concat(parts, "\n"))
 end
 
+-- What a goal of the Makefile prints, and its exit code.
+local function ask(project, ...)
+  local text, code = shell.capture({ "make", "-s", "--no-print-directory", "-C", project.root, ... })
+  return text:gsub("%s+$", ""), code
+end
+
 -- The levels that a choice (all, best, or a list) means with this compiler on this machine; or nil and a message.
 function M.levels(project, choice)
-  local text, code = shell.capture({
-    "make", "-s", "--no-print-directory", "-C", project.root, "print-levels", "LEVELS=" .. choice,
-  })
-  local levels = text:gsub("%s+$", "")
-  if code ~= 0 or levels == "" then
+  local levels, code = ask(project, "print-levels", "LEVELS=" .. choice)
+  if code ~= 0 then
     return nil, ("the compiler can build for none of these levels: %s"):format(choice)
   end
   return levels
+end
+
+-- What stands in the way of a static trainer here, or nil.
+function M.static_problem(project)
+  local problem, code = ask(project, "print-static-problem")
+  return (code ~= 0 or problem ~= "") and problem or nil
 end
 
 local function covers(have, want)
@@ -43,11 +52,13 @@ local function covers(have, want)
   return true
 end
 
--- Whether the trainer in dir was made from exactly this, with at least these levels.
-function M.fresh(dir, stamp, levels)
+-- Whether the trainer in dir was made from exactly this, with at least these levels, and linked ("static", "dynamic")
+-- like this, or in any way where linking is nil.
+function M.fresh(dir, stamp, levels, linking)
   local text = write.read(dir .. "/stamp")
-  local made, have = (text or ""):match("^(%x+) (.-)\n$")
-  return made == stamp and covers(have, levels) and lfs.attributes(dir .. "/trainer", "mode") == "file"
+  local made, linked, have = (text or ""):match("^(%x+) (%l+) (.-)\n$")
+  return made == stamp and (linking or linked) == linked and covers(have, levels)
+    and lfs.attributes(dir .. "/trainer", "mode") == "file"
 end
 
 -- How make, which runs in the root, calls a folder; inside the repository the root's own name does not matter.
@@ -103,12 +114,12 @@ local function processors()
   return math.min(tonumber(text) or 2, 16)
 end
 
-local function compile(project, id, staging, levels)
+local function compile(project, job, staging)
   return shell.run({
     "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory",
     "-j" .. processors(), "-C", project.root, "trainer",
-    "ID=" .. id, "SOURCES=" .. seen_from_root(project, staging) .. "/src", "OUT=" .. seen_from_root(project, staging),
-    "LEVELS=" .. levels,
+    "ID=" .. job.id, "SOURCES=" .. seen_from_root(project, staging) .. "/src", "OUT=" .. seen_from_root(project, staging),
+    "LEVELS=" .. job.levels, "STATIC=" .. (job.linking == "static" and "1" or ""),
   }, { output = staging .. "/log", errors_too = true })
 end
 
@@ -136,7 +147,7 @@ local function build_in(project, job, staging, dir)
   if not written then
     return 4, message .. "\n"
   end
-  local code = compile(project, job.id, staging, job.levels)
+  local code = compile(project, job, staging)
   local log = write.read(staging .. "/log") or ""
   local text = log:find("%S") and M.annotate(log, seen_from_root(project, staging) .. "/src", job.files, job.id) or nil
   if code ~= 0 then
@@ -144,7 +155,7 @@ local function build_in(project, job, staging, dir)
     return log:find(NO_SPACE, 1, true) and 4 or code > 128 and code or 1, failure
   end
   local stamp = io.open(staging .. "/stamp", "wb")
-  local stamped = stamp and stamp:write(job.stamp, " ", job.levels, "\n") and stamp:close()
+  local stamped = stamp and stamp:write(job.stamp, " ", job.linking, " ", job.levels, "\n") and stamp:close()
   local ok, reason = stamped, "the disk is full"
   if ok then
     ok, reason = replace(staging, dir)
@@ -155,7 +166,7 @@ local function build_in(project, job, staging, dir)
   return 0, text
 end
 
--- Builds job = { id, files, levels, stamp } into dir. Returns an exit code, and text to show or nil.
+-- Builds job = { id, files, levels, linking, stamp } into dir. Returns an exit code, and text to show or nil.
 function M.build(project, job, dir)
   dir = dir:sub(1, 1) == "/" and dir or lfs.currentdir() .. "/" .. dir:gsub("/+$", "")
   if seen_from_root(project, dir):find("[%s%$#:'\"\\%%]") then

@@ -51,6 +51,8 @@ local function add_making_verbs(parser)
   build:option("--out"):argname("DIR"):description("where to; default build/trainers/<id>-<digest>")
   build:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: all, best (the widest "
     .. "this machine runs), or a list such as x86-64-v3,x86-64-v4")
+  build:flag("--static"):description("link without shared libraries: one file for any Linux of this architecture, "
+    .. "with the same bits")
   local train = spec_verb(parser, "train", "build when stale, then train")
   train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [-- flags of the trainer]")
   train:epilog("Flags of the trainer follow --, for example: -- --steps 1000 --seed 2 --out runs --resume")

@@ -115,19 +115,22 @@ function verbs.gen(project, arguments)
   return DONE
 end
 
--- Builds what is out of date. Returns the folder; or nil and an exit code after a message.
-local function provide(project, arguments, choice, dir)
+-- Builds what is out of date; linking is "static", "dynamic" or, where what is there will do, nil. Returns the folder;
+-- or nil and an exit code after a message.
+local function provide(project, arguments, choice, dir, linking)
   local spec, code = render(project, arguments)
   if not spec then
     return nil, code
   end
   local levels, message = build.levels(project, choice)
-  if not levels then
+  message = message or linking == "static" and build.static_problem(project)
+  if message then
     return nil, fail(ENVIRONMENT, "longhand: " .. message)
   end
   dir = dir or project:path(("build/trainers/%s-%s"):format(spec.id, spec.plan.digest))
-  local job = { id = spec.id, files = spec.files, levels = levels, stamp = build.stamp(project, spec.files) }
-  if build.fresh(dir, job.stamp, levels) then
+  local job = { id = spec.id, files = spec.files, levels = levels, linking = linking or "dynamic",
+    stamp = build.stamp(project, spec.files) }
+  if build.fresh(dir, job.stamp, levels, linking) then
     return dir, DONE, "up to date"
   end
   say(("building %s for %s\n"):format(spec.id, levels:gsub(" ", ", ")))
@@ -148,7 +151,7 @@ function verbs.build(project, arguments)
     return refused
   end
   local choice = arguments.levels:gsub(",", " ")
-  local dir, code, how = provide(project, arguments, choice, arguments.out)
+  local dir, code, how = provide(project, arguments, choice, arguments.out, arguments.static and "static" or "dynamic")
   if not dir then
     return code
   end

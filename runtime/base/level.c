@@ -59,25 +59,30 @@ bool lh_level_runs(const char *level) {
 
 #endif
 
-/* "x86-64, x86-64-v3"; cut where text is full. */
-static void list_levels(const lh_cpu_program *const *programs, char *text, size_t size) {
+/* "x86-64, x86-64-v3", all of them or those that run here; cut where text is full. */
+static void list_levels(const lh_cpu_program *const *programs, bool all, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; programs[i] && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", programs[i]->level);
+        if (all || lh_level_runs(programs[i]->level))
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", programs[i]->level);
 }
 
 static lh_status choose_named(const lh_cpu_program *const *programs, const char *name, const lh_cpu_program **chosen,
                               lh_error *error) {
+    char levels[256];
     for (int i = 0; programs[i]; i++) {
         if (strcmp(programs[i]->level, name) != 0) continue;
-        if (!lh_level_runs(name))
-            return lh_fail(error, LH_ERR_ENVIRONMENT, "LONGHAND_ISA=%s: this processor does not run it", name);
-        *chosen = programs[i];
-        return LH_OK;
+        if (lh_level_runs(name)) {
+            *chosen = programs[i];
+            return LH_OK;
+        }
+        list_levels(programs, false, levels, sizeof levels);
+        return lh_fail(error, LH_ERR_ENVIRONMENT,
+                       "LONGHAND_ISA=%s: this processor does not run it, of the levels here it runs: %s", name,
+                       levels[0] ? levels : "none");
     }
-    char levels[256];
-    list_levels(programs, levels, sizeof levels);
+    list_levels(programs, true, levels, sizeof levels);
     return lh_fail(error, LH_ERR_USAGE, "LONGHAND_ISA=%s: no such level here, expected one of: %s", name, levels);
 }
 
@@ -90,6 +95,6 @@ lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_pr
         if (lh_level_runs(programs[i]->level)) *chosen = programs[i];
     if (*chosen) return LH_OK;
     char levels[256];
-    list_levels(programs, levels, sizeof levels);
+    list_levels(programs, true, levels, sizeof levels);
     return lh_fail(error, LH_ERR_ENVIRONMENT, "this processor runs none of the levels built in: %s", levels);
 }

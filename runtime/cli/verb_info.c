@@ -1,4 +1,5 @@
 /* trainer info: what this trainer was built for, and what it uses here. */
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,11 @@
 #include "cli/cli.h"
 #include "train/json_text.h"
 #include "train/run_files.h"
+
+/* A program that the loader links with shared libraries has a dynamic section; the linker defines its name. */
+#pragma weak _DYNAMIC
+
+static const char *linking(void) { return _DYNAMIC != NULL ? "dynamic" : "static"; }
 
 static void put_levels(FILE *out, const lh_spec *spec) {
     putc('[', out);
@@ -34,6 +40,7 @@ static void print_json(const lh_spec *spec, const char *level) {
     lh_json_raw(&json, "targets", spec->cpu != NULL ? "[\"cpu\"]" : "[]");
     lh_json_raw(&json, "architectures", "[]");
     lh_json_string(&json, "compiler", lh_compiler());
+    lh_json_string(&json, "linked", linking());
     lh_json_integer(&json, "threads", lh_team_processors());
     lh_json_integer(&json, "shards", spec->train.shards);
     lh_json_end(&json);
@@ -59,7 +66,7 @@ static void print_text(const lh_spec *spec, const char *level) {
            spec->train.batch, spec->train.learning_rate, spec->optimizer.kind);
     printf("%-14s", "levels");
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) printf(" %s", spec->cpu[i]->level);
-    printf("; here: %s\n%-14s %s\n", level, "compiler", lh_compiler());
+    printf("; here: %s\n%-14s %s, linked: %s\n", level, "compiler", lh_compiler(), linking());
     printf("%-14s %d", "threads", processors);
     if (processors > spec->train.shards)
         printf("; training uses %d: a batch has %d shards, and threads beyond that have nothing to do",

@@ -99,14 +99,22 @@ static void name_members(lh_member *members, lh_train_screen *screen, const lh_m
         }
 }
 
+static void tell_start(const lh_member *members, int count, int threads) {
+    const char *id = members[0].spec->id, *level = members[0].run.level;
+    if (count == 1) fprintf(stderr, "%s: level %s, threads %d\n", id, level, members[0].run.threads);
+    else if (threads < count) fprintf(stderr, "%s: %d runs, level %s, threads %d\n", id, count, level, threads);
+    else
+        fprintf(stderr, "%s: %d runs, level %s, threads %d of %d, one for each run\n", id, count, level, count,
+                threads);
+}
+
 /* A run alone has all threads; in a group each has one. */
 static lh_status open_members(lh_member *members, int count, int threads, lh_error *error) {
     const lh_cpu_program *program;
     lh_status status = lh_cli_program(members[0].spec, &program, error);
     for (int i = 0; status == LH_OK && i < count; i++)
         status = lh_member_open(&members[i], program, count > 1 ? 1 : threads, error);
-    if (status == LH_OK && count > 1 && threads > count)
-        fprintf(stderr, "note: %d of %d threads work, one for each run\n", count, threads);
+    if (status == LH_OK) tell_start(members, count, threads);
     return status;
 }
 

@@ -38,12 +38,22 @@ TestFresh = {}
 
 function TestFresh.test_stamp_and_levels_decide()
   local dir = support.write("fresh/trainer", ""):match("^(.*)/")
-  support.write("fresh/stamp", "0123456789abcdef x86-64 x86-64-v3\n")
+  support.write("fresh/stamp", "0123456789abcdef dynamic x86-64 x86-64-v3\n")
   lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64-v3"))
   lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64 x86-64-v3"))
   lu.assertFalse(build.fresh(dir, "0123456789abcdef", "x86-64-v4"))
   lu.assertFalse(build.fresh(dir, "fedcba9876543210", "x86-64"))
   lu.assertFalse(build.fresh("/nonexistent", "0123456789abcdef", "x86-64"))
+end
+
+function TestFresh.test_linking_decides_where_it_is_asked_for()
+  local dir = support.write("linked/trainer", ""):match("^(.*)/")
+  support.write("linked/stamp", "0123456789abcdef static x86-64\n")
+  lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64"))
+  lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64", "static"))
+  lu.assertFalse(build.fresh(dir, "0123456789abcdef", "x86-64", "dynamic"))
+  support.write("linked/stamp", "0123456789abcdef x86-64 x86-64-v3\n") -- as stamps were before they said it
+  lu.assertFalse(build.fresh(dir, "0123456789abcdef", "x86-64"))
 end
 
 TestShell = {}

@@ -20,6 +20,8 @@ function TestParse.test_verbs()
   lu.assertEquals({ got.verb, got.spec, got.set, got.out, got.target },
     { "gen", "a.lua", { "train.steps=3", "model.layers=1" }, "there", "cpu" })
   lu.assertEquals(parse("build a").levels, "all")
+  lu.assertNil(parse("build a").static)
+  lu.assertTrue(parse("build a --static").static)
   lu.assertEquals(parse("plan a --json").json, true)
   lu.assertEquals(parse("list tasks").what, "tasks")
   lu.assertEquals(parse("where f.c:3").place, "f.c:3")

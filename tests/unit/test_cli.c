@@ -123,9 +123,9 @@ static void test_symbols_longest_name_wins(void **state) {
 }
 
 static void test_info_json_complete(void **state) {
-    static const char *const keys[] = {"id",      "digest",        "model_digest", "source_digest", "spec",
-                                       "task",    "precision",     "parameters",   "levels",        "level",
-                                       "targets", "architectures", "compiler",     "threads",       "shards"};
+    static const char *const keys[] = {
+        "id",     "digest", "model_digest", "source_digest", "spec",     "task",   "precision", "parameters",
+        "levels", "level",  "targets",      "architectures", "compiler", "linked", "threads",   "shards"};
     lh_run_result result = run_with(state, 0, "info --json", NULL);
     json_t *json = json_loads(result.out, 0, NULL);
     assert_non_null(json);

@@ -86,11 +86,14 @@ static void test_level_choose_named_unknown_lists_what_there_is(void **state) {
 
 static void test_level_choose_named_not_runnable_refused(void **state) {
     (void)state;
-    const lh_cpu_program *programs[] = {&plain, &arm, &none, NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&plain, &arm, &none, NULL}, *only[] = {&none, NULL}, *chosen;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "riscv64", 1), 0);
     lh_status status = lh_level_choose(programs, &chosen, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "LONGHAND_ISA=riscv64: this processor does not run it");
+    assert_string_equal(strstr(error.text, "it runs: ") + strlen("it runs: "), own_level());
+    status = lh_level_choose(only, &chosen, &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it runs: none");
 }
 
 static void test_level_choose_nothing_runs_refused(void **state) {

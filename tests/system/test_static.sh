@@ -1,0 +1,131 @@
+# A static trainer: alone in an empty root it trains, resumes and evaluates, with the bits of a dynamic one; and what a
+# trainer of several instruction-set levels says of them.
+
+. tests/system/common.sh
+
+TINY=parity_dropout_rand_rope
+STEPS=12
+machine=$(uname -m)
+plainest=$([ "$machine" = x86_64 ] && echo x86-64 || echo "$machine")
+best=$(make -s print-levels LEVELS=best)
+
+# Through the launcher; not a word of the linker.
+static_builds() {
+    ./longhand build tests/specs/$TINY.lua --static --levels "$plainest,$best" --out "$work/static" >"$work/said" 2>&1
+    status=$?
+    cat "$work/said"
+    [ $status -eq 0 ] && ! grep -q warning "$work/said" && [ -x "$work/static/trainer" ]
+}
+
+# Built again only when it is asked for otherwise.
+static_is_kept() {
+    ends_with 0 'up to date' ./longhand build tests/specs/$TINY.lua --static --levels "$best" --out "$work/static"
+}
+
+needs_nothing() {
+    ldd "$work/static/trainer" 2>&1 | grep -qE 'not a dynamic executable|statically linked'
+}
+
+says_how_it_is_linked() {
+    ends_with 0 'linked: static' "$work/static/trainer" info && ends_with 0 '"linked":"static"' \
+        "$work/static/trainer" info --json && ends_with 0 'linked: dynamic' "$work/dynamic/trainer" info
+}
+
+# OpenMP must have read what the trainer set before.
+threads_wait_passively() {
+    for how in static dynamic; do
+        env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=verbose "$work/$how/trainer" info >"$work/shown" 2>&1
+        grep -q "OMP_WAIT_POLICY = 'PASSIVE'" "$work/shown" && grep -q "GOMP_SPINCOUNT = '1000'" "$work/shown" ||
+            { echo "$how:" && cat "$work/shown" && return 1; }
+    done
+}
+
+# Copied alone into an empty folder: no /proc, no /sys, no /tmp, no environment.
+alone() {
+    if [ -n "$caged" ]; then
+        env -i "$(command -v chroot)" "$work/empty" /trainer "$@"
+    else
+        (cd "$work/empty" && env -i ./trainer "$@")
+    fi
+}
+
+# Trains half of the steps, goes on, evaluates.
+trains_alone() {
+    mkdir "$work/empty" && cp "$work/static/trainer" "$work/empty" || return
+    alone train --steps $((STEPS / 2)) --threads 2 --no-eval --out runs || return
+    ends_with 0 'resuming at step' alone train --steps $STEPS --threads 2 --resume --out runs || return
+    checkpoint=$(cd "$work/empty" && echo runs/*/*/*/checkpoint.safetensors)
+    ends_with 0 accuracy alone eval --checkpoint "$checkpoint" --lengths 1:20 --out asked || return
+    ends_with 0 'linked: static' alone info
+}
+
+same_bits_as_dynamic() {
+    "$work/dynamic/trainer" train --steps $STEPS --out "$work/runs" || return
+    for file in checkpoint.safetensors eval.jsonl; do
+        cmp "$work"/runs/*/*/*/$file "$work"/empty/runs/*/*/*/$file || return
+    done
+}
+
+# A compiler that finds no archive of this name.
+compiler_without() {
+    printf '#!/bin/sh\ncase $1 in -print-file-name=%s) echo "%s" ;; *) exec cc "$@" ;; esac\n' "$1" "$1" >"$work/cc"
+    chmod +x "$work/cc"
+}
+
+says_what_is_missing() {
+    compiler_without libjansson.a
+    ends_with 4 'does not find: libjansson.a (in libjansson-dev on Debian' env CC="$work/cc" \
+        ./longhand build tests/specs/$TINY.lua --static --out "$work/none" || return
+    compiler_without libc.a
+    ends_with 4 'does not find: libc.a (in libc6-dev on Debian' env CC="$work/cc" \
+        ./longhand build tests/specs/$TINY.lua --static --out "$work/none" && [ ! -e "$work/none" ] || return
+    ends_with 2 'does not find: libc.a' make -s trainer RUN=even_pairs_none STATIC=1 CC="$work/cc" OUT="$work/none" &&
+        ends_with 2 'leave out VARIANT=asan' make -s trainer RUN=even_pairs_none STATIC=1 VARIANT=asan OUT="$work/none" &&
+        [ ! -e "$work/none" ]
+}
+
+# One file of two levels: the widest by itself, the other when asked; the run says which.
+level_is_chosen_and_said() {
+    trainer=$work/static/trainer
+    ends_with 0 "; here: $best" "$trainer" info && ends_with 0 "level $best," "$trainer" train --steps 1 --no-eval \
+        --out "$work/level" && ends_with 0 "level $plainest," env LONGHAND_ISA="$plainest" "$trainer" train --steps 1 \
+        --no-eval --seed 2 --out "$work/level" && ends_with 0 "level $plainest" env LONGHAND_ISA="$plainest" "$trainer" \
+        bench --seconds 0.02 --lengths 3 || return
+    grep -q "\"level\":\"$plainest\"" "$work"/level/*/*/*-seed2/run.json
+}
+
+wrong_level_is_refused() {
+    ends_with 2 'LONGHAND_ISA=native: no such level here, expected one of: ' env LONGHAND_ISA=native \
+        "$work/static/trainer" train --out "$work/no" && [ ! -e "$work/no" ] &&
+        ends_with 4 'cannot compile for: native (it can: ' ./longhand build tests/specs/$TINY.lua \
+            --levels "$best,native" --out "$work/none" && [ ! -e "$work/none" ]
+}
+
+problem=$(make -s print-static-problem)
+if [ -n "$problem" ]; then
+    echo "skip static_builds and what follows: $problem"
+    finish
+fi
+caged=''
+mkdir "$work/root" && chroot "$work/root" / 2>/dev/null
+[ $? -ne 125 ] && caged=yes || echo "skip static_in_empty_root: chroot is not permitted; run in an empty folder instead"
+expect static_builds static_builds
+expect static_is_kept static_is_kept
+make -s trainer LEVELS="$best" ID=$TINY SOURCES="$work/static/src" OUT="$work/dynamic" || failures=1
+if command -v ldd >/dev/null 2>&1; then
+    expect static_needs_nothing needs_nothing
+else
+    echo "skip static_needs_nothing: no ldd"
+fi
+expect static_says_how_it_is_linked says_how_it_is_linked
+if cc --version | grep -qi clang; then
+    echo "skip threads_wait_passively: not GNU's OpenMP"
+else
+    expect threads_wait_passively threads_wait_passively
+fi
+expect static_trains_alone trains_alone
+expect static_same_bits_as_dynamic same_bits_as_dynamic
+expect static_says_what_is_missing says_what_is_missing
+expect level_is_chosen_and_said level_is_chosen_and_said
+expect level_wrong_name_refused wrong_level_is_refused
+finish
