@@ -52,8 +52,8 @@ local function covers(have, want)
   return true
 end
 
--- Whether the trainer in dir was made from exactly this, with at least these levels, and linked ("static", "dynamic")
--- like this, or in any way where linking is nil.
+-- Whether the trainer in dir was made from exactly this, with at least these levels, and linked like this ("static" or
+-- "dynamic"; nil: in any way).
 function M.fresh(dir, stamp, levels, linking)
   local text = write.read(dir .. "/stamp")
   local made, linked, have = (text or ""):match("^(%x+) (%l+) (.-)\n$")
@@ -117,8 +117,8 @@ end
 local function compile(project, job, staging)
   return shell.run({
     "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory",
-    "-j" .. processors(), "-C", project.root, "trainer",
-    "ID=" .. job.id, "SOURCES=" .. seen_from_root(project, staging) .. "/src", "OUT=" .. seen_from_root(project, staging),
+    "-j" .. processors(), "-C", project.root, "trainer", "ID=" .. job.id,
+    "SOURCES=" .. seen_from_root(project, staging) .. "/src", "OUT=" .. seen_from_root(project, staging),
     "LEVELS=" .. job.levels, "STATIC=" .. (job.linking == "static" and "1" or ""),
   }, { output = staging .. "/log", errors_too = true })
 end
