@@ -172,7 +172,7 @@ const lh_spec lh_bucket_sort_sinusoid = {
         .id = "bucket_sort_sinusoid",
         .plan_digest = "b229d2d7d6c9a605",
         .model_digest = "3f45150bff3ea0de",
-        .source_digest = "56dabaab591c4d16",
+        .source_digest = "08614369d4725e6c",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"dropout\":0.1,\"kind\":\"sinusoid\"},\"positions\":{\"kind\":\"index"
                 "\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":4,\"examples\":64,\"lengths\":{\"list\":[1"

@@ -169,7 +169,7 @@ const lh_spec lh_even_pairs_none = {
         .id = "even_pairs_none",
         .plan_digest = "dcdf779931be7e5c",
         .model_digest = "fe24fcbfc093923b",
-        .source_digest = "90f3b18f3ca0402c",
+        .source_digest = "9cdc0dc9ed3edd72",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"kind\":\"index\"},\"rotation\":{\"k"
                 "ind\":\"none\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\":{\"first\":41,\"last\":500,\"ste"

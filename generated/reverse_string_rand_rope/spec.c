@@ -170,7 +170,7 @@ const lh_spec lh_reverse_string_rand_rope = {
         .id = "reverse_string_rand_rope",
         .plan_digest = "1744eb74124291d6",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "8ef2157c6bef5f09",
+        .source_digest = "95588e70aeae8d47",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
                 "zed\",\"max_position\":2048,\"sorted\":true},\"rotation\":{\"base\":10000,\"kind\":\"rope\"}},\"eval"

@@ -10,6 +10,7 @@
 #define LONGHAND_KERNELS_MATMUL_H
 
 #include "cpu/vector.h"
+#include "longhand/laps.h"
 
 /* What happens to a sum before it is stored. */
 enum finish {
@@ -50,6 +51,7 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
 /* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T). */
 INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels,
                    real *restrict y, const enum finish finish, const real *restrict other) {
+    LH_TIMED(LH_PART_PRODUCTS);
     const int columns = panel_width(N) / LANES;
     for (int n = 0; n < N; n += columns * LANES) {
         const real *panel = panels + n * K;
@@ -94,6 +96,7 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
  * dw, whose lines are far away by then: they are asked for before the rows are summed. */
 INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                                real *restrict dw) {
+    LH_TIMED(LH_PART_PRODUCTS);
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);
     for (int n = 0; n < N; n += columns * LANES) {
         for (int k = 0; k < K; k += OUTER_ROWS) {

@@ -21,6 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "longhand/laps.h"
+
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -80,6 +82,7 @@ static void wait_beyond(team *t, unsigned seen) {
 void lh_team_barrier(void) {
     team *t = current;
     if (!t || members == 1) return;
+    LH_TIMED(LH_PART_WAITING);
     unsigned seen = atomic_load_explicit(&t->generation, memory_order_acquire);
     if ((int)atomic_fetch_add(&t->arrived, 1) + 1 < members) {
         wait_beyond(t, seen);
@@ -95,7 +98,9 @@ static void enter(team *t, lh_team_work *work, void *argument, int index, int co
     int outer_members = members;
     current = t;
     members = count;
+    if (!outer) lh_laps_begin();
     work(argument, index, count);
+    if (!outer) lh_laps_end();
     current = outer;
     members = outer_members;
 }

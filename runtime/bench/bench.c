@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/team.h"
+#include "bench/crew.h"
 #include "bench/peak.h"
 
 enum { WINDOWS = 9 };
@@ -43,33 +44,26 @@ static double measure_peak(peak_job *job, int threads, double seconds) {
     return rate;
 }
 
-typedef struct bench {
-    lh_engine *engine;
-    lh_mode mode;
-    lh_condition condition;
-    lh_step_metrics metrics;
-} bench;
+/* What one window of steps took. */
+typedef struct window {
+    double seconds;
+    uint64_t ticks; /* the same in ticks */
+    int64_t steps;  /* of every replica */
+} window;
 
-static lh_status run_one(bench *b, lh_error *error) {
-    int done;
-    lh_sums sums;
-    if (b->mode == LH_MODE_TRAIN) return b->engine->ops->step(b->engine, 1, &b->metrics, &done, error);
-    b->engine->ops->evaluate(b->engine, &b->condition, &sums, NULL);
-    return LH_OK;
+/* Times `steps` steps of every replica. */
+static lh_status measure_steps(lh_crew *crew, int64_t steps, window *w, lh_error *error) {
+    double start = now();
+    uint64_t ticks = lh_ticks();
+    lh_status status = lh_crew_step(crew, steps, error);
+    *w = (window){now() - start, lh_ticks() - ticks, steps};
+    return status;
 }
 
-/* Steps per second over whole steps that take at least `seconds`. */
-static lh_status measure_steps(bench *b, double seconds, double *rate, lh_error *error) {
-    int64_t steps = 0;
-    double start = now(), taken = 0;
-    lh_status status = LH_OK;
-    while (status == LH_OK && (steps == 0 || taken < seconds)) {
-        status = run_one(b, error);
-        steps++;
-        taken = now() - start;
-    }
-    *rate = (double)steps / taken;
-    return status;
+/* Steps that take about `seconds`, as the last window went. */
+static int64_t steps_for(const window *last, double seconds) {
+    double steps = (double)last->steps * seconds / (last->seconds > 1e-9 ? last->seconds : 1e-9);
+    return steps < 1 ? 1 : (int64_t)(steps + 0.5);
 }
 
 static int compare(const void *a, const void *b) {
@@ -82,41 +76,54 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-static lh_status measure(bench *b, const lh_cpu_program *program, int threads, double seconds, lh_bench_result *result,
-                         lh_error *error) {
-    double steps[WINDOWS], peaks[WINDOWS] = {0};
+/* Shares of the ticks that all workers had, of what they booked in each part. What nobody booked is waiting too: a team
+ * starts or ends, or one thread works alone. */
+static void share_out(double ticks, double parts[LH_PARTS]) {
+    double booked = 0;
+    for (int part = 0; part < LH_PARTS; part++) booked += parts[part];
+    if (ticks > booked) parts[LH_PART_WAITING] += ticks - booked;
+    else ticks = booked;
+    for (int part = 0; part < LH_PARTS; part++) parts[part] /= ticks;
+}
+
+static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result, lh_error *error) {
+    const lh_cpu_program *program = crew->request->program;
+    double rates[WINDOWS], peaks[WINDOWS] = {0}, ticks = 0, whole = seconds / WINDOWS;
+    uint64_t before[LH_PARTS], after[LH_PARTS];
     peak_job job = {.function = lh_peak_of(program->level, program->real_bytes), .rounds = 100000};
-    double window = seconds / WINDOWS;
-    lh_status status = run_one(b, error); /* fills caches, starts threads */
-    if (job.function != NULL) measure_peak(&job, threads, PEAK_SHARE * window);
+    window w;
+    lh_status status = measure_steps(crew, 1, &w, error);            /* fills caches, starts threads */
+    if (status == LH_OK) status = measure_steps(crew, 1, &w, error); /* says how long a step takes */
+    if (job.function != NULL) measure_peak(&job, crew->workers, PEAK_SHARE * whole);
     for (int i = 0; status == LH_OK && i < WINDOWS; i++) {
-        if (job.function != NULL) peaks[i] = measure_peak(&job, threads, PEAK_SHARE * window);
-        status = measure_steps(b, (1.0 - PEAK_SHARE) * window, &steps[i], error);
+        if (job.function != NULL) peaks[i] = measure_peak(&job, crew->workers, PEAK_SHARE * whole);
+        lh_laps_read(before);
+        status = measure_steps(crew, steps_for(&w, (1.0 - PEAK_SHARE) * whole), &w, error);
+        lh_laps_read(after);
+        rates[i] = (double)(w.steps * crew->count) / w.seconds;
+        ticks += (double)w.ticks * crew->workers;
+        for (int part = 0; part < LH_PARTS; part++) result->parts[part] += (double)(after[part] - before[part]);
     }
     if (status != LH_OK) return status;
-    result->steps_per_second = median(steps, WINDOWS);
+    result->steps_per_second = median(rates, WINDOWS);
     result->peak = median(peaks, WINDOWS);
+    share_out(ticks, result->parts);
     return LH_OK;
 }
 
-lh_status lh_bench(const lh_spec *spec, const lh_cpu_program *program, lh_mode mode, int n, int threads, double seconds,
-                   lh_bench_result *result, lh_error *error) {
-    lh_engine_config config = {.spec = spec,
-                               .learning_rate = spec->train.learning_rate,
-                               .threads = threads,
-                               .trains = mode == LH_MODE_TRAIN,
-                               .fixed_length = n};
-    lh_lengths lengths = {NULL, 0, n, n, 1};
-    bench b = {.mode = mode, .condition = lh_condition_at(n, spec->train.batch, 1, 0)};
-    lh_status status = lh_cpu_engine_open(&config, program, &b.engine, error);
-    if (status != LH_OK) return status;
-    if (mode == LH_MODE_EVALUATE) status = b.engine->ops->reserve(b.engine, &lengths, spec->train.batch, error);
-    lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
-    *result = (lh_bench_result){
-        .mode = mode, .length = n, .tokens = shape.length[0] + shape.length[1], .threads = b.engine->threads};
-    if (status == LH_OK) status = measure(&b, program, b.engine->threads, seconds, result, error);
-    result->flops_per_second = spec->executed_flops(&shape, mode) * result->steps_per_second;
-    result->nominal_per_second = spec->nominal_flops(&shape, mode) * result->steps_per_second;
-    b.engine->ops->close(b.engine);
+lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
+    const lh_spec *spec = request->spec;
+    lh_shape shape = lh_shape_at(spec, request->length, spec->train.batch);
+    lh_crew crew;
+    lh_status status = lh_crew_open(&crew, request, error);
+    *result = (lh_bench_result){.mode = request->mode,
+                                .length = request->length,
+                                .tokens = shape.length[0] + shape.length[1],
+                                .replicas = crew.count,
+                                .threads = crew.workers};
+    if (status == LH_OK) status = measure(&crew, request->seconds, result, error);
+    result->flops_per_second = spec->executed_flops(&shape, request->mode) * result->steps_per_second;
+    result->nominal_per_second = spec->nominal_flops(&shape, request->mode) * result->steps_per_second;
+    lh_crew_close(&crew);
     return status;
 }

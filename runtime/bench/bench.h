@@ -1,22 +1,36 @@
-/* Steps per second of training and evaluation, against the peak of the same threads measured in between. */
+/* Steps per second of training and evaluation, against the peak of the same threads measured in between, and where the
+ * time of those threads went. */
 #ifndef LONGHAND_BENCH_H
 #define LONGHAND_BENCH_H
 
+#include "longhand/laps.h"
 #include "train/engine.h"
+
+typedef struct lh_bench_request {
+    const lh_spec *spec;
+    const lh_cpu_program *program;
+    lh_mode mode;
+    int length;     /* task length */
+    int threads;    /* at most so many work */
+    int replicas;   /* 0: one model on all threads; R: R models side by side, each one thread's whole job */
+    double seconds; /* about, peak included */
+} lh_bench_request;
 
 typedef struct lh_bench_result {
     lh_mode mode;
-    int length, tokens; /* task length; tokens per sequence, all streams together */
-    int threads;
-    double steps_per_second;   /* training: whole steps; evaluation: batches of the training batch's size */
+    int length, tokens;        /* task length; tokens per sequence, all streams together */
+    int replicas;              /* at least 1 */
+    int threads;               /* that work */
+    double steps_per_second;   /* of all replicas together; training: whole steps; evaluation: batches of that size */
     double flops_per_second;   /* executed */
     double nominal_per_second; /* nominal */
     double peak;               /* operations per second of all threads; 0: no peak for this level */
+    double parts[LH_PARTS];    /* shares of the time of all threads; their sum is 1 */
 } lh_bench_result;
 
-/* Measures one mode at one task length for about `seconds`; medians over windows of steps that alternate with windows
- * of the peak loop. */
-lh_status lh_bench(const lh_spec *spec, const lh_cpu_program *program, lh_mode mode, int n, int threads, double seconds,
-                   lh_bench_result *result, lh_error *error);
+/* Measures one mode at one task length; medians over windows of steps that alternate with windows of the peak loop.
+ * With more replicas than threads, threads take them in turn, as they come. Errors: those of opening an engine and of
+ * a training step. */
+lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error);
 
 #endif

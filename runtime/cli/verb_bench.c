@@ -5,37 +5,61 @@
 #include "cli/cli.h"
 #include "train/json_text.h"
 
+static const char *const part_names[LH_PARTS] = {
+    [LH_PART_SAMPLING] = "sampling",   [LH_PART_ATTENTION] = "attention", [LH_PART_PRODUCTS] = "products",
+    [LH_PART_OPTIMISER] = "optimiser", [LH_PART_WAITING] = "waiting",     [LH_PART_REST] = "rest",
+};
+
+static void print_parts(const lh_bench_result *r) {
+    lh_json parts;
+    printf(",\"parts\":");
+    lh_json_begin(&parts, stdout);
+    for (int part = 0; part < LH_PARTS; part++) lh_json_number(&parts, part_names[part], r->parts[part]);
+    lh_json_end(&parts);
+}
+
 static void print_json(const lh_bench_result *r) {
     lh_json json;
     lh_json_begin(&json, stdout);
     lh_json_string(&json, "mode", r->mode == LH_MODE_TRAIN ? "train" : "eval");
     lh_json_integer(&json, "length", r->length);
     lh_json_integer(&json, "tokens", r->tokens);
-    lh_json_integer(&json, "replicas", 1);
+    lh_json_integer(&json, "replicas", r->replicas);
     lh_json_integer(&json, "threads", r->threads);
     lh_json_number(&json, "steps_per_second", r->steps_per_second);
     lh_json_number(&json, "flops_per_second", r->flops_per_second);
     lh_json_number(&json, "peak_flops_per_second", r->peak);
     lh_json_number(&json, "share_of_peak", r->flops_per_second / r->peak);
     lh_json_number(&json, "share_of_peak_nominal", r->nominal_per_second / r->peak);
+    print_parts(r);
     lh_json_end(&json);
     printf("\n");
 }
 
-static void print_text(const lh_bench_result *r) {
-    printf("%-6s %7d %7d %8d %10.2f %10.1f %10.1f", r->mode == LH_MODE_TRAIN ? "train" : "eval", r->length, r->tokens,
-           r->threads, r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
-    if (r->peak > 0)
-        printf(" %7.1f%% %7.1f%%\n", 100.0 * r->flops_per_second / r->peak, 100.0 * r->nominal_per_second / r->peak);
-    else printf(" %8s %8s\n", "-", "-");
+static void print_head(const lh_spec *spec, const lh_cpu_program *program) {
+    printf("%s, level %s\n%-5s %6s %6s %8s %7s %9s %8s %8s %6s %7s", spec->id, program->level, "mode", "length",
+           "tokens", "replicas", "threads", "steps/s", "GFLOP/s", "peak", "share", "nominal");
+    for (int part = 0; part < LH_PARTS; part++) printf(" %9s", part_names[part]);
+    printf("\n");
 }
 
-static lh_status bench_length(const lh_spec *spec, const lh_cpu_program *program, int n, int threads, double seconds,
-                              bool json, lh_error *error) {
+static void print_text(const lh_bench_result *r) {
+    printf("%-5s %6d %6d %8d %7d %9.2f %8.1f %8.1f", r->mode == LH_MODE_TRAIN ? "train" : "eval", r->length, r->tokens,
+           r->replicas, r->threads, r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
+    if (r->peak > 0)
+        printf(" %5.1f%% %6.1f%%", 100.0 * r->flops_per_second / r->peak, 100.0 * r->nominal_per_second / r->peak);
+    else printf(" %6s %7s", "-", "-");
+    for (int part = 0; part < LH_PARTS; part++) printf(" %8.1f%%", 100.0 * r->parts[part]);
+    printf("\n");
+}
+
+/* Both modes at one task length. */
+static lh_status bench_length(lh_bench_request *request, bool json, lh_error *error) {
     static const lh_mode modes[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};
     for (int i = 0; i < 2; i++) {
         lh_bench_result result;
-        lh_status status = lh_bench(spec, program, modes[i], n, threads, seconds, &result, error);
+        request->mode = modes[i];
+        lh_status status = lh_bench(request, &result, error);
         if (status != LH_OK) return status;
         (json ? print_json : print_text)(&result);
         fflush(stdout);
@@ -47,15 +71,19 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {
         "bench", "Steps per second per task length; sampling, dropout, clipping and the optimiser are in a step.",
         "The peak is a loop of multiply-adds on the same threads, measured in turn with the steps; medians of both.\n"
-        "The share counts the operations that the code executes, the nominal share the dense count of the model."};
+        "The share counts the operations that the code executes, the nominal share the dense count of the model.\n"
+        "With --replicas R, R models run side by side, one thread each; steps/s counts the steps of all together.\n"
+        "Behind that, the parts of the time of all threads; their sum is 100%. rest: normalisation, dropout,\n"
+        "embedding, loss, packing weights, adding up gradients."};
     static const int32_t standard[] = {20, 40};
     lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
-    int64_t threads = 0;
+    int64_t threads = 0, replicas = 0;
     double seconds = 3.0;
     bool json = false, done;
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, NULL, "A,B,...", "task lengths (20,40)"},
         {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
+        {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
         {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
         {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object per line"},
     };
@@ -64,11 +92,16 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     const lh_cpu_program *program;
     status = lh_cli_program(cli->spec, &program, error);
     if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
-    if (status == LH_OK && !json)
-        printf("%s, level %s\n%-6s %7s %7s %8s %10s %10s %10s %8s %8s\n", cli->spec->id, program->level, "mode",
-               "length", "tokens", "threads", "steps/s", "GFLOP/s", "peak", "share", "nominal");
-    for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++)
-        status = bench_length(cli->spec, program, lh_lengths_at(&lengths.lengths, i), lh_cli_threads(threads), seconds,
-                              json, error);
+    if (status != LH_OK) return status;
+    if (!json) print_head(cli->spec, program);
+    lh_bench_request request = {.spec = cli->spec,
+                                .program = program,
+                                .threads = lh_cli_threads(threads),
+                                .replicas = (int)replicas,
+                                .seconds = seconds};
+    for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++) {
+        request.length = lh_lengths_at(&lengths.lengths, i);
+        status = bench_length(&request, json, error);
+    }
     return status;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "longhand/laps.h"
+
 int lh_lengths_count(const lh_lengths *lengths) {
     if (lengths->list) return lengths->count;
     int step = lengths->step > 0 ? lengths->step : 1;
@@ -98,6 +100,7 @@ static void fill_row(lh_batch *batch, const lh_spec *spec, const lh_source *sour
 
 void lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                    int sequences) {
+    LH_TIMED(LH_PART_SAMPLING);
     batch->shape = lh_shape_at(spec, n, sequences);
     for (int row = 0; row < sequences; row++) {
         uint32_t index = first + (uint32_t)row;

@@ -5,6 +5,8 @@
  */
 #include "longhand/positions.h"
 
+#include "longhand/laps.h"
+
 /* Floyd's subset: for j = range - count, ..., range - 1 take a uniform t <= j, or j itself where t is taken already.
  * Source: Bentley and Floyd 1987, "A sample of brilliance", algorithm F2. Marks lie in scratch. */
 static void draw_sorted(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
@@ -30,6 +32,7 @@ static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *
 
 void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
                        int32_t *scratch) {
+    LH_TIMED(LH_PART_SAMPLING);
     uint32_t place = draw->domain == LH_DOMAIN_EVAL ? LH_PLACE_POSITIONS : 0;
     lh_rng rng = lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
     if (sorted) draw_sorted(&rng, first, range, count, out, scratch);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/team.h"
+#include "longhand/laps.h"
 #include "train/cpu_engine.h"
 #include "train/diagnose.h"
 
@@ -25,6 +26,8 @@ static void relax(void) {
 /* Spins until *turn is shard; gives the processor away when that takes long, as it does with more threads than
  * processors. */
 static void wait_turn(atomic_int *turn, int shard) {
+    if (atomic_load_explicit(turn, memory_order_acquire) == shard) return;
+    LH_TIMED(LH_PART_WAITING);
     for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != shard; spins++) {
         if (spins < 2000) relax();
         else sched_yield();
@@ -99,12 +102,14 @@ static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradien
 }
 
 static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
     for (int64_t chunk = first; chunk < end; chunk++)
         cpu->chunk_norms[chunk] = cpu->program->squared_norm((char *)cpu->total + (size_t)chunk * bytes, LH_CHUNK);
 }
 
 static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    LH_TIMED(LH_PART_OPTIMISER);
     lh_sums sums;
     lh_update update = {
         .parameters = cpu->parameters,

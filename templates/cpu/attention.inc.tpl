@@ -174,6 +174,7 @@ NOINLINE void attend_${name}_backward(int T, const real *restrict query, const r
  * out [sequences][T][WIDTH]. weights_step 0: forward only, weights and inverse_sum are scratch for one group. */
 static void attention_${name}(${step_argument}int sequences, int T, real *query_key_value,
         real *out, real *weights, size_t weights_step, real *inverse_sum) {
+    LH_TIMED(LH_PART_ATTENTION);
     int groups = round_up(T, LANES) / LANES;
     for (int s = 0; s < sequences; s++, query_key_value += T * QUERY_STRIDE, out += T * WIDTH) {
 % if rotation.kind == "rope" then
@@ -192,6 +193,7 @@ static void attention_${name}(${step_argument}int sequences, int T, real *query_
 static void attention_${name}_backward(${step_argument}int sequences, int T,
         const real *query_key_value, const real *out, const real *dout, const real *weights, const real *inverse_sum,
         const head_scratch *scratch, real *dquery_key_value) {
+    LH_TIMED(LH_PART_ATTENTION);
     int groups = round_up(T, LANES) / LANES;
     for (int s = 0; s < sequences; s++) {
         for (int h = 0; h < HEADS; h++) {

@@ -277,6 +277,19 @@ static void test_gradcheck_wrong_gradient_named(void **state) {
     assert_non_null(strstr(result.err, "the gradients of 1 of 7 tensors are wrong"));
 }
 
+static void assert_parts_add_up(const json_t *parts) {
+    static const char *const names[] = {"sampling", "attention", "products", "optimiser", "waiting", "rest"};
+    double sum = 0;
+    assert_int_equal(json_object_size(parts), 6);
+    for (int i = 0; i < 6; i++) {
+        double share = json_number_value(json_object_get(parts, names[i]));
+        assert_true(share >= 0);
+        sum += share;
+    }
+    assert_true(sum > 0.999999 && sum < 1.000001);
+    assert_true(json_number_value(json_object_get(parts, "sampling")) > 0);
+}
+
 static void test_bench_json_complete(void **state) {
     static const char *const keys[] = {"mode",
                                        "length",
@@ -287,7 +300,8 @@ static void test_bench_json_complete(void **state) {
                                        "flops_per_second",
                                        "peak_flops_per_second",
                                        "share_of_peak",
-                                       "share_of_peak_nominal"};
+                                       "share_of_peak_nominal",
+                                       "parts"};
     lh_run_result result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 1", NULL);
     char *rest = result.out;
     for (int i = 0; i < 2; i++) {
@@ -299,9 +313,24 @@ static void test_bench_json_complete(void **state) {
         assert_string_equal(json_string_value(json_object_get(line, "mode")), i == 0 ? "train" : "eval");
         assert_true(json_number_value(json_object_get(line, "steps_per_second")) > 0);
         assert_true(json_number_value(json_object_get(line, "peak_flops_per_second")) > 1e8);
+        assert_parts_add_up(json_object_get(line, "parts"));
         json_decref(line);
     }
     assert_says(state, 0, "bench --seconds 0.02 --lengths 3", "steps/s");
+}
+
+static void test_bench_replicas_counted(void **state) {
+    lh_run_result result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 2 --replicas 5", NULL);
+    json_t *line = json_loads(strtok(result.out, "\n"), 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(line, "replicas")), 5);
+    assert_int_equal(json_integer_value(json_object_get(line, "threads")), 2);
+    assert_parts_add_up(json_object_get(line, "parts"));
+    json_decref(line);
+    result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 4 --replicas 1", NULL);
+    line = json_loads(strtok(result.out, "\n"), 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(line, "threads")), 1);
+    json_decref(line);
+    assert_says(state, 2, "bench --replicas 0", "--replicas: 0 is out of range");
 }
 
 static void test_main_other_interface_refused(void **state) {
@@ -335,6 +364,7 @@ int main(void) {
         WITH_TOY(test_gradcheck_right_gradients_pass),
         WITH_TOY(test_gradcheck_wrong_gradient_named),
         WITH_TOY(test_bench_json_complete),
+        WITH_TOY(test_bench_replicas_counted),
         WITH_TOY(test_main_other_interface_refused),
         WITH_TOY(test_main_unknown_level_refused),
     };

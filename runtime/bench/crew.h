@@ -1,0 +1,27 @@
+/* What a bench steps: one model on all threads, or replicas side by side. */
+#ifndef LONGHAND_CREW_H
+#define LONGHAND_CREW_H
+
+#include "bench/bench.h"
+
+typedef struct lh_replica {
+    lh_engine *engine;
+    lh_status status; /* of its last step */
+    lh_error error;
+} lh_replica;
+
+typedef struct lh_crew {
+    const lh_bench_request *request;
+    lh_replica *replicas;
+    int count;   /* of replicas */
+    int workers; /* threads that work */
+} lh_crew;
+
+/* Opens the engines, with seeds 0, 1, ...; close also after a failure. */
+lh_status lh_crew_open(lh_crew *crew, const lh_bench_request *request, lh_error *error);
+void lh_crew_close(lh_crew *crew);
+
+/* Every model makes `steps` steps, or evaluates as many batches. Returns when all are done. */
+lh_status lh_crew_step(lh_crew *crew, int64_t steps, lh_error *error);
+
+#endif

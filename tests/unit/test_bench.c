@@ -1,0 +1,165 @@
+/* longhand/laps.h and bench: time goes to the part that ran, waiting is found, replicas are the engines they say. */
+#include "lh_test.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/team.h"
+#include "bench/bench.h"
+#include "bench/crew.h"
+#include "toy_program.h"
+
+static void sleep_ms(int milliseconds) {
+    struct timespec time = {0, milliseconds * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+/* Ticks booked to each part by a team. */
+static void booked_by(int threads, lh_team_work *work, double ticks[LH_PARTS]) {
+    uint64_t before[LH_PARTS], after[LH_PARTS];
+    lh_laps_read(before);
+    lh_team_run(threads, work, NULL);
+    lh_laps_read(after);
+    for (int part = 0; part < LH_PARTS; part++) ticks[part] = (double)(after[part] - before[part]);
+}
+
+static void sleep_in_attention(void) {
+    LH_TIMED(LH_PART_ATTENTION);
+    sleep_ms(60);
+}
+
+static void sleep_in_parts(void *argument, int index, int count) {
+    (void)argument, (void)index, (void)count;
+    LH_TIMED(LH_PART_PRODUCTS);
+    sleep_ms(20);
+    sleep_in_attention();
+    sleep_ms(20);
+}
+
+/* Sleeps are never short and seldom much too long: 60 ms against 40 ms within a factor of two. */
+static void test_laps_nested_parts_apart(void **state) {
+    (void)state;
+    double ticks[LH_PARTS];
+    booked_by(1, sleep_in_parts, ticks);
+    double ratio = ticks[LH_PART_ATTENTION] / ticks[LH_PART_PRODUCTS];
+    assert_true(ratio > 0.75 && ratio < 3.0);
+    assert_true(ticks[LH_PART_WAITING] == 0);
+    assert_true(ticks[LH_PART_REST] < ticks[LH_PART_PRODUCTS]);
+}
+
+static void one_sleeps_all_meet(void *argument, int index, int count) {
+    (void)argument, (void)count;
+    if (index == 0) sleep_ms(60);
+    lh_team_barrier();
+}
+
+/* Thread 0 works, the others wait for it: as long as it sleeps, each. */
+static void test_laps_meeting_is_waiting(void **state) {
+    (void)state;
+    double ticks[LH_PARTS];
+    booked_by(2, one_sleeps_all_meet, ticks);
+    assert_true(ticks[LH_PART_WAITING] > 0.5 * ticks[LH_PART_REST]);
+    assert_true(ticks[LH_PART_WAITING] < 1.5 * ticks[LH_PART_REST]);
+}
+
+/* The first shard of a step takes 40 ms, all others nothing. */
+static void slow_first_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                             lh_sums *sums) {
+    if (block->first_example == 0) sleep_ms(40);
+    toy_float.train_block(step, block, workspace, gradient, sums);
+}
+
+static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int replicas) {
+    static const lh_cpu_program *list[2];
+    list[0] = program;
+    lh_error error;
+    lh_bench_result result;
+    lh_spec spec = lh_toy_spec_with(list);
+    lh_bench_request request = {&spec, program, LH_MODE_TRAIN, 3, threads, replicas, 0.5};
+    lh_assert_ok(lh_bench(&request, &result, &error), &error);
+    return result;
+}
+
+/* All other shards wait for the first one's turn: of two threads one waits. Alone, nobody does. */
+static void test_bench_slow_shard_is_waiting(void **state) {
+    (void)state;
+    lh_cpu_program slow = toy_float;
+    slow.train_block = slow_first_block;
+    lh_bench_result two = bench_toy(&slow, 2, 0), one = bench_toy(&slow, 1, 0);
+    assert_true(two.parts[LH_PART_WAITING] > 0.35 && two.parts[LH_PART_WAITING] < 0.65);
+    assert_true(one.parts[LH_PART_WAITING] < 0.1);
+    assert_true(one.parts[LH_PART_REST] > 0.8);
+}
+
+/* Replicas do not wait for each other: twice the steps of one, since the time is sleep and no processor is short. */
+static void test_bench_replicas_side_by_side(void **state) {
+    (void)state;
+    lh_cpu_program slow = toy_float;
+    slow.train_block = slow_first_block;
+    lh_bench_result one = bench_toy(&slow, 4, 1), two = bench_toy(&slow, 4, 2);
+    assert_int_equal(one.threads, 1);
+    assert_int_equal(two.threads, 2);
+    assert_int_equal(two.replicas, 2);
+    double ratio = two.steps_per_second / one.steps_per_second;
+    assert_true(ratio > 1.5 && ratio < 2.5);
+}
+
+/* Three replicas on two threads, four steps: the same bits as engines of those seeds, stepped alone. */
+static void test_crew_replicas_same_bits(void **state) {
+    (void)state;
+    lh_error error;
+    lh_crew crew;
+    lh_spec spec = lh_toy_spec_with(toy_float_list);
+    lh_bench_request request = {&spec, &toy_float, LH_MODE_TRAIN, 5, 2, 3, 1.0};
+    lh_assert_ok(lh_crew_open(&crew, &request, &error), &error);
+    assert_int_equal(crew.workers, 2);
+    lh_assert_ok(lh_crew_step(&crew, 4, &error), &error);
+    for (int seed = 0; seed < 3; seed++) {
+        int done;
+        lh_engine *alone;
+        lh_step_metrics metrics[4];
+        lh_state a, b;
+        lh_engine_config config = {.spec = &spec, .seed = (uint64_t)seed, .threads = 2, .trains = true};
+        config.learning_rate = spec.train.learning_rate;
+        config.fixed_length = 5;
+        lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &alone, &error), &error);
+        lh_assert_ok(alone->ops->step(alone, 4, metrics, &done, &error), &error);
+        lh_assert_ok(lh_state_open(&a, alone, false, &error), &error);
+        lh_assert_ok(lh_state_open(&b, alone, false, &error), &error);
+        alone->ops->read_state(alone, &a);
+        crew.replicas[seed].engine->ops->read_state(crew.replicas[seed].engine, &b);
+        assert_int_equal(crew.replicas[seed].engine->step, 4);
+        assert_memory_equal(a.parameters, b.parameters, TOY_STORAGE * sizeof(float));
+        lh_state_close(&a);
+        lh_state_close(&b);
+        alone->ops->close(alone);
+    }
+    lh_crew_close(&crew);
+}
+
+/* A replica that fails is reported, whichever it is. */
+static void test_crew_failure_reported(void **state) {
+    (void)state;
+    lh_error error;
+    lh_crew crew;
+    lh_spec spec = lh_toy_spec_with(toy_float_list);
+    lh_bench_request request = {&spec, &toy_float, LH_MODE_TRAIN, 5, 2, 3, 1.0};
+    lh_assert_ok(lh_crew_open(&crew, &request, &error), &error);
+    lh_state bad;
+    lh_assert_ok(lh_state_open(&bad, crew.replicas[2].engine, false, &error), &error);
+    memset(bad.parameters, 0xff, TOY_STORAGE * sizeof(float));
+    crew.replicas[2].engine->ops->write_state(crew.replicas[2].engine, &bad, 0);
+    assert_int_equal(lh_crew_step(&crew, 1, &error), LH_ERR_INPUT);
+    assert_non_null(strstr(error.text, "no update was made"));
+    lh_state_close(&bad);
+    lh_crew_close(&crew);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_laps_nested_parts_apart),     cmocka_unit_test(test_laps_meeting_is_waiting),
+        cmocka_unit_test(test_bench_slow_shard_is_waiting), cmocka_unit_test(test_bench_replicas_side_by_side),
+        cmocka_unit_test(test_crew_replicas_same_bits),     cmocka_unit_test(test_crew_failure_reported),
+    };
+    return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
+}
