@@ -1,0 +1,88 @@
+# Trainings killed with kill -9 at random moments end in the same bits as one that nobody stopped.
+#
+#     sh tests/system/test_kills.sh [KILLS]      LH_KILLS=N, LH_KILL_SEED=S: the same from outside; 20 kills, seed 1
+#
+# A kill comes at a moment drawn anew each time, counted from the start of the process: before the folder is locked,
+# while a checkpoint is written, at the end. Checkpoints come every third step, so that many fall into one.
+
+. tests/system/common.sh
+
+TINY=parity_dropout_rand_rope
+KILLS=${LH_KILLS:-${1:-20}}
+SEED=${LH_KILL_SEED:-1}
+ENDLESS=100000 # steps of the victims: none of them ends by itself
+FLAGS="--log-every 7 --checkpoint-every 3 --threads 2"
+trainer=$work/out/trainer
+
+build() {
+    ./longhand gen tests/specs/$TINY.lua --out "$work/$TINY" >/dev/null &&
+        make -s trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out"
+}
+
+# Milliseconds from 0 to most, one a line: moments MOST; the same for the same seed.
+moments() {
+    awk -v seed="$SEED" -v kills="$KILLS" -v most="$1" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < kills; i++) printf "%.3f\n", int(rand() * most) / 1000
+    }'
+}
+
+# The files of a run that say what was trained, the rates left out: DIR.
+results() {
+    (cd "$1" && find . -type f | sort | while read -r file; do
+        case $file in
+            *checkpoint.safetensors) cksum "$file" ;;
+            *metrics.jsonl) echo "$file" && sed 's/,"steps_per_second":[^}]*//' "$file" ;;
+            *eval.jsonl) echo "$file" && cat "$file" ;;
+        esac
+    done)
+}
+
+last_step() {
+    cat "$1"/*/*/*/metrics.jsonl 2>/dev/null | sed -n 's/{"step":\([0-9]*\),.*/\1/p' | sort -n | tail -1
+}
+
+# Starts or resumes a run and kills it: moment, name, flags.
+victim() {
+    moment=$1 name=$2
+    shift 2
+    "$trainer" train --out "$work/$name" --steps $ENDLESS --no-eval --resume "$@" >"$work/$name.log" 2>&1 &
+    child=$!
+    sleep "$moment"
+    kill -9 $child || { cat "$work/$name.log" && return 1; }
+    wait $child
+    [ $? -eq 137 ]
+}
+
+# Kills runs of these flags at the drawn moments, lets one end at a step that none of the killed ones reached, and
+# compares it with one that was never killed: name, flags. On a machine so slow that nothing got done before the kills,
+# three more come later and later.
+kills() {
+    name=$1
+    shift
+    echo "$KILLS kills of seed $SEED"
+    for moment in $(moments 180); do
+        victim "$moment" "$name" "$@" || return
+    done
+    for moment in 1 4 16; do
+        [ -n "$(last_step "$work/$name")" ] || victim $moment "$name" "$@" || return
+    done
+    reached=$(last_step "$work/$name")
+    steps=$((${reached:-0} + 10))
+    "$trainer" train --out "$work/$name" --steps $steps --resume "$@" &&
+        "$trainer" train --out "$work/$name.whole" --steps $steps "$@" || return
+    results "$work/$name" >"$work/$name.got"
+    results "$work/$name.whole" >"$work/$name.want"
+    echo "the run got to step $reached before the last kill"
+    [ "${reached:-0}" -gt 0 ] && grep -q checkpoint "$work/$name.want" && grep -q '"accuracy"' "$work/$name.want" &&
+        cmp "$work/$name.got" "$work/$name.want"
+}
+
+# A run of one replica. A group's flags would be the same and --seeds: kills group $FLAGS --seeds 0:2.
+one_run() {
+    kills one $FLAGS
+}
+
+expect kills_trainer_builds build
+[ "$failures" -gt 0 ] || expect kills_end_in_the_same_bits one_run
+finish
