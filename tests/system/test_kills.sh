@@ -78,11 +78,18 @@ kills() {
         cmp "$work/$name.got" "$work/$name.want"
 }
 
-# A run of one replica. A group's flags would be the same and --seeds: kills group $FLAGS --seeds 0:2.
 one_run() {
     kills one $FLAGS
 }
 
+# A kill ends all runs of a group at once, each at a moment of its own.
+group() {
+    kills group $FLAGS --seeds 0:2
+}
+
 expect kills_trainer_builds build
-[ "$failures" -gt 0 ] || expect kills_end_in_the_same_bits one_run
+if [ "$failures" -eq 0 ]; then
+    expect kills_end_in_the_same_bits one_run
+    expect kills_of_a_group_end_in_the_same_bits group
+fi
 finish
