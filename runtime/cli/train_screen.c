@@ -122,6 +122,10 @@ void lh_screen_watch(void *context, const lh_training_view *view) {
     lh_member *member = context;
     lh_train_screen *screen = member->screen;
     bool last = view->step == view->steps;
+    if (view->warning != NULL) {
+        lh_screen_note(screen, member, "warning: %s", view->warning);
+        return;
+    }
     pthread_mutex_lock(&screen->mutex);
     lh_shown *shown = shown_of(screen, member);
     shown->view = *view;

@@ -161,13 +161,18 @@ static void start_step(lh_cpu_engine *cpu) {
 }
 
 static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
-    double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0;
+    double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0, heaviest = 0;
     memset(metrics, 0, sizeof *metrics);
     step_totals(cpu, &metrics->sums, &metrics->gradient_norm);
     for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) {
         parameters += cpu->chunk_updates[chunk].parameters;
         update += cpu->chunk_updates[chunk].update;
+        if (cpu->chunk_norms[chunk] > heaviest) {
+            heaviest = cpu->chunk_norms[chunk];
+            metrics->heavy_chunk = chunk;
+        }
     }
+    metrics->heavy_share = heaviest > 0 ? heaviest / (metrics->gradient_norm * metrics->gradient_norm) : 0;
     metrics->parameter_norm = sqrt(parameters);
     metrics->update_norm = sqrt(update);
     metrics->clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;

@@ -9,7 +9,7 @@
 
 typedef struct tensor_facts {
     int64_t broken;
-    double magnitude, squares; /* of the finite elements */
+    double magnitude; /* of the finite elements */
 } tensor_facts;
 
 static double element(int real_bytes, const void *vector, int64_t at) {
@@ -21,33 +21,52 @@ static int64_t elements_of(const lh_tensor *tensor) {
 }
 
 static tensor_facts scan_tensor(const lh_tensor *tensor, int real_bytes, const void *vector) {
-    tensor_facts facts = {0, 0, 0};
+    tensor_facts facts = {0, 0};
     int64_t columns = tensor->shape[tensor->rank - 1], count = elements_of(tensor);
     for (int64_t i = 0; i < count; i++) {
         double x = element(real_bytes, vector, tensor->offset + i / columns * tensor->stride + i % columns);
         if (!isfinite(x)) facts.broken++;
-        else facts.magnitude = fmax(facts.magnitude, fabs(x)), facts.squares += x * x;
+        else facts.magnitude = fmax(facts.magnitude, fabs(x));
     }
     return facts;
 }
 
 lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const void *vector) {
-    lh_vector_facts all = {.first_broken = -1, .last_broken = -1, .largest = -1, .heaviest = -1};
-    double squares = 0, heaviest = 0;
+    lh_vector_facts all = {.first_broken = -1, .last_broken = -1, .largest = -1};
     for (int t = 0; t < spec->tensor_count; t++) {
         if (!spec->tensors[t].learned) continue;
         tensor_facts one = scan_tensor(&spec->tensors[t], real_bytes, vector);
         all.tensors++;
-        squares += one.squares;
         if (one.broken > 0) {
             if (all.broken++ == 0) all.first_broken = t, all.first_count = one.broken;
             all.last_broken = t, all.last_count = one.broken;
         }
         if (one.magnitude > all.magnitude) all.largest = t, all.magnitude = one.magnitude;
-        if (one.squares > heaviest) all.heaviest = t, heaviest = one.squares;
     }
-    all.share = squares > 0 ? heaviest / squares : 0;
     return all;
+}
+
+static bool has_element_in(const lh_tensor *tensor, int64_t first, int64_t end) {
+    int64_t columns = tensor->shape[tensor->rank - 1], rows = elements_of(tensor) / columns;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t start = tensor->offset + row * tensor->stride;
+        if (start < end && start + columns > first) return true;
+    }
+    return false;
+}
+
+void lh_diagnose_chunk(const lh_spec *spec, int64_t chunk, char *text, size_t size) {
+    enum { MOST_NAMES = 3 };
+    int names = 0;
+    size_t used = 0;
+    text[0] = 0;
+    for (int t = 0; t < spec->tensor_count; t++) {
+        const lh_tensor *tensor = &spec->tensors[t];
+        if (!tensor->learned || !has_element_in(tensor, chunk * LH_CHUNK, (chunk + 1) * LH_CHUNK)) continue;
+        if (names++ < MOST_NAMES && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", names > 1 ? ", " : "", tensor->name);
+    }
+    if (names > MOST_NAMES && used < size) snprintf(text + used, size - used, " and %d more", names - MOST_NAMES);
 }
 
 static void append(lh_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -3,6 +3,7 @@
 #ifndef LONGHAND_DIAGNOSE_H
 #define LONGHAND_DIAGNOSE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "longhand/spec.h"
@@ -17,12 +18,14 @@ typedef struct lh_vector_facts {
     int64_t last_count;
     int largest; /* the tensor of the largest finite element by magnitude */
     double magnitude;
-    int heaviest; /* the tensor with the largest sum of squares of its finite elements */
-    double share; /* of the vector's sum of squares, 0..1 */
 } lh_vector_facts;
 
 /* vector: [parameter_storage] of float (real_bytes 4) or double (8). */
 lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const void *vector);
+
+/* The names of the learned tensors with an element in this chunk of LH_CHUNK elements, in forward order: up to three,
+ * then how many more. */
+void lh_diagnose_chunk(const lh_spec *spec, int64_t chunk, char *text, size_t size);
 
 /* Appends to error, which says what failed, the step's task length and what its parameters and gradient hold, a line
  * each. gradient: as the failing step left it, or NULL when it is gone. */

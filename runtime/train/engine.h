@@ -28,6 +28,8 @@ typedef struct lh_step_metrics {
     double gradient_norm;  /* before clipping */
     double parameter_norm; /* after the update */
     double update_norm;    /* of the change of the parameters */
+    int64_t heavy_chunk;   /* the LH_CHUNK elements that hold most of gradient_norm's square ... */
+    double heavy_share;    /* ... and how much of it, 0..1 */
     bool clipped;
     int length; /* task length */
 } lh_step_metrics;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "eval/evaluate.h"
+#include "train/alarm.h"
 
 enum {
     STEPS_AT_ONCE = 256,
@@ -31,6 +32,7 @@ struct lh_loop {
     double checkpoint_time;    /* clock at the last checkpoint */
     int64_t last_above_chance; /* step of the last line that was above chance */
     bool started, logged_once;
+    lh_alarm alarm;
     lh_training_view view;
     lh_step_metrics metrics[STEPS_AT_ONCE];
 };
@@ -98,6 +100,15 @@ static lh_status explain_failure(const lh_loop *l, lh_status status, lh_error *e
                    first.text, (long long)run->checkpoint_step, run->directory);
 }
 
+/* Says once that the training may be running away. */
+static void warn(lh_loop *l) {
+    lh_error warning;
+    lh_alarm_tell(&l->alarm, l->engine, l->training.run->directory, l->training.run->checkpoint_step, &warning);
+    l->view.warning = warning.text;
+    show(l, false);
+    l->view.warning = NULL;
+}
+
 static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     int64_t left = until - l->engine->step, most = (int64_t)(l->rate * SECONDS_AT_ONCE);
     int count = (int)(left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE), done = 0;
@@ -111,6 +122,8 @@ static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     if (status != LH_OK) return explain_failure(l, status, error);
     if (l->seconds > 0) l->rate = (double)l->timed_steps / l->seconds;
     if (!l->logged_once) view_window(l);
+    for (int i = 0; i < done; i++)
+        if (lh_alarm_add(&l->alarm, l->engine->step - done + 1 + i, &l->metrics[i])) warn(l);
     return LH_OK;
 }
 
@@ -225,6 +238,7 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
     l->window = window;
     l->checkpoint_time = clock_seconds();
     l->last_above_chance = engine->step;
+    lh_alarm_open(&l->alarm, l->spec);
     l->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .beyond = NAN, .at_chance_since = -1};
     return LH_OK;
 }

@@ -14,6 +14,7 @@ typedef struct lh_training_view {
     double beyond;           /* mean accuracy of the last evaluation on the way; NaN before there is one */
     int64_t at_chance_since; /* the step since which the training accuracy has been that of guessing; -1: it is not */
     bool logged;             /* a metrics line was just written */
+    const char *warning;     /* to be said now, at most once in a training; NULL: nothing */
 } lh_training_view;
 
 typedef struct lh_training {

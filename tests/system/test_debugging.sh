@@ -71,10 +71,11 @@ no_positions() {
     fails_with 'cannot tell apart positions' 'where a token stands' overfit blind
 }
 
-# The attention's gradient overflows; the checkpoint before stays usable.
+# Warned when the first update throws the model away, stopped when the gradient overflows; the checkpoint before stays usable.
 infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \
         --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.got" || return
+    grep -q 'warning: step 1: the training may be running away: the update has a norm of' "$work/.got" || return
     file=$(sed -n 's/.*last good checkpoint is of step [0-9]*: //p' "$work/.got")
     "$work/sorts/trainer" eval --checkpoint "$file" --out "$work/eval"
 }

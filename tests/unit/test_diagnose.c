@@ -22,19 +22,16 @@ static int64_t at(int tensor, int64_t row, int64_t column) {
     return lh_toy_spec.tensors[tensor].offset + row * lh_toy_spec.tensors[tensor].stride + column;
 }
 
-static void test_vector_finite_largest_and_share(void **state) {
+static void test_vector_finite_largest_named(void **state) {
     (void)state;
     vector[at(TOY_TOKEN, 6, 3)] = -7.0f;
     vector[at(TOY_OUTPUT, 3, 4)] = 5.0f;
-    vector[at(TOY_OUTPUT, 0, 0)] = 5.0f;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
     assert_int_equal(facts.tensors, TOY_TENSORS - 1); /* a constant table is not learned */
     assert_int_equal(facts.broken, 0);
     assert_int_equal(facts.first_broken, -1);
     assert_int_equal(facts.largest, TOY_TOKEN);
     assert_true(facts.magnitude == 7.0);
-    assert_int_equal(facts.heaviest, TOY_OUTPUT);
-    assert_true(facts.share == 50.0 / 99.0);
 }
 
 /* query, key and value lie in the same rows of memory: what is broken in one is not broken in the others. */
@@ -68,8 +65,19 @@ static void test_vector_all_zero_names_none(void **state) {
     (void)state;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
     assert_int_equal(facts.largest, -1);
-    assert_int_equal(facts.heaviest, -1);
-    assert_true(facts.share == 0);
+}
+
+/* Two rows of the output lie in the first chunk, two in the second. */
+static void test_chunk_tensors_named(void **state) {
+    (void)state;
+    char text[200];
+    lh_diagnose_chunk(&lh_toy_spec, 0, text, sizeof text);
+    assert_string_equal(text, "embed.token.weight, layers.0.attention.query.weight, layers.0.attention.key.weight "
+                              "and 3 more");
+    lh_diagnose_chunk(&lh_toy_spec, 1, text, sizeof text);
+    assert_string_equal(text, "output.weight, output.bias");
+    lh_diagnose_chunk(&lh_toy_spec, 1, text, 8);
+    assert_string_equal(text, "output.");
 }
 
 static void test_step_message_names_tensors(void **state) {
@@ -116,10 +124,11 @@ static void test_step_message_without_gradient(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_vector_finite_largest_and_share, clear),
+        cmocka_unit_test_setup(test_vector_finite_largest_named, clear),
         cmocka_unit_test_setup(test_vector_broken_tensors_kept_apart, clear),
         cmocka_unit_test_setup(test_vector_between_tensors_not_looked_at, clear),
         cmocka_unit_test_setup(test_vector_all_zero_names_none, clear),
+        cmocka_unit_test_setup(test_chunk_tensors_named, clear),
         cmocka_unit_test_setup(test_step_message_names_tensors, clear),
         cmocka_unit_test_setup(test_step_message_overflowing_squares, clear),
         cmocka_unit_test_setup(test_step_message_without_gradient, clear),

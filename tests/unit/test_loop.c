@@ -190,6 +190,29 @@ static void test_train_nan_tells_last_checkpoint(void **state) {
     free(text);
 }
 
+static void wild_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                             lh_sums *sums) {
+    toy_float.train_block(step, block, workspace, gradient, sums);
+    if (step->step == 150 || step->step == 160) ((float *)gradient)[lh_toy_spec.tensors[TOY_BIAS].offset] = 1e6f;
+}
+
+/* Clipping saves this run: it is warned once and goes on to its end. */
+static void test_train_wild_gradient_warned_once(void **state) {
+    lh_cpu_program program = toy_float;
+    const lh_cpu_program *list[] = {&program, NULL};
+    program.train_block = wild_train_block;
+    toy.cpu = list;
+    lh_run_result result = run(state, 0, "train --out . --no-eval --threads 2 --steps 170");
+    const char *warning =
+        strstr(result.err, "warning: step 151: the training may be running away: the gradient's norm");
+    assert_non_null(warning);
+    assert_non_null(strstr(warning, "100% of its gradient's square lies in output.weight, output.bias\n"));
+    assert_non_null(strstr(warning, "the last checkpoint is of step 150: ./" FOLDER "/checkpoint.safetensors"));
+    assert_null(strstr(warning + 1, "warning"));
+    result = run(state, 0, "train --out . --no-eval --threads 2 --steps 149 --overwrite");
+    assert_null(strstr(result.err, "warning"));
+}
+
 static void test_train_init_starts_from_parameters(void **state) {
     run(state, 0, "train --out a --steps 10 --no-eval");
     run(state, 0, "train --out b --steps 0 --no-eval --init a/" FOLDER "/checkpoint.safetensors");
@@ -309,6 +332,7 @@ int main(void) {
         RUN_TEST(test_train_keeps_named_steps),
         RUN_TEST(test_train_evaluates_during),
         RUN_TEST(test_train_nan_tells_last_checkpoint),
+        RUN_TEST(test_train_wild_gradient_warned_once),
         RUN_TEST(test_train_init_starts_from_parameters),
         RUN_TEST(test_train_at_chance_said),
         RUN_TEST(test_train_overfit),

@@ -1,0 +1,127 @@
+/* train/alarm: which step is called a runaway, and which is not. */
+#include "train/alarm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lh_test.h"
+#include "toy_program.h"
+
+/* A step of a training in good health: loss per position, gradient norm. */
+static lh_step_metrics step_of(double loss, double gradient_norm) {
+    return (lh_step_metrics){
+        .sums = {.loss = 10 * loss, .positions = 10},
+        .gradient_norm = gradient_norm,
+        .parameter_norm = 20,
+        .update_norm = 0.1,
+        .length = 7,
+    };
+}
+
+/* Takes `count` such steps; the step that raises it, or 0. */
+static int64_t take(lh_alarm *alarm, int count, int64_t step, lh_step_metrics metrics) {
+    for (int i = 0; i < count; i++)
+        if (lh_alarm_add(alarm, step + i, &metrics)) return step + i;
+    return 0;
+}
+
+static void test_alarm_healthy_run_silent(void **state) {
+    (void)state;
+    lh_alarm alarm;
+    lh_alarm_open(&alarm, &lh_toy_spec);
+    for (int i = 1; i <= 2000; i++) {
+        lh_step_metrics metrics = step_of(1.6 / (1 + 0.01 * i), i % 50 == 0 ? 40.0 : 2.0 / sqrt(i));
+        assert_false(lh_alarm_add(&alarm, i, &metrics));
+    }
+}
+
+static void test_alarm_gradient_after_usual_steps(void **state) {
+    (void)state;
+    lh_alarm alarm;
+    lh_alarm_open(&alarm, &lh_toy_spec);
+    assert_int_equal(take(&alarm, 99, 1, step_of(1, 0.5)), 0);
+    assert_int_equal(take(&alarm, 1, 100, step_of(1, 501)), 0); /* too early: not yet 100 steps */
+    lh_alarm_open(&alarm, &lh_toy_spec);
+    assert_int_equal(take(&alarm, 100, 1, step_of(1, 0.5)), 0);
+    assert_int_equal(take(&alarm, 1, 101, step_of(1, 499)), 0);
+    lh_alarm_open(&alarm, &lh_toy_spec);
+    assert_int_equal(take(&alarm, 100, 1, step_of(1, 0.5)), 0);
+    assert_int_equal(take(&alarm, 1, 101, step_of(1, 501)), 101);
+    assert_int_equal(alarm.kind, LH_ALARM_GRADIENT);
+    assert_int_equal(take(&alarm, 9, 102, step_of(1, 501)), 0); /* once */
+}
+
+/* A fitted model's gradients are tiny; what stays below clipping is no runaway. */
+static void test_alarm_gradient_below_clipping_silent(void **state) {
+    (void)state;
+    lh_alarm alarm;
+    lh_alarm_open(&alarm, &lh_toy_spec);
+    assert_int_equal(take(&alarm, 200, 1, step_of(0.1, 1e-6)), 0);
+    assert_int_equal(take(&alarm, 1, 201, step_of(0.1, 0.99)), 0);
+    assert_int_equal(take(&alarm, 1, 202, step_of(0.1, 1.0)), 202);
+}
+
+static void test_alarm_update_half_of_parameters(void **state) {
+    (void)state;
+    lh_alarm alarm;
+    lh_step_metrics metrics = step_of(1, 0.5);
+    lh_alarm_open(&alarm, &lh_toy_spec);
+    metrics.update_norm = 10;
+    assert_int_equal(take(&alarm, 5, 1, metrics), 0);
+    metrics.update_norm = 10.1;
+    assert_int_equal(take(&alarm, 1, 6, metrics), 6);
+    assert_int_equal(alarm.kind, LH_ALARM_UPDATE);
+}
+
+static void test_alarm_loss_for_200_steps(void **state) {
+    (void)state;
+    lh_alarm alarm;
+    lh_alarm_open(&alarm, &lh_toy_spec);
+    double bad = 2.0 * log(5.0) + 0.01;
+    assert_int_equal(take(&alarm, 199, 1, step_of(bad, 1)), 0);
+    assert_int_equal(take(&alarm, 1, 200, step_of(bad - 0.02, 1)), 0);
+    assert_int_equal(take(&alarm, 250, 201, step_of(bad, 1)), 400);
+    assert_int_equal(alarm.kind, LH_ALARM_LOSS);
+}
+
+static void test_alarm_tell_names_tensors_and_checkpoint(void **state) {
+    (void)state;
+    lh_error error;
+    lh_alarm alarm;
+    lh_engine *engine;
+    lh_state values;
+    lh_engine_config config = {.spec = &lh_toy_spec, .threads = 1, .trains = true};
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
+    lh_assert_ok(lh_state_open(&values, engine, true, &error), &error);
+    ((float *)values.parameters)[lh_toy_spec.tensors[TOY_VALUE].offset] = -321;
+    engine->ops->write_state(engine, &values, 12);
+    lh_alarm_open(&alarm, &lh_toy_spec);
+    take(&alarm, 100, 1, step_of(1, 0.5));
+    lh_step_metrics wild = step_of(1, 1e4);
+    wild.heavy_chunk = 1;
+    wild.heavy_share = 0.9;
+    assert_int_equal(take(&alarm, 1, 11, wild), 11);
+    lh_alarm_tell(&alarm, engine, "runs/x", 10, &error);
+    assert_string_equal(error.text,
+                        "step 11: the training may be running away: the gradient's norm is 1e+04; usual were 0.5 (task "
+                        "length 7)\n  90% of its gradient's square lies in output.weight, output.bias\n  at step 12 "
+                        "the largest parameter by magnitude is 321 in layers.0.attention.value.weight\n  the last "
+                        "checkpoint is of step 10: runs/x/checkpoint.safetensors\n  it goes on; hint: a lower "
+                        "--learning-rate");
+    lh_alarm_tell(&alarm, engine, "runs/x", -1, &error);
+    assert_non_null(strstr(error.text, "there is no checkpoint yet"));
+    lh_state_close(&values);
+    engine->ops->close(engine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alarm_healthy_run_silent),
+        cmocka_unit_test(test_alarm_gradient_after_usual_steps),
+        cmocka_unit_test(test_alarm_gradient_below_clipping_silent),
+        cmocka_unit_test(test_alarm_update_half_of_parameters),
+        cmocka_unit_test(test_alarm_loss_for_200_steps),
+        cmocka_unit_test(test_alarm_tell_names_tensors_and_checkpoint),
+    };
+    return cmocka_run_group_tests_name("alarm", tests, NULL, NULL);
+}
