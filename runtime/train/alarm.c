@@ -54,7 +54,7 @@ static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
         snprintf(text, size, "the update has a norm of %.3g, the parameters after it %.3g", m->update_norm,
                  m->parameter_norm);
     else if (alarm->kind == LH_ALARM_GRADIENT)
-        snprintf(text, size, "the gradient's norm is %.3g; usual were %.3g", m->gradient_norm, exp(alarm->usual));
+        snprintf(text, size, "the gradient's norm is %.3g, usually %.3g", m->gradient_norm, exp(alarm->usual));
     else
         snprintf(text, size, "the loss is %.3g and for %d steps was above twice that of guessing, %.3g",
                  m->sums.loss / (double)m->sums.positions, LOSS_STEPS, alarm->guess_loss);

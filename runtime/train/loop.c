@@ -90,14 +90,16 @@ static void view_window(lh_loop *l) {
 static lh_status explain_failure(const lh_loop *l, lh_status status, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = l->training.run;
+    bool suspect = l->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= l->alarm.step;
     if (status != LH_ERR_INPUT) return status;
     if (run->checkpoint_step < 0)
         return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
                        first.text);
     return lh_fail(error, status,
-                   "%.1200s\n  the last good checkpoint is of step %lld: %.700s/checkpoint.safetensors\n"
+                   "%.1100s\n  the last %scheckpoint is of step %lld: %.700s/checkpoint.safetensors%s\n"
                    "  hint: a lower --learning-rate",
-                   first.text, (long long)run->checkpoint_step, run->directory);
+                   first.text, suspect ? "" : "good ", (long long)run->checkpoint_step, run->directory,
+                   suspect ? "\n  it was written after the warning of a runaway" : "");
 }
 
 /* Says once that the training may be running away. */

@@ -76,7 +76,8 @@ infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \
         --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.got" || return
     grep -q 'warning: step 1: the training may be running away: the update has a norm of' "$work/.got" || return
-    file=$(sed -n 's/.*last good checkpoint is of step [0-9]*: //p' "$work/.got")
+    grep -q 'it was written after the warning of a runaway' "$work/.got" || return
+    file=$(sed -n 's/.*last checkpoint is of step [0-9]*: //p' "$work/.got")
     "$work/sorts/trainer" eval --checkpoint "$file" --out "$work/eval"
 }
 

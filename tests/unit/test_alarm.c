@@ -103,7 +103,7 @@ static void test_alarm_tell_names_tensors_and_checkpoint(void **state) {
     assert_int_equal(take(&alarm, 1, 11, wild), 11);
     lh_alarm_tell(&alarm, engine, "runs/x", 10, &error);
     assert_string_equal(error.text,
-                        "step 11: the training may be running away: the gradient's norm is 1e+04; usual were 0.5 (task "
+                        "step 11: the training may be running away: the gradient's norm is 1e+04, usually 0.5 (task "
                         "length 7)\n  90% of its gradient's square lies in output.weight, output.bias\n  at step 12 "
                         "the largest parameter by magnitude is 321 in layers.0.attention.value.weight\n  the last "
                         "checkpoint is of step 10: runs/x/checkpoint.safetensors\n  it goes on; hint: a lower "
