@@ -13,7 +13,7 @@ static const double HARDLY_MOVED = 0.01;    /* length of the way as a share of t
 static const double FAR_AWAY = 10.0;        /* times the initial norm */
 static const double ABOVE_GUESSING = 1.5;   /* times the loss of guessing */
 static const double STILL_FALLING = 0.98;   /* recent loss over the loss before */
-static const double DROPOUT_COSTS = 0.05;   /* accuracy */
+static const double DROPOUT_COSTS = 0.1;    /* accuracy */
 static const double TARGET_OF_GUESS = 0.1;  /* the loss at which a model usually gets all right */
 static const double LONGEST_FORECAST = 1e9; /* steps */
 
@@ -27,8 +27,10 @@ lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
         return LH_OVERFIT_RATE_HIGH;
     if (f->end_attainable < WHOLE)
         return f->start_attainable < WHOLE ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
+    /* What was gained of late comes off the gap: the recent mean lies behind the end by that much at most. */
+    double gained = fmax(f->recent_accuracy - f->before_accuracy, 0);
+    if (f->accuracy - f->recent_accuracy - gained > DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
     if (f->recent_loss < STILL_FALLING * f->before_loss) return LH_OVERFIT_FALLING;
-    if (f->recent_accuracy < f->accuracy - DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
     return LH_OVERFIT_UNKNOWN;
 }
 
@@ -113,7 +115,8 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
         break;
     case LH_OVERFIT_DROPOUT: fprintf(out, "a build with --set model.dropout=0, or more --steps"); break;
     case LH_OVERFIT_UNKNOWN:
-        fprintf(out, "--overfit 1; a third of this --learning-rate; another --seed; trainer gradcheck of a build with "
+        fprintf(out, "more --steps; --overfit 1; a third of this --learning-rate; another --seed; trainer gradcheck of "
+                     "a build with "
                      "--set precision=float64");
         break;
     }

@@ -22,7 +22,7 @@ typedef struct lh_overfit_facts {
     int windows;
     double first_loss, before_loss, recent_loss;                       /* dropout on */
     double apart;                                                      /* steps from before to recent */
-    double recent_accuracy;                                            /* dropout on */
+    double before_accuracy, recent_accuracy;                           /* dropout on */
     double gradient_norm;                                              /* the largest of the windows */
     double recent_gradient_norm, clipped, update_norm, parameter_norm; /* recent */
     double moved;                                                      /* sum of the lengths of all updates */
@@ -47,8 +47,8 @@ typedef enum lh_overfit_cause {
     LH_OVERFIT_RATE_HIGH,         /* loss above guessing, or parameters far from where they began */
     LH_OVERFIT_INDISTINGUISHABLE, /* equal outputs for different answers from the first step on */
     LH_OVERFIT_COLLAPSED,         /* outputs have become equal */
-    LH_OVERFIT_FALLING,           /* the loss still falls */
     LH_OVERFIT_DROPOUT,           /* much better with dropout off */
+    LH_OVERFIT_FALLING,           /* the loss still falls */
     LH_OVERFIT_UNKNOWN
 } lh_overfit_cause;
 
