@@ -36,6 +36,7 @@ SPEC_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 
 # Instruction-set levels: those of this machine's architecture that the compiler knows, plainest first.
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+COMPILER := $(shell $(CC) --version 2>/dev/null | head -1)
 ifneq ($(filter x86_64%,$(MACHINE)),)
 KNOWN_LEVELS := x86-64 x86-64-v3 x86-64-v4
 march.x86-64 := -march=x86-64
@@ -108,7 +109,12 @@ all: library $(GENERATED:%=build/trainers/%/trainer) ## the runtime library and 
 
 library: $(LIBRARY) ## the runtime, as a static archive
 
-$(B)/%.o: %.c Makefile
+# Objects of another compiler are out of date: their bits differ, and they may be for another machine.
+$(B)/compiler: FORCE
+	@mkdir -p $(@D)
+	@echo "$(MACHINE) $(COMPILER)" | cmp -s - $@ || echo "$(MACHINE) $(COMPILER)" > $@
+
+$(B)/%.o: %.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
 
@@ -133,7 +139,7 @@ TRAINER_OBJECTS := $(OUT)/obj/main.o $(OUT)/obj/spec.o $(LINKED_LEVELS:%=$(OUT)/
 
 trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
 
-$(OUT)/obj/main.o: runtime/main.c Makefile
+$(OUT)/obj/main.o: runtime/main.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=lh_$(ID) -MMD -MP -c -o $@ $<
 
@@ -143,10 +149,10 @@ $(OUT)/obj/levels: FORCE
 	@$(check_levels)
 	@echo "$(LINKED_LEVELS)" | cmp -s - $@ || echo "$(LINKED_LEVELS)" > $@
 
-$(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile
+$(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile $(B)/compiler
 	$(CC) $(SPEC_CFLAGS) $(CHECKS) $(call have,$(LINKED_LEVELS)) -MMD -MP -c -o $@ $<
 
-$(OUT)/obj/step.%.o: $(SOURCES)/step.c Makefile
+$(OUT)/obj/step.%.o: $(SOURCES)/step.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(STEP_CFLAGS) $(march.$*) $(CHECKS) -MMD -MP -c -o $@ $<
 
@@ -189,10 +195,10 @@ $(B)/specs/$(1)/levels: FORCE
 	@mkdir -p $$(@D)
 	@echo "$(call levels_of,$(1))" | cmp -s - $$@ || echo "$(call levels_of,$(1))" > $$@
 
-$(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels Makefile
+$(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels Makefile $(B)/compiler
 	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call have,$(call levels_of,$(1))) -MMD -MP -c -o $$@ $$<
 
-$(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile
+$(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
 	$$(CC) $$(STEP_CFLAGS) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 endef

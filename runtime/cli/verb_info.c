@@ -83,8 +83,8 @@ lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     const lh_cpu_program *program = NULL;
-    lh_error none;
-    if (lh_cli_program(cli->spec, &program, &none) != LH_OK) program = NULL;
+    if (lh_cli_program(cli->spec, &program, error) == LH_ERR_USAGE) return LH_ERR_USAGE;
+    error->text[0] = 0; /* a processor that runs none of the levels can still be told which they are */
     (json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
     return LH_OK;
 }

@@ -27,8 +27,9 @@ with_sanitizers() {
 }
 
 expect trainer_builds_without_lua without_lua
-if [ ! -f "$(cc -print-file-name=libjansson.a)" ] || [ ! -f "$(cc -print-file-name=libgomp.a)" ]; then
-    echo "skip trainer_needs_libc_only: no archive of jansson or of OpenMP"
+problem=$(make -s print-static-problem)
+if [ -n "$problem" ]; then
+    echo "skip trainer_needs_libc_only: $problem"
 elif command -v ldd >/dev/null 2>&1; then
     expect trainer_needs_libc_only needs_libc_only
 else

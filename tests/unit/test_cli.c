@@ -341,6 +341,7 @@ static void test_main_other_interface_refused(void **state) {
 static void test_main_unknown_level_refused(void **state) {
     setenv("LONGHAND_ISA", "z80", 1);
     assert_says(state, 2, "bench", "z80");
+    assert_says(state, 2, "info", "LONGHAND_ISA=z80: no such level here");
     unsetenv("LONGHAND_ISA");
 }
 
