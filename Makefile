@@ -62,8 +62,8 @@ else
 LINKED_LEVELS := $(filter $(subst $(comma), ,$(LEVELS)),$(COMPILER_LEVELS))
 unknown_levels := $(filter-out $(COMPILER_LEVELS),$(subst $(comma), ,$(LEVELS)))
 endif
-check_levels = $(if $(unknown_levels),echo "$(CC) cannot compile for: $(unknown_levels) (it can: $(COMPILER_LEVELS))" >&2; \
-	exit 1,$(if $(LINKED_LEVELS),:,echo "$(CC) can compile for none of: $(LEVELS)" >&2; exit 1))
+check_levels = $(if $(unknown_levels),echo "$(CC) cannot compile for: $(unknown_levels) (it can: \
+	$(COMPILER_LEVELS))" >&2; exit 1,$(if $(LINKED_LEVELS),:,echo "$(CC) can compile for none of: $(LEVELS)" >&2; exit 1))
 upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
 have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 

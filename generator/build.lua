@@ -24,7 +24,8 @@ end
 
 -- What a goal of the Makefile prints, and its exit code.
 local function ask(project, ...)
-  local text, code = shell.capture({ "make", "-s", "--no-print-directory", "-C", project.root, ... })
+  local text, code = shell.capture({ "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s",
+    "--no-print-directory", "-C", project.root, ... })
   return text:gsub("%s+$", ""), code
 end
 
@@ -32,7 +33,7 @@ end
 function M.levels(project, choice)
   local levels, code = ask(project, "print-levels", "LEVELS=" .. choice)
   if code ~= 0 then
-    return nil, ("the compiler can build for none of these levels: %s"):format(choice)
+    return nil, ("the compiler cannot build for these levels: %s"):format(choice)
   end
   return levels
 end

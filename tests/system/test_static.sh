@@ -79,18 +79,18 @@ says_what_is_missing() {
     compiler_without libc.a
     ends_with 4 'does not find: libc.a (in libc6-dev on Debian' env CC="$work/cc" \
         ./longhand build tests/specs/$TINY.lua --static --out "$work/none" && [ ! -e "$work/none" ] || return
-    ends_with 2 'does not find: libc.a' make -s trainer RUN=even_pairs_none STATIC=1 CC="$work/cc" OUT="$work/none" &&
-        ends_with 2 'leave out VARIANT=asan' make -s trainer RUN=even_pairs_none STATIC=1 VARIANT=asan OUT="$work/none" &&
+    set -- make -s trainer RUN=even_pairs_none STATIC=1 OUT="$work/none"
+    ends_with 2 'does not find: libc.a' "$@" CC="$work/cc" && ends_with 2 'leave out VARIANT=asan' "$@" VARIANT=asan &&
         [ ! -e "$work/none" ]
 }
 
 # One file of two levels: the widest by itself, the other when asked; the run says which.
 level_is_chosen_and_said() {
     trainer=$work/static/trainer
-    ends_with 0 "; here: $best" "$trainer" info && ends_with 0 "level $best," "$trainer" train --steps 1 --no-eval \
-        --out "$work/level" && ends_with 0 "level $plainest," env LONGHAND_ISA="$plainest" "$trainer" train --steps 1 \
-        --no-eval --seed 2 --out "$work/level" && ends_with 0 "level $plainest" env LONGHAND_ISA="$plainest" "$trainer" \
-        bench --seconds 0.02 --lengths 3 || return
+    set -- train --steps 1 --no-eval --out "$work/level"
+    ends_with 0 "; here: $best" "$trainer" info && ends_with 0 "level $best," "$trainer" "$@" || return
+    ends_with 0 "level $plainest," env LONGHAND_ISA="$plainest" "$trainer" "$@" --seed 2 &&
+        ends_with 0 "level $plainest" env LONGHAND_ISA="$plainest" "$trainer" bench --seconds 0.02 --lengths 3 || return
     grep -q "\"level\":\"$plainest\"" "$work"/level/*/*/*-seed2/run.json
 }
 
