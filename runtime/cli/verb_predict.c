@@ -1,114 +1,30 @@
 /* trainer predict: logits for inputs of one's own, one JSON line each. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/input.h"
 #include "cli/symbols.h"
 
-/* One line on its way from stdin to stdout; the arrays grow with the longest line. */
+/* One line on its way from stdin to stdout. */
 typedef struct prediction {
     const lh_spec *spec;
     lh_engine *engine;
     int64_t line, seed;
-    int n; /* task length */
-    int input_length;
-    uint16_t *input;
-    int32_t *positions; /* NULL where the line has none */
-    int positions_length;
+    lh_input in;
     double *logits;
 } prediction;
 
-static lh_status fail_line(const prediction *p, lh_error *error, const char *what) {
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)p->line, what);
-}
-
-/* The task length whose input has this many tokens. */
-static lh_status find_length(prediction *p, lh_error *error) {
-    const lh_task *task = p->spec->task;
-    for (p->n = 1; p->n <= 4 * p->input_length + 16; p->n++)
-        if (task->input_length(p->n) == p->input_length) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens", (long long)p->line,
-                   task->kind, p->input_length);
-}
-
-static lh_status read_input(prediction *p, const json_t *list, lh_error *error) {
-    if (!json_is_array(list) || json_array_size(list) == 0)
-        return fail_line(p, error, "\"input\" is no list of tokens");
-    p->input_length = (int)json_array_size(list);
-    p->input = calloc((size_t)p->input_length, sizeof *p->input);
-    if (p->input == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
-    for (int i = 0; i < p->input_length; i++) {
-        const json_t *token = json_array_get(list, (size_t)i);
-        if (!json_is_integer(token))
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: input[%d] is no integer", (long long)p->line, i);
-        json_int_t value = json_integer_value(token);
-        if (value < 0 || value >= p->spec->task->input_symbols)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: input[%d] is %lld\n  expected: a token from 0 to %d",
-                           (long long)p->line, i, (long long)value, p->spec->task->input_symbols - 1);
-        p->input[i] = (uint16_t)value;
-    }
-    return LH_OK;
-}
-
-static lh_status read_positions(prediction *p, const json_t *list, lh_error *error) {
-    int range = p->spec->position_range;
-    p->positions = NULL;
-    if (list == NULL) return LH_OK;
-    if (range == 0)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"positions\" is given, but this encoding draws none",
-                       (long long)p->line);
-    p->positions_length = (int)json_array_size(list);
-    if (!json_is_array(list) || p->positions_length == 0)
-        return fail_line(p, error, "\"positions\" is no list of integers");
-    p->positions = calloc((size_t)p->positions_length, sizeof *p->positions);
-    if (p->positions == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
-    for (int i = 0; i < p->positions_length; i++) {
-        const json_t *position = json_array_get(list, (size_t)i);
-        json_int_t value = json_integer_value(position);
-        if (!json_is_integer(position) || value < 0 || value >= range)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: positions[%d] is no integer from 0 to %d",
-                           (long long)p->line, i, range - 1);
-        p->positions[i] = (int32_t)value;
-    }
-    return LH_OK;
-}
-
-static lh_status read_json(prediction *p, const char *line, lh_error *error) {
-    json_error_t problem;
-    json_t *object = json_loads(line, 0, &problem);
-    if (object == NULL) return fail_line(p, error, problem.text);
-    lh_status status = read_input(p, json_object_get(object, "input"), error);
-    if (status == LH_OK) status = read_positions(p, json_object_get(object, "positions"), error);
-    json_decref(object);
-    return status;
-}
-
-static lh_status read_text(prediction *p, const char *line, lh_error *error) {
-    const lh_task *task = p->spec->task;
-    p->input = calloc(strlen(line) + 1, sizeof *p->input);
-    if (p->input == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
-    p->input_length = lh_read_symbols(task->input_symbol, task->input_symbols, line, p->input);
-    if (p->input_length < 0)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is no symbol of %s", (long long)p->line,
-                       line - 1 - p->input_length, task->kind);
-    return p->input_length > 0 ? LH_OK : fail_line(p, error, "there are no symbols");
-}
-
 static lh_status forward(prediction *p, lh_error *error) {
-    lh_status status = find_length(p, error);
-    if (status != LH_OK) return status;
-    lh_shape shape = lh_shape_at(p->spec, p->n, 1);
-    if (p->positions != NULL && p->positions_length != shape.length[0])
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: %d positions\n  expected: %d, one per token of the sequence",
-                       (long long)p->line, p->positions_length, shape.length[0]);
-    lh_lengths lengths = {NULL, 0, p->n, p->n, 1};
-    status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
+    int n = p->in.n;
+    lh_shape shape = lh_shape_at(p->spec, n, 1);
+    lh_lengths lengths = {NULL, 0, n, n, 1};
+    lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status != LH_OK) return status;
     p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);
     if (p->logits == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = {
-        p->n, p->input, p->positions, {lh_key_of_seed((uint64_t)p->seed), (uint32_t)p->n, 0, LH_DOMAIN_EVAL}};
+        n, p->in.input, p->in.positions, {lh_key_of_seed((uint64_t)p->seed), (uint32_t)n, 0, LH_DOMAIN_EVAL}};
     p->engine->ops->predict(p->engine, &query, p->logits);
     return LH_OK;
 }
@@ -146,14 +62,11 @@ static void print_text(const prediction *p, int labels) {
 }
 
 static lh_status predict_line(prediction *p, const char *line, bool text, lh_error *error) {
-    p->input = NULL;
-    p->positions = NULL;
     p->logits = NULL;
-    lh_status status = text ? read_text(p, line, error) : read_json(p, line, error);
+    lh_status status = (text ? lh_input_read_symbols : lh_input_read_json)(&p->in, p->spec, p->line, line, error);
     if (status == LH_OK) status = forward(p, error);
-    if (status == LH_OK) (text ? print_text : print_json)(p, p->spec->format->labels(p->n));
-    free(p->input);
-    free(p->positions);
+    if (status == LH_OK) (text ? print_text : print_json)(p, p->spec->format->labels(p->in.n));
+    lh_input_free(&p->in);
     free(p->logits);
     return status;
 }

@@ -1,0 +1,100 @@
+/* See input.h. */
+#include "cli/input.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/symbols.h"
+#include "data/batch.h"
+
+static lh_status fail_line(int64_t line, lh_error *error, const char *what) {
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, what);
+}
+
+static lh_status no_memory(int64_t line, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
+}
+
+/* The task length whose input has this many tokens, and whether the positions are as many as it needs. */
+static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    const lh_task *task = spec->task;
+    int most = 4 * input->input_length + 16;
+    for (input->n = 1; input->n <= most; input->n++)
+        if (task->input_length(input->n) == input->input_length) break;
+    if (input->n > most)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens",
+                       (long long)line, task->kind, input->input_length);
+    int sequence = lh_shape_at(spec, input->n, 1).length[0];
+    if (input->positions == NULL || input->positions_length == sequence) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: %d positions\n  expected: %d, one per token of the sequence",
+                   (long long)line, input->positions_length, sequence);
+}
+
+static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line, const json_t *list, lh_error *error) {
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return fail_line(line, error, "\"input\" is no list of tokens");
+    input->input_length = (int)json_array_size(list);
+    input->input = calloc((size_t)input->input_length, sizeof *input->input);
+    if (input->input == NULL) return no_memory(line, error);
+    for (int i = 0; i < input->input_length; i++) {
+        const json_t *token = json_array_get(list, (size_t)i);
+        if (!json_is_integer(token))
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: input[%d] is no integer", (long long)line, i);
+        json_int_t value = json_integer_value(token);
+        if (value < 0 || value >= spec->task->input_symbols)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: input[%d] is %lld\n  expected: a token from 0 to %d",
+                           (long long)line, i, (long long)value, spec->task->input_symbols - 1);
+        input->input[i] = (uint16_t)value;
+    }
+    return LH_OK;
+}
+
+static lh_status read_positions(lh_input *input, int range, int64_t line, const json_t *list, lh_error *error) {
+    if (list == NULL) return LH_OK;
+    if (range == 0) return fail_line(line, error, "\"positions\" is given, but this encoding draws none");
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return fail_line(line, error, "\"positions\" is no list of integers");
+    input->positions_length = (int)json_array_size(list);
+    input->positions = calloc((size_t)input->positions_length, sizeof *input->positions);
+    if (input->positions == NULL) return no_memory(line, error);
+    for (int i = 0; i < input->positions_length; i++) {
+        const json_t *position = json_array_get(list, (size_t)i);
+        json_int_t value = json_integer_value(position);
+        if (!json_is_integer(position) || value < 0 || value >= range)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: positions[%d] is no integer from 0 to %d", (long long)line,
+                           i, range - 1);
+        input->positions[i] = (int32_t)value;
+    }
+    return LH_OK;
+}
+
+lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error) {
+    json_error_t problem;
+    memset(input, 0, sizeof *input);
+    json_t *object = json_loads(text, 0, &problem);
+    if (object == NULL) return fail_line(line, error, problem.text);
+    lh_status status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
+    if (status == LH_OK)
+        status = read_positions(input, spec->position_range, line, json_object_get(object, "positions"), error);
+    json_decref(object);
+    return status == LH_OK ? find_length(input, spec, line, error) : status;
+}
+
+lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error) {
+    const lh_task *task = spec->task;
+    memset(input, 0, sizeof *input);
+    input->input = calloc(strlen(text) + 1, sizeof *input->input);
+    if (input->input == NULL) return no_memory(line, error);
+    input->input_length = lh_read_symbols(task->input_symbol, task->input_symbols, text, input->input);
+    if (input->input_length < 0)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is no symbol of %s", (long long)line,
+                       text - 1 - input->input_length, task->kind);
+    if (input->input_length == 0) return fail_line(line, error, "there are no symbols");
+    return find_length(input, spec, line, error);
+}
+
+void lh_input_free(lh_input *input) {
+    free(input->input);
+    free(input->positions);
+}
