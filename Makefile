@@ -100,7 +100,7 @@ UNIT_TESTS := $(if $(filter release,$(VARIANT)),$(sort $(WITH_SPECS:%.c=$(B)/%))
 	$(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%))
 
 .PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \
-	trainer library unit probe print-levels print-static-problem print-unit-tests
+	trainer library unit fuzz fuzz-long probe print-levels print-static-problem print-unit-tests
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -180,7 +180,8 @@ FORCE:
 # only the specs of EVERY_LEVEL are compiled for all levels, the others for those of LEVELS.
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
 TEST_SPECS := $(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/*/spec.c)))
-TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c)))
+FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
+TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES)))
 levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(LINKED_LEVELS))
 objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1)))
 SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(call objects_of,$(id))))
@@ -218,6 +219,29 @@ $(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%): $(B)/tests/unit/test_kernels.%
 	@mkdir -p $(@D)
 	$(CC) $(STEP_CFLAGS) $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) $(TEST_INCLUDES) $(CHECKS) \
 		-MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+
+# Fuzzing. libFuzzer comes with clang; without it, LH_FUZZ_CASES makes the unit test's own mutations run for longer.
+FUZZ_SECONDS ?= 60
+FUZZ_CASES ?= 1000000
+FUZZ_SEED ?= 1
+FUZZ_TARGETS := build/fuzz/checkpoint build/fuzz/lines
+
+build/fuzz/%: tests/fuzz/%.c tests/fuzz/libfuzzer.c tests/fuzz/fuzz.c tests/support/toy_spec.c $(RUNTIME_SOURCES)
+	@mkdir -p build/fuzz
+	clang -std=gnu11 -O1 -g1 -ffp-contract=off -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		$(WARNINGS) $(INCLUDES) $(TEST_INCLUDES) -DLH_FUZZ_TARGET=lh_fuzz_$* -o $@ $^ -ljansson -pthread -lm
+
+fuzz: $(FUZZ_TARGETS) ## libFuzzer on the readers of checkpoints and lines, FUZZ_SECONDS=60 each; needs clang
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p $$target.corpus && LH_FUZZ_SEEDS=$$target.corpus $$target && \
+		$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 -seed=$(FUZZ_SEED) \
+			-print_final_stats=1 -verbosity=0 -artifact_prefix=$$target. $$target.corpus || exit; \
+	done
+
+fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines of FUZZ_SEED=1
+	$(MAKE) -s unit VARIANT=asan LEVELS=best
+	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) build/asan/tests/unit/test_fuzz
+	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua
 
 probe: ## what this machine offers
 	@echo "compiler    $(CC): $(or $(MACHINE),not found)"

@@ -1,0 +1,82 @@
+/* JSON lines that hold anything; see fuzz.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "cli/input.h"
+#include "eval/eval_lines.h"
+#include "fuzz/fuzz.h"
+#include "toy_spec.h"
+#include "train/window.h"
+
+enum { LONGEST = 1 << 16 };
+
+static const char *const seeds[] = {
+    "\x00{\"input\":[0,1,2,3,4,3,2,1]}",
+    "\x00{\"input\":[4,0],\"positions\":[0,1,5,63]}",
+    "\x01"
+    "0 1 2 3 4",
+    "\x02{\"step\":10,\"steps\":3,\"loss\":1.5,\"accuracy\":0.25,\"exact_match\":0,\"grad_norm\":2,"
+    "\"clipped_share\":0.5,\"parameter_norm\":9,\"update_norm\":0.01}\n{\"step\":20,\"steps\":1,\"loss\":null}\n",
+    "\x03{\"step\":10,\"split\":\"train\",\"by\":{\"length\":4},\"examples\":5,\"draws\":1,\"accuracy\":0.5,"
+    "\"exact_match\":0,\"loss\":1.25,\"sd_over_draws\":0}\n{\"step\":9,\"split\":\"beyond\"",
+};
+
+uint8_t *lh_fuzz_lines_seed(int index, size_t *bytes) {
+    if (index >= (int)(sizeof seeds / sizeof *seeds)) return NULL;
+    *bytes = 1 + strlen(seeds[index] + 1);
+    uint8_t *data = malloc(*bytes);
+    lh_fuzz_require(data != NULL, "memory", "for a seed");
+    memcpy(data, seeds[index], *bytes);
+    return data;
+}
+
+/* What predict takes is within the alphabet and the range, and as long as the task needs. */
+static void read_input(const char *text, int as_symbols) {
+    lh_error error = {""};
+    lh_input input;
+    lh_spec spec = lh_toy_spec;
+    spec.position_range = 64;
+    lh_status status = (as_symbols ? lh_input_read_symbols : lh_input_read_json)(&input, &spec, 7, text, &error);
+    if (status != LH_OK) lh_fuzz_require(status == LH_ERR_INPUT && strlen(error.text) > 8, "a message", error.text);
+    if (status == LH_OK) {
+        lh_fuzz_require(spec.task->input_length(input.n) == input.input_length, "the length", text);
+        for (int i = 0; i < input.input_length; i++)
+            lh_fuzz_require(input.input[i] < spec.task->input_symbols, "a token", text);
+        for (int i = 0; input.positions && i < input.positions_length; i++)
+            lh_fuzz_require(input.positions[i] >= 0 && input.positions[i] < 64, "a position", text);
+    }
+    lh_input_free(&input);
+}
+
+/* Lines are cut down to those that are whole; once more changes nothing. */
+static void read_file(const char *path, int evaluations) {
+    lh_error error = {""};
+    lh_window window;
+    lh_eval_result results[2] = {{.split = "train", .n = 4, .examples = 5, .draws = 1}, {.split = "beyond", .n = 9}};
+    bool found[2] = {false, false};
+    int torn;
+    lh_status status = evaluations ? lh_eval_find(path, &lh_toy_spec, 10, results, found, 2, &error)
+                                   : lh_window_load(&window, path, 10, &error);
+    lh_fuzz_require(status == LH_OK, "reads lines", error.text);
+    status = lh_truncate_lines(path, "step", 10, &torn, &error);
+    lh_fuzz_require(status == LH_OK, "cuts lines", error.text);
+    status = lh_truncate_lines(path, "step", 10, &torn, &error);
+    lh_fuzz_require(status == LH_OK && torn == 0, "nothing is torn any more", error.text);
+}
+
+void lh_fuzz_lines(const uint8_t *data, size_t bytes) {
+    if (bytes == 0 || bytes > LONGEST) return;
+    int reader = data[0] % 4;
+    if (reader < 2) {
+        char *text = malloc(bytes);
+        lh_fuzz_require(text != NULL, "memory", "for a line");
+        memcpy(text, data + 1, bytes - 1);
+        text[bytes - 1] = 0;
+        read_input(text, reader);
+        free(text);
+        return;
+    }
+    lh_fuzz_write(lh_fuzz_path("lines"), data + 1, bytes - 1);
+    read_file(lh_fuzz_path("lines"), reader == 3);
+}

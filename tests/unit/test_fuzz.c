@@ -1,0 +1,100 @@
+/* The readers of tests/fuzz under mutated inputs: no crash, no hang, nothing that a sanitizer reports.
+ *
+ * LH_FUZZ_CASES and LH_FUZZ_SEED choose how many and which (10000 of seed 1). Case N of a seed is the same bytes
+ * everywhere. The cases run in a child process; when it ends in any other way than having done them all, the case that
+ * it was at is named and stays as fuzz-<target>-<seed>-<case> in the working directory. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fuzz/fuzz.h"
+
+enum { SECONDS_PER_CASE = 20 };
+
+static uint64_t from_environment(const char *name, uint64_t otherwise) {
+    const char *text = getenv(name);
+    return text && text[0] ? strtoull(text, NULL, 10) : otherwise;
+}
+
+typedef struct target {
+    const char *name;
+    void (*read)(const uint8_t *data, size_t bytes);
+    uint8_t *(*valid)(int index, size_t *bytes);
+} target;
+
+static void run_cases(const target *t, uint64_t seed, uint32_t cases, volatile uint32_t *at) {
+    for (*at = 0; *at < cases; ++*at) {
+        size_t bytes;
+        uint8_t *data = lh_fuzz_case(t->valid, seed, *at, &bytes);
+        alarm(SECONDS_PER_CASE);
+        t->read(data, bytes);
+        free(data);
+    }
+    alarm(0);
+}
+
+static void check_target(const target *t) {
+    uint64_t seed = from_environment("LH_FUZZ_SEED", 1);
+    uint32_t cases = (uint32_t)from_environment("LH_FUZZ_CASES", 10000);
+    uint32_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(at != MAP_FAILED);
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        run_cases(t, seed, cases, at);
+        exit(0); /* not _exit: leaks are looked for here */
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    uint32_t reached = *at;
+    munmap(at, sizeof *at);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && reached == cases) return;
+    size_t bytes;
+    char path[128];
+    uint8_t *data = lh_fuzz_case(t->valid, seed, reached, &bytes);
+    snprintf(path, sizeof path, "fuzz-%s-%llu-%u", t->name, (unsigned long long)seed, reached);
+    lh_test_write(path, data, bytes);
+    free(data);
+    fail_msg("%s: seed %llu case %u of %u: exit status %d, signal %d; kept as %s", t->name, (unsigned long long)seed,
+             reached, cases, WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+             path);
+}
+
+static void test_checkpoint_readers_any_bytes_no_crash(void **state) {
+    (void)state;
+    check_target(&(target){"checkpoint", lh_fuzz_checkpoint, lh_fuzz_checkpoint_seed});
+}
+
+static void test_line_readers_any_bytes_no_crash(void **state) {
+    (void)state;
+    check_target(&(target){"lines", lh_fuzz_lines, lh_fuzz_lines_seed});
+}
+
+/* The seeds themselves are good: what is mutated begins as a file that is read to its end. */
+static void test_seeds_are_read(void **state) {
+    (void)state;
+    size_t bytes;
+    uint8_t *data;
+    for (int i = 0; (data = lh_fuzz_checkpoint_seed(i, &bytes)) != NULL; i++) {
+        assert_int_equal(data[0], i);
+        lh_fuzz_checkpoint(data, bytes);
+        free(data);
+    }
+    for (int i = 0; (data = lh_fuzz_lines_seed(i, &bytes)) != NULL; i++) {
+        lh_fuzz_lines(data, bytes);
+        free(data);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest fuzz[] = {
+        cmocka_unit_test(test_seeds_are_read),
+        cmocka_unit_test(test_checkpoint_readers_any_bytes_no_crash),
+        cmocka_unit_test(test_line_readers_any_bytes_no_crash),
+    };
+    return cmocka_run_group_tests(fuzz, NULL, NULL);
+}
