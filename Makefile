@@ -2,7 +2,8 @@
 #
 # RUN=<id>      the showcase run that trainer, run, eval and gen mean
 # LEVELS=...    instruction-set levels to compile: all (default), best (the widest this machine runs), or a list
-# VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors)
+# VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors), tsan (thread
+#               sanitizer, which does not understand OpenMP: POSIX threads take its place)
 # STATIC=1      trainers that need no shared library, not even libc
 # CC=...        gcc or clang
 
@@ -20,7 +21,9 @@ WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing
 INCLUDES := -Iruntime/include -Iruntime -Ikernels
 CHECKS.release :=
 CHECKS.asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Werror
+CHECKS.tsan := -fsanitize=thread -fno-omit-frame-pointer -Werror
 CHECKS := $(CHECKS.$(VARIANT))
+SANITIZED := $(filter asan tsan,$(VARIANT))
 
 # What this compiler can do: each probe compiles an empty file.
 accepts = $(shell $(CC) -Werror $(1) -x c -c -o /dev/null /dev/null 2>/dev/null && echo yes)
@@ -28,9 +31,9 @@ UNUSED_CONSTANTS := $(if $(call accepts,-Wunused-const-variable=2),-Wunused-cons
 IS_CLANG := $(shell $(CC) --version 2>/dev/null | grep -i clang)
 
 # With sanitizers code is compiled for short builds: line numbers are all that their reports need.
-RUNTIME_CFLAGS := -std=gnu11 $(if $(filter asan,$(VARIANT)),-O1 -g1,-O2 -g) -ffp-contract=off -fno-math-errno -fopenmp \
-	$(WARNINGS) $(INCLUDES)
-STEP_CFLAGS := -std=gnu11 $(if $(filter asan,$(VARIANT)),-O1 -g1,-O3 -g) -ffp-contract=fast -fno-math-errno \
+RUNTIME_CFLAGS := -std=gnu11 $(if $(SANITIZED),-O1 -g1,-O2 -g) -ffp-contract=off -fno-math-errno \
+	$(if $(filter tsan,$(VARIANT)),,-fopenmp) $(WARNINGS) $(INCLUDES)
+STEP_CFLAGS := -std=gnu11 $(if $(SANITIZED),-O1 -g1,-O3 -g) -ffp-contract=fast -fno-math-errno \
 	-fno-trapping-math -Wno-psabi $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 SPEC_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 
@@ -71,7 +74,7 @@ have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 archive = $(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null))
 JANSSON := $(or $(call archive,libjansson.a),-ljansson)
 OPENMP := $(if $(IS_CLANG),-fopenmp,$(if $(call archive,libgomp.a),$(call archive,libgomp.a) -ldl,-fopenmp))
-LIBRARIES := $(JANSSON) $(OPENMP) -pthread -lm
+LIBRARIES := $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -lm
 
 # With STATIC=1 a trainer is linked from archives alone, libc's included; its objects are the same. GNU's OpenMP names
 # dlopen, see runtime/static.c. STATIC_PROBLEM: what stands in the way of that here, if anything.
@@ -96,8 +99,10 @@ WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) tests/unit/test_kernels.c,$(wildcard tests/unit/test_*.c))
 # test_kernels is compiled as generated code is, once per level and element size, and once for the plainest level.
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
-UNIT_TESTS := $(if $(filter release,$(VARIANT)),$(sort $(WITH_SPECS:%.c=$(B)/%)),$(sort $(PLAIN_UNITS:%.c=$(B)/%)) \
-	$(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%))
+UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%))
+UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%)
+UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate loop team)
+UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 .PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit fuzz fuzz-long probe print-levels print-static-problem print-unit-tests

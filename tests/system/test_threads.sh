@@ -1,0 +1,62 @@
+# No data races: unit tests of what runs in threads, and a real training, under the thread sanitizer.
+
+. tests/system/common.sh
+
+TINY=parity_dropout_rand_rope
+REPORT="WARNING: ThreadSanitizer"
+trainer=build/tsan/trainers/$TINY/trainer
+TSAN_OPTIONS="exitcode=66 halt_on_error=1 allocator_may_return_null=1"
+export TSAN_OPTIONS
+
+# The sanitizer needs its memory where it expects it, and some kernels put it elsewhere unless told not to.
+plain=''
+if command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/null; then
+    plain='setarch -R'
+fi
+
+race_is_compiled() {
+    "${CC:-cc}" -std=gnu11 -g1 -O1 -fsanitize=thread -o "$work/race" tests/tsan/race.c -pthread
+}
+
+race_is_reported() {
+    ends_with 66 "$REPORT: data race" $plain "$work/race"
+}
+
+build() {
+    ./longhand gen tests/specs/$TINY.lua --out build/tests/specs/$TINY >/dev/null || return
+    make -s -j2 unit VARIANT=tsan && make -s -j2 trainer VARIANT=tsan LEVELS=best ID=$TINY \
+        SOURCES=build/tests/specs/$TINY OUT=build/tsan/trainers/$TINY
+}
+
+# A command that must succeed without any report: COMMAND.
+silent() {
+    $plain "$@" >"$work/said" 2>&1 && ! grep "$REPORT" "$work/said" && return
+    cat "$work/said"
+    return 1
+}
+
+units_silent() {
+    for test in $(make -s VARIANT=tsan print-unit-tests); do
+        silent "$test" || return
+    done
+}
+
+trainings_silent() {
+    for threads in 2 3; do
+        silent $trainer train --steps 4 --log-every 1 --checkpoint-every 2 --threads $threads --out "$work/runs$threads" ||
+            return
+    done
+    cmp "$work"/runs2/*/*/*/checkpoint.safetensors "$work"/runs3/*/*/*/checkpoint.safetensors
+}
+
+if ! (race_is_compiled) 2>/dev/null; then
+    echo "skip threads_no_races: ${CC:-cc} has no thread sanitizer"
+    exit
+fi
+expect threads_race_on_purpose_is_reported race_is_reported
+expect threads_build_with_sanitizer build
+if [ "$failures" -eq 0 ]; then
+    expect threads_units_no_races units_silent
+    expect threads_trainings_no_races trainings_silent
+fi
+finish
