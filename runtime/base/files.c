@@ -162,6 +162,8 @@ static lh_status read_open_file(int file, const char *path, char **data, size_t 
     struct stat found;
     if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
     if (S_ISDIR(found.st_mode)) return lh_fail(error, LH_ERR_INPUT, "%s: is a directory, expected a file", path);
+    if (S_ISCHR(found.st_mode) || S_ISBLK(found.st_mode)) /* /dev/zero and /dev/full never end */
+        return lh_fail(error, LH_ERR_INPUT, "%s: is a device, expected a file", path);
     size_t room = (size_t)found.st_size + 1, used = 0;
     char *text = malloc(room);
     for (;;) {

@@ -220,6 +220,8 @@ static void test_read_file_missing_or_directory_refused(void **state) {
     assert_null(data);
     lh_assert_error(lh_read_file(*state, &data, &bytes, &error), LH_ERR_INPUT, &error, "is a directory");
     assert_null(data);
+    lh_assert_error(lh_read_file("/dev/full", &data, &bytes, &error), LH_ERR_INPUT, &error, "is a device");
+    assert_null(data);
 }
 
 /* ---- lines ---- */
@@ -238,6 +240,13 @@ static void test_append_line_after_torn_line_starts_its_own(void **state) {
     write_text(path, "{\"step\":1}\n{\"st");
     lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
     check_content(path, "{\"step\":1}\n{\"st\n{\"step\":2}\n");
+}
+
+static void test_append_line_full_device_named(void **state) {
+    (void)state;
+    lh_error error;
+    lh_status status = lh_append_line("/dev/full", "{\"step\":1}", &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "/dev/full: cannot write: No space left");
 }
 
 /* Lines of 9 bytes under a limit of 20: the third does not fit, and no part of it stays. */
@@ -356,6 +365,7 @@ int main(void) {
         in_directory(test_read_file_missing_or_directory_refused),
         in_directory(test_append_line_new_file_lines_in_order),
         in_directory(test_append_line_after_torn_line_starts_its_own),
+        cmocka_unit_test(test_append_line_full_device_named),
         in_directory(test_append_line_full_disk_taken_back),
         in_directory(test_truncate_lines_later_and_torn_dropped),
         in_directory(test_truncate_lines_nothing_to_drop_untouched),

@@ -1,0 +1,74 @@
+# A disk that fills up or becomes read-only during a training: exit 4, the file is named, the last checkpoint stays good,
+# and once there is room again the run goes on to the same bits.
+
+. tests/system/common.sh
+
+TINY=parity_dropout_rand_rope
+STEPS=120
+trainer=$work/out/trainer
+disk=$work/disk
+
+build() {
+    ./longhand gen tests/specs/$TINY.lua --out "$work/$TINY" >/dev/null &&
+        make -s trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out"
+}
+
+# train DIR FLAGS
+train() {
+    directory=$1
+    shift
+    "$trainer" train --out "$directory" --no-eval --log-every 7 --checkpoint-every 20 --threads 2 "$@"
+}
+
+checkpoint_of() {
+    echo "$1"/*/*/*/checkpoint.safetensors
+}
+
+# The checkpoint is good, and the run on the disk goes on to the bits of the whole one.
+goes_on() {
+    "$trainer" eval --checkpoint "$(checkpoint_of "$disk")" --lengths 5 --examples 4 --draws 1 --out "$work/eval" &&
+        train "$disk" --steps $STEPS --resume && cmp "$(checkpoint_of "$disk")" "$(checkpoint_of "$work/whole")"
+}
+
+# Room for two checkpoints, not for the third that rotation needs. The first is small enough to be written.
+full_disk() {
+    need=$(wc -c <"$(checkpoint_of "$work/whole")") || return
+    mount -o remount,size=$((need * 5 / 2)) "$disk" || return
+    ends_with 4 "No space left" train "$disk" --steps $STEPS || return
+    grep -q "error: $disk/.*checkpoint" "$work/.got" || { cat "$work/.got" && return 1; }
+    mount -o remount,size=10m "$disk" && goes_on
+}
+
+read_only() {
+    rm -rf "${disk:?}"/* && train "$disk" --steps 40 && mount -o remount,ro "$disk" || return
+    ends_with 4 "Read-only file system" train "$disk" --steps $STEPS --resume || return
+    grep -q "error: $disk/" "$work/.got" || return
+    ends_with 4 "Read-only file system" train "$disk/new" --steps $STEPS || return
+    mount -o remount,rw "$disk" && goes_on
+}
+
+can_mount() {
+    mkdir -p "$disk" && mount -t tmpfs -o size=10m none "$disk" 2>/dev/null
+}
+
+full_output() {
+    for words in info "sample --length 5 --count 9" "eval --lengths 5 --examples 4 --out $work/eval --checkpoint $1"; do
+        "$trainer" $words >/dev/full 2>"$work/said"
+        [ $? -eq 4 ] && grep -q 'output could not be written' "$work/said" || { cat "$work/said" && return 1; }
+    done
+}
+
+expect disk_trainer_builds build
+expect disk_whole_run train "$work/whole" --steps $STEPS
+if [ "$failures" -eq 0 ]; then
+    [ ! -w /dev/full ] || expect disk_full_output_told full_output "$(checkpoint_of "$work/whole")"
+    if ! can_mount; then
+        echo "skip disk_full_goes_on: no right to mount"
+        echo "skip disk_read_only_goes_on: no right to mount"
+    else
+        expect disk_full_goes_on full_disk
+        expect disk_read_only_goes_on read_only
+        umount "$disk"
+    fi
+fi
+finish
