@@ -51,14 +51,15 @@ victim() {
     sleep "$moment"
     kill -9 $child || { cat "$work/$name.log" && return 1; }
     wait $child
-    [ $? -eq 137 ]
+    [ $? -eq 137 ] || return
+    ! ls -A "$work/$name"/*/*/* 2>/dev/null | grep -q '\.new\.safetensors\|\.tmp$' || writing=$((writing + 1))
 }
 
 # Kills runs of these flags at the drawn moments, lets one end at a step that none of the killed ones reached, and
 # compares it with one that was never killed: name, flags. On a machine so slow that nothing got done before the kills,
 # three more come later and later.
 kills() {
-    name=$1
+    name=$1 writing=0
     shift
     echo "$KILLS kills of seed $SEED"
     for moment in $(moments 180); do
@@ -73,7 +74,7 @@ kills() {
         "$trainer" train --out "$work/$name.whole" --steps $steps "$@" || return
     results "$work/$name" >"$work/$name.got"
     results "$work/$name.whole" >"$work/$name.want"
-    echo "the run got to step $reached before the last kill"
+    echo "the run got to step $reached before the last kill; $writing kills came while a checkpoint was written"
     [ "${reached:-0}" -gt 0 ] && grep -q checkpoint "$work/$name.want" && grep -q '"accuracy"' "$work/$name.want" &&
         cmp "$work/$name.got" "$work/$name.want"
 }
