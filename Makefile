@@ -105,7 +105,8 @@ UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate loop team
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 .PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \
-	trainer library unit fuzz fuzz-long probe print-levels print-static-problem print-unit-tests
+	trainer library unit fuzz fuzz-long bench-check bench-record bench-programs probe print-levels \
+	print-static-problem print-unit-tests
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -247,6 +248,47 @@ fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines of FUZZ_SE
 	$(MAKE) -s unit VARIANT=asan LEVELS=best
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) build/asan/tests/unit/test_fuzz
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua
+
+# The bench check: generated steps and one written by hand, at a level that valgrind knows. See tests/bench/check.sh.
+BENCH_SPECS := parity_check_sinusoid reverse_string_rand_rope
+BENCH_LEVEL := x86-64-v3
+BENCH_BUILDS := $(filter $(BENCH_LEVEL),$(if $(call has,$(V3_FEATURES)),$(COMPILER_LEVELS)))
+BENCH_CFLAGS := $(STEP_CFLAGS) $(march.$(BENCH_LEVEL)) -Itests
+COMPILER_NAME = $(if $(IS_CLANG),clang,gcc) $(shell $(CC) -dumpfullversion 2>/dev/null || $(CC) -dumpversion)
+
+build/bench/step.o: tests/bench/step.c tests/bench/step.h Makefile
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -c -o $@ $<
+
+define bench_rules
+build/bench/$(1)/src/spec.c: FORCE
+	@./longhand gen $(1) --out build/bench/$(1)/src >/dev/null
+
+build/bench/$(1)/step.o: build/bench/$(1)/src/spec.c Makefile
+	$$(CC) $$(BENCH_CFLAGS) -MMD -MP -c -o $$@ build/bench/$(1)/src/step.c
+
+build/bench/$(1)/spec.o: build/bench/$(1)/src/spec.c Makefile
+	$$(CC) $$(SPEC_CFLAGS) $$(call have,$(BENCH_LEVEL)) -c -o $$@ $$<
+
+build/bench/$(1)/check: tests/bench/check.c build/bench/$(1)/spec.o build/bench/$(1)/step.o build/bench/step.o $$(LIBRARY)
+	$$(CC) $$(RUNTIME_CFLAGS) -Itests -DCHECK_SPEC=lh_$(1) -o $$@ $$^ $$(LIBRARIES)
+
+-include build/bench/$(1)/step.d
+endef
+$(foreach id,$(BENCH_SPECS),$(eval $(call bench_rules,$(id))))
+
+bench-programs: $(if $(BENCH_BUILDS),$(BENCH_SPECS:%=build/bench/%/check))
+
+ifneq ($(BENCH_BUILDS),)
+bench-check: bench-programs ## fails where a generated step has become slower
+	@COMPILER="$(COMPILER_NAME)" SPECS="$(BENCH_SPECS)" sh tests/bench/check.sh
+
+bench-record: bench-programs ## write tests/bench/instructions.txt again; read the diff
+	@COMPILER="$(COMPILER_NAME)" SPECS="$(BENCH_SPECS)" sh tests/bench/check.sh --record
+else
+bench-check bench-record:
+	@echo "skip bench-check: $(CC) or this processor does not know $(BENCH_LEVEL)"
+endif
 
 probe: ## what this machine offers
 	@echo "compiler    $(CC): $(or $(MACHINE),not found)"

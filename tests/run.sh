@@ -3,7 +3,8 @@
 #
 #     sh tests/run.sh [--long] [--only LAYER]
 #
-# Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), system.
+# Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), system,
+# bench (make bench-check).
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), and
 # tests/system/long_*.sh.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
@@ -81,7 +82,7 @@ layer_lint() {
     else
         skip "clang-format 14: not installed"
     fi
-    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/system/*.sh; do sh -n "$script" || exit; done'
+    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/system/*.sh; do sh -n "$script" || exit; done'
 }
 
 # luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
@@ -178,8 +179,25 @@ layer_system() {
     done
 }
 
+# Lines as those of system tests. Alone on the machine: it measures.
+layer_bench() {
+    if ! "$MAKE" -s -j"$jobs" bench-programs >"$log" 2>&1; then
+        count 0 1 0
+        echo "FAILED: the bench programs do not compile"
+        cat "$log"
+        return
+    fi
+    "$MAKE" -s bench-check >"$log" 2>&1
+    status=$?
+    good=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log") skips=$(grep -c '^skip ' "$log")
+    [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+    count "$good" "$bad" "$skips"
+    grep '^skip ' "$log"
+    [ "$bad" -eq 0 ] || { echo "FAILED: make bench-check" && cat "$log"; }
+}
+
 start=$(date +%s)
-for layer in lint lua stale unit generated system; do
+for layer in lint lua stale unit generated system bench; do
     [ -z "$only" ] || [ "$only" = "$layer" ] || continue
     layer_passed=0 layer_failed=0 layer_skipped=0
     began=$(date +%s)

@@ -1,0 +1,127 @@
+/* Measures one generated model for check.sh, on one thread.
+ *
+ *     check time LENGTH                 time per step, generated and by hand in turn: medians and their ratio
+ *     check steps MODE LENGTH           one step on COUNTED_BATCH sequences: for counting its instructions
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/level.h"
+#include "bench/step.h"
+#include "train/engine.h"
+
+extern const lh_spec CHECK_SPEC;
+
+static lh_spec spec; /* CHECK_SPEC, or that with a small batch */
+
+enum { ROUNDS = 9 };
+enum { COUNTED_BATCH = 2, COUNTED_SHARDS = 2 }; /* few: an instruction counter takes a thousand times as long */
+static const double WINDOW = 0.08;              /* seconds; a step takes 10 to 40 ms */
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void stop_on(lh_status status, const lh_error *error) {
+    if (status == LH_OK) return;
+    fprintf(stderr, "check: %s\n", error->text);
+    exit(status);
+}
+
+static lh_engine *open_engine(lh_mode mode, int length) {
+    lh_error error;
+    lh_engine *engine;
+    const lh_cpu_program *program;
+    lh_lengths lengths = {NULL, 0, length, length, 1};
+    lh_engine_config config = {.spec = &spec, .threads = 1, .trains = mode == LH_MODE_TRAIN, .fixed_length = length};
+    config.learning_rate = spec.train.learning_rate;
+    stop_on(lh_level_choose(spec.cpu, &program, &error), &error);
+    stop_on(lh_cpu_engine_open(&config, program, &engine, &error), &error);
+    if (mode == LH_MODE_EVALUATE) stop_on(engine->ops->reserve(engine, &lengths, spec.train.batch, &error), &error);
+    return engine;
+}
+
+static double generated_step(lh_engine *engine, lh_mode mode, int length) {
+    int done;
+    lh_error error;
+    lh_sums sums;
+    lh_step_metrics metrics;
+    lh_condition condition = lh_condition_at(length, spec.train.batch, 1, 0);
+    if (mode == LH_MODE_EVALUATE) {
+        engine->ops->evaluate(engine, &condition, &sums, NULL);
+        return sums.loss;
+    }
+    stop_on(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
+    return metrics.sums.loss;
+}
+
+/* Seconds per step over whole steps; engine NULL: the step by hand. */
+static double time_steps(lh_engine *engine, lh_mode mode, int length) {
+    int steps = 0;
+    double start = now(), loss = 0;
+    do {
+        if (engine != NULL) loss += generated_step(engine, mode, length);
+        else loss += mode == LH_MODE_TRAIN ? plain_train() : plain_forward();
+        steps++;
+    } while (now() - start < WINDOW);
+    if (isfinite(loss)) return (now() - start) / steps;
+    fprintf(stderr, "check: the loss is %g\n", loss);
+    exit(LH_ERR_INPUT);
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void time_mode(lh_mode mode, int length) {
+    double generated[ROUNDS], by_hand[ROUNDS], ratio[ROUNDS];
+    lh_engine *engine = open_engine(mode, length);
+    for (int i = 0; i < ROUNDS; i++) {
+        generated[i] = time_steps(engine, mode, length);
+        by_hand[i] = time_steps(NULL, mode, length);
+        ratio[i] = generated[i] / by_hand[i];
+    }
+    engine->ops->close(engine);
+    qsort(generated, ROUNDS, sizeof(double), compare);
+    qsort(by_hand, ROUNDS, sizeof(double), compare);
+    qsort(ratio, ROUNDS, sizeof(double), compare);
+    printf("%s %d %s %.3f %.3f %.3f\n", spec.id, length, mode == LH_MODE_TRAIN ? "train" : "eval",
+           1e3 * generated[ROUNDS / 2], 1e3 * by_hand[ROUNDS / 2], ratio[ROUNDS / 2]);
+}
+
+/* The step by hand does what it says: gradients agree with differences, and training lowers the loss. */
+static void check_by_hand(void) {
+    plain_open();
+    double error = plain_gradient_error(), first = plain_train(), last = first;
+    for (int i = 0; i < 5; i++) last = plain_train();
+    if (error < 0.05 && last < first - 1) return;
+    fprintf(stderr, "check: the step by hand is wrong: gradient error %g, loss %g, then %g\n", error, first, last);
+    exit(LH_ERR_INPUT);
+}
+
+int main(int argc, char **argv) {
+    spec = CHECK_SPEC;
+    if (argc == 3 && strcmp(argv[1], "time") == 0) {
+        check_by_hand();
+        time_mode(LH_MODE_TRAIN, atoi(argv[2]));
+        time_mode(LH_MODE_EVALUATE, atoi(argv[2]));
+        return 0;
+    }
+    if (argc != 4 || strcmp(argv[1], "steps") != 0) {
+        fprintf(stderr, "usage: check time LENGTH | check steps train|eval LENGTH\n");
+        return LH_ERR_USAGE;
+    }
+    spec.train.batch = COUNTED_BATCH;
+    spec.train.shards = COUNTED_SHARDS;
+    lh_mode mode = strcmp(argv[2], "train") == 0 ? LH_MODE_TRAIN : LH_MODE_EVALUATE;
+    lh_engine *engine = open_engine(mode, atoi(argv[3]));
+    double loss = generated_step(engine, mode, atoi(argv[3]));
+    engine->ops->close(engine);
+    return isfinite(loss) ? 0 : LH_ERR_INPUT;
+}
