@@ -101,7 +101,7 @@ PLAIN_UNITS := $(filter-out $(WITH_SPECS) tests/unit/test_kernels.c,$(wildcard t
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
 UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%))
 UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%)
-UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate loop team)
+UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 .PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \

@@ -49,6 +49,11 @@ trainings_silent() {
     cmp "$work"/runs2/*/*/*/checkpoint.safetensors "$work"/runs3/*/*/*/checkpoint.safetensors
 }
 
+group_silent() {
+    silent $trainer train --steps 4 --log-every 1 --checkpoint-every 2 --threads 3 --seeds 0:4 --out "$work/group" &&
+        cmp "$work"/group/*/*/*-seed0/checkpoint.safetensors "$work"/runs2/*/*/*-seed0/checkpoint.safetensors
+}
+
 if ! (race_is_compiled) 2>/dev/null; then
     echo "skip threads_no_races: ${CC:-cc} has no thread sanitizer"
     exit
@@ -58,5 +63,6 @@ expect threads_build_with_sanitizer build
 if [ "$failures" -eq 0 ]; then
     expect threads_units_no_races units_silent
     expect threads_trainings_no_races trainings_silent
+    expect threads_group_no_races group_silent
 fi
 finish
