@@ -95,6 +95,7 @@ static lh_status open_loop(lh_member *m, lh_error *error) {
     };
     lh_status status = lh_run_begin(&m->run, start_of(m->flags), error);
     if (status == LH_OK) status = load_state(m, error);
+    if (status == LH_OK) lh_screen_starts(m->screen, m);
     return status == LH_OK ? lh_loop_open(&training, m->engine, &m->window, &m->loop, error) : status;
 }
 

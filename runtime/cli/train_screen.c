@@ -15,6 +15,8 @@ lh_status lh_screen_open(lh_train_screen *screen, lh_member *members, int count,
     *screen = (lh_train_screen){.members = members, .count = count, .mutex = PTHREAD_MUTEX_INITIALIZER};
     screen->shown = calloc((size_t)count, sizeof *screen->shown);
     if (screen->shown == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
+    for (int i = 0; i < count; i++)
+        screen->shown[i].view = (lh_training_view){.loss = NAN, .accuracy = NAN, .beyond = NAN, .at_chance_since = -1};
     lh_progress_start(&screen->progress);
     return LH_OK;
 }
@@ -118,6 +120,15 @@ static void show_group(lh_train_screen *screen) {
                      lh_duration((double)all.to_do / rate, left));
 }
 
+void lh_screen_starts(lh_train_screen *screen, const lh_member *member) {
+    pthread_mutex_lock(&screen->mutex);
+    lh_shown *shown = shown_of(screen, member);
+    shown->view.step = member->first_step;
+    shown->view.steps = member->flags->steps;
+    shown->phase = LH_TRAINS;
+    pthread_mutex_unlock(&screen->mutex);
+}
+
 void lh_screen_watch(void *context, const lh_training_view *view) {
     lh_member *member = context;
     lh_train_screen *screen = member->screen;
@@ -129,7 +140,6 @@ void lh_screen_watch(void *context, const lh_training_view *view) {
     pthread_mutex_lock(&screen->mutex);
     lh_shown *shown = shown_of(screen, member);
     shown->view = *view;
-    shown->phase = LH_TRAINS;
     bool due = lh_progress_due(&screen->progress, PLAIN_SECONDS);
     if (screen->count > 1) {
         if (due && lh_progress_seconds(&screen->progress) > FIRST_SECONDS) show_group(screen);
@@ -207,7 +217,7 @@ void lh_screen_summary(lh_train_screen *screen) {
         const lh_training_view *view = &screen->shown[i].view;
         printf("%-13s %8llu %10lld", lh_shortest(member->run.learning_rate, rate), (unsigned long long)member->run.seed,
                (long long)member->last_step);
-        if (view->steps > 0) printf(" %10.4g %10.4f", view->loss, view->accuracy);
+        if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);
         else printf(" %10s %10s", "-", "-");
         print_accuracy(member, "train");
         print_accuracy(member, "test");

@@ -10,7 +10,7 @@
 typedef enum lh_phase { LH_WAITS, LH_TRAINS, LH_EVALUATES, LH_IS_OVER } lh_phase;
 
 typedef struct lh_shown {
-    lh_training_view view; /* the newest; step is 0 before there is one */
+    lh_training_view view; /* the newest; loss is NaN before there is one */
     lh_phase phase;
     int evaluated; /* conditions */
 } lh_shown;
@@ -34,7 +34,8 @@ void lh_screen_note(lh_train_screen *screen, const lh_member *member, const char
 void lh_screen_watch(void *context, const lh_training_view *view);
 void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int done, int count);
 
-/* The run has trained, starts its evaluation, is over. */
+/* The run goes on from its first step, has trained, starts its evaluation, is over. */
+void lh_screen_starts(lh_train_screen *screen, const lh_member *member);
 void lh_screen_trained(lh_train_screen *screen, const lh_member *member);
 void lh_screen_evaluates(lh_train_screen *screen, const lh_member *member);
 void lh_screen_over(lh_train_screen *screen, const lh_member *member);

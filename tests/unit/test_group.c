@@ -139,6 +139,10 @@ static void test_replicas_resume_each_from_its_own_step(void **state) {
     assert_non_null(strstr(result.err, "learning rate 0.02, seed 4: resuming at step 13"));
     assert_non_null(strstr(result.err, "learning rate 0.01, seed 5: resuming at step 17"));
     for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
+    result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 3 --resume");
+    assert_non_null(strstr(result.out, "toy: 6 runs, 0 steps in"));
+    assert_non_null(strstr(result.out, "3         33          -          -"));
+    for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
 }
 
 static void test_replicas_existing_run_leaves_all_untouched(void **state) {
