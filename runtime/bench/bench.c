@@ -3,20 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/team.h"
 #include "bench/crew.h"
 #include "bench/peak.h"
 
 enum { WINDOWS = 9 };
 static const double PEAK_SHARE = 0.2; /* of a window's time */
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 typedef struct peak_job {
     lh_peak_function *function;
@@ -36,9 +30,9 @@ static void peak_work(void *argument, int index, int count) {
 
 /* Operations per second of all threads together, over about `seconds`. */
 static double measure_peak(peak_job *job, int threads, double seconds) {
-    double start = now();
+    double start = lh_clock();
     lh_team_run(threads, peak_work, job);
-    double taken = now() - start;
+    double taken = lh_clock() - start;
     double rate = job->flops * job->threads / taken;
     job->rounds = (int64_t)((double)job->rounds * seconds / (taken > 1e-9 ? taken : 1e-9)) + 1;
     return rate;
@@ -53,10 +47,10 @@ typedef struct window {
 
 /* Times `steps` steps of every replica. */
 static lh_status measure_steps(lh_crew *crew, int64_t steps, window *w, lh_error *error) {
-    double start = now();
+    double start = lh_clock();
     uint64_t ticks = lh_ticks();
     lh_status status = lh_crew_step(crew, steps, error);
-    *w = (window){now() - start, lh_ticks() - ticks, steps};
+    *w = (window){lh_clock() - start, lh_ticks() - ticks, steps};
     return status;
 }
 

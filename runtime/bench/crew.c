@@ -1,10 +1,9 @@
 /* See crew.h. A replica is an engine of one thread: inside a worker of the team its own team is that one worker. */
 #include "bench/crew.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/team.h"
+#include "train/group.h"
 
 static lh_status open_replica(const lh_crew *crew, int index, lh_replica *replica, lh_error *error) {
     const lh_bench_request *request = crew->request;
@@ -25,8 +24,13 @@ static lh_status open_replica(const lh_crew *crew, int index, lh_replica *replic
 lh_status lh_crew_open(lh_crew *crew, const lh_bench_request *request, lh_error *error) {
     *crew = (lh_crew){.request = request, .count = request->replicas > 0 ? request->replicas : 1};
     crew->replicas = lh_engine_memory((size_t)crew->count * sizeof *crew->replicas, "the replicas", error);
-    if (crew->replicas == NULL) return LH_ERR_ENVIRONMENT;
+    crew->jobs = lh_engine_memory((size_t)crew->count * sizeof *crew->jobs, "the replicas", error);
+    if (crew->replicas == NULL || crew->jobs == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = LH_OK;
+    for (int i = 0; i < crew->count; i++) {
+        crew->replicas[i].request = request;
+        crew->jobs[i] = &crew->replicas[i];
+    }
     for (int i = 0; status == LH_OK && i < crew->count; i++) status = open_replica(crew, i, &crew->replicas[i], error);
     if (status != LH_OK) return status;
     if (request->replicas == 0) crew->workers = crew->replicas[0].engine->threads;
@@ -38,44 +42,36 @@ void lh_crew_close(lh_crew *crew) {
     for (int i = 0; crew->replicas != NULL && i < crew->count; i++)
         if (crew->replicas[i].engine != NULL) crew->replicas[i].engine->ops->close(crew->replicas[i].engine);
     free(crew->replicas);
+    free(crew->jobs);
 }
 
-static void step_replica(const lh_bench_request *request, lh_replica *replica, int64_t steps) {
+/* An lh_group_advance: all steps of a round at once. */
+static bool step_replica(void *job) {
+    lh_replica *replica = job;
+    const lh_bench_request *request = replica->request;
     lh_condition condition = lh_condition_at(request->length, request->spec->train.batch, 1, 0);
     const lh_engine_ops *ops = replica->engine->ops;
     lh_step_metrics metrics;
     lh_sums sums;
     int done;
     replica->status = LH_OK;
-    for (int64_t i = 0; replica->status == LH_OK && i < steps; i++) {
+    for (int64_t i = 0; replica->status == LH_OK && i < replica->steps; i++) {
         if (request->mode == LH_MODE_TRAIN)
             replica->status = ops->step(replica->engine, 1, &metrics, &done, &replica->error);
         else ops->evaluate(replica->engine, &condition, &sums, NULL);
     }
-}
-
-typedef struct round_of_steps {
-    lh_crew *crew;
-    int64_t steps;
-    atomic_int next; /* the replica that nobody took */
-} round_of_steps;
-
-static void work(void *argument, int index, int count) {
-    round_of_steps *round = argument;
-    int replica;
-    (void)index, (void)count;
-    while ((replica = atomic_fetch_add(&round->next, 1)) < round->crew->count)
-        step_replica(round->crew->request, &round->crew->replicas[replica], round->steps);
+    return false;
 }
 
 lh_status lh_crew_step(lh_crew *crew, int64_t steps, lh_error *error) {
-    round_of_steps round = {.crew = crew, .steps = steps};
-    if (crew->request->replicas > 0) lh_team_run(crew->workers, work, &round);
-    else step_replica(crew->request, &crew->replicas[0], steps);
-    for (int i = 0; i < crew->count; i++)
+    lh_status status = LH_OK;
+    for (int i = 0; i < crew->count; i++) crew->replicas[i].steps = steps;
+    if (crew->request->replicas > 0) status = lh_group_run(crew->workers, crew->jobs, crew->count, step_replica, error);
+    else step_replica(&crew->replicas[0]);
+    for (int i = 0; status == LH_OK && i < crew->count; i++)
         if (crew->replicas[i].status != LH_OK) {
             *error = crew->replicas[i].error;
-            return crew->replicas[i].status;
+            status = crew->replicas[i].status;
         }
-    return LH_OK;
+    return status;
 }

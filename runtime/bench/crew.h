@@ -5,7 +5,9 @@
 #include "bench/bench.h"
 
 typedef struct lh_replica {
+    const lh_bench_request *request;
     lh_engine *engine;
+    int64_t steps;    /* to make in this round */
     lh_status status; /* of its last step */
     lh_error error;
 } lh_replica;
@@ -13,6 +15,7 @@ typedef struct lh_replica {
 typedef struct lh_crew {
     const lh_bench_request *request;
     lh_replica *replicas;
+    void **jobs; /* the same, for the group (train/group.h) */
     int count;   /* of replicas */
     int workers; /* threads that work */
 } lh_crew;

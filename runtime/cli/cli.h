@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "base/clock.h"
 #include "cli/options.h"
 #include "eval/evaluate.h"
 #include "train/engine.h"
@@ -55,7 +56,6 @@ void lh_progress_wipe(lh_progress *progress);
 const char *lh_progress_bar(double share, char text[32]);
 /* "1 h 05 min", "3 min 10 s", "12 s". */
 const char *lh_duration(double seconds, char text[32]);
-double lh_clock(void);
 
 /* A watcher for lh_eval_request: context is an lh_progress. */
 void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count);

@@ -40,18 +40,20 @@ lh_status lh_member_open(lh_member *m, const lh_cpu_program *program, int thread
     return status;
 }
 
+static lh_overfit_run overfit_of(const lh_member *m) {
+    return (lh_overfit_run){
+        .examples = (int)m->flags->overfit,
+        .length = lh_overfit_length(m->spec),
+        .seed = m->run.seed,
+        .learning_rate = m->run.learning_rate,
+        .metrics = m->run.metrics,
+    };
+}
+
 /* --overfit: whether the model without dropout gets all of its examples right. */
 static bool is_perfect(void *context, lh_engine *engine) {
-    lh_member *m = context;
-    lh_key key = lh_key_of_seed(m->run.seed);
-    lh_condition condition = {
-        .n = lh_overfit_length(m->spec),
-        .examples = (int)m->flags->overfit,
-        .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)m->flags->overfit},
-        .draw = {key, 0, 0, LH_DOMAIN_EVAL},
-    };
-    lh_sums sums;
-    engine->ops->evaluate(engine, &condition, &sums, NULL);
+    lh_overfit_run run = overfit_of(context);
+    lh_sums sums = lh_overfit_evaluate(&run, engine);
     return sums.counted > 0 && sums.correct == sums.counted;
 }
 
@@ -101,13 +103,7 @@ static lh_status open_loop(lh_member *m, lh_error *error) {
 
 static lh_status check_overfit(lh_member *m, lh_error *error) {
     if (is_perfect(m, m->engine)) return LH_OK;
-    lh_overfit_run run = {
-        .examples = (int)m->flags->overfit,
-        .length = lh_overfit_length(m->spec),
-        .seed = m->run.seed,
-        .learning_rate = m->run.learning_rate,
-        .metrics = m->run.metrics,
-    };
+    lh_overfit_run run = overfit_of(m);
     return lh_overfit_explain(&run, m->engine, error);
 }
 

@@ -4,18 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
 static const double LIVE_SECONDS = 0.2; /* between two changes of the live line */
-
-double lh_clock(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 void lh_progress_start(lh_progress *progress) {
     const char *terminal = getenv("TERM");

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "eval/evaluate.h"
 #include "train/alarm.h"
 
@@ -36,12 +36,6 @@ struct lh_loop {
     lh_training_view view;
     lh_step_metrics metrics[STEPS_AT_ONCE];
 };
-
-static double clock_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static bool divides(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
 
@@ -115,9 +109,9 @@ static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     int64_t left = until - l->engine->step, most = (int64_t)(l->rate * SECONDS_AT_ONCE);
     int count = (int)(left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE), done = 0;
     if (count > most) count = most > 1 ? (int)most : 1;
-    double start = clock_seconds();
+    double start = lh_clock();
     lh_status status = l->engine->ops->step(l->engine, count, l->metrics, &done, error);
-    double seconds = clock_seconds() - start;
+    double seconds = lh_clock() - start;
     l->seconds += seconds;
     l->timed_steps += done;
     for (int i = 0; i < done; i++) lh_window_add(l->window, &l->metrics[i]);
@@ -169,14 +163,14 @@ static lh_status evaluate_during(lh_loop *l, lh_error *error) {
 }
 
 static lh_status write_checkpoint(lh_loop *l, bool keep, lh_error *error) {
-    l->checkpoint_time = clock_seconds();
+    l->checkpoint_time = lh_clock();
     return lh_run_checkpoint(l->training.run, l->engine, l->window, keep, error);
 }
 
 static bool checkpoint_due(const lh_loop *l) {
     double minutes = l->training.checkpoint_minutes;
     return divides(l->training.checkpoint_every, l->engine->step) || l->engine->step == l->training.steps ||
-           (minutes > 0 && clock_seconds() - l->checkpoint_time >= 60.0 * minutes);
+           (minutes > 0 && lh_clock() - l->checkpoint_time >= 60.0 * minutes);
 }
 
 /* A checkpoint of this very step, unless there is one. */
@@ -238,7 +232,7 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
     l->spec = engine->spec;
     l->engine = engine;
     l->window = window;
-    l->checkpoint_time = clock_seconds();
+    l->checkpoint_time = lh_clock();
     l->last_above_chance = engine->step;
     lh_alarm_open(&l->alarm, l->spec);
     l->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .beyond = NAN, .at_chance_since = -1};

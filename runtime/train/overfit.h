@@ -52,6 +52,9 @@ typedef enum lh_overfit_cause {
     LH_OVERFIT_UNKNOWN
 } lh_overfit_cause;
 
+/* Sums over the examples, dropout off, positions held. */
+lh_sums lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine);
+
 /* Measures everything. engine: reserved for these examples at this length; its parameters are left as they were.
  * LH_ERR_ENVIRONMENT without memory, LH_ERR_INPUT where the metrics cannot be read. */
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error);

@@ -263,7 +263,7 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     return status;
 }
 
-static void measure_accuracy(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts) {
+lh_sums lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine) {
     lh_key key = lh_key_of_seed(run->seed);
     lh_condition condition = {
         .n = run->length,
@@ -273,6 +273,11 @@ static void measure_accuracy(const lh_overfit_run *run, lh_engine *engine, lh_ov
     };
     lh_sums sums;
     engine->ops->evaluate(engine, &condition, &sums, NULL);
+    return sums;
+}
+
+static void measure_accuracy(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts) {
+    lh_sums sums = lh_overfit_evaluate(run, engine);
     facts->accuracy = sums.counted > 0 ? (double)sums.correct / (double)sums.counted : 0;
     facts->loss = sums.loss / (double)sums.positions;
     facts->guess_loss = log((double)engine->spec->classes);
