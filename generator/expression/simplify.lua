@@ -1,0 +1,475 @@
+-- What each operation of a score expression means for types and ranges, and what it comes down to.
+--
+-- Input: a builder (ir.lua) and nodes of fitting types. Output: a node, or nil and a problem. Nothing here changes a
+-- value beyond the last bit of a real: constants are folded, ones and zeros vanish, minus signs move outwards,
+-- combinations of raw indices become the distance or the sum of both, comparisons that the ranges decide are decided.
+
+local text = require("expression.text")
+
+local M = {}
+
+local HUGE = math.huge
+
+local function problem(what, expected, hint)
+  return nil, { what = what, expected = expected, hint = hint }
+end
+
+local function is(node, value)
+  return node.op == "number" and (value == nil or node.value == value)
+end
+
+-- A new node; integers only of integers where `whole`.
+local function make(b, op, arguments, whole, low, high, row)
+  local sure, integers = true, true
+  for _, argument in ipairs(arguments) do
+    sure = sure and argument.sure or false
+    integers = integers and argument.type == "integer"
+  end
+  if low ~= low then
+    low = -HUGE
+  end
+  if high ~= high then
+    high = HUGE
+  end
+  return b:make(op, arguments, nil, { type = whole and integers and "integer" or "real", low = low, high = high,
+    sure = sure, row = row })
+end
+
+-- 0 times infinity is 0 at the end of a range.
+local function times(x, y)
+  return (x == 0 or y == 0) and 0 or x * y
+end
+
+local function product_range(a, c)
+  local w, x, y, z = times(a.low, c.low), times(a.low, c.high), times(a.high, c.low), times(a.high, c.high)
+  return math.min(w, x, y, z), math.max(w, x, y, z)
+end
+
+-- The node for q query + k key + c of the raw indices where that is a multiple of their difference or sum; else nil.
+local function from_row(b, row)
+  local q, k, c = row[1], row[2], row[3]
+  local symbol = q == -k and "offset" or q == k and "total"
+  if q == 0 and k == 0 then
+    return b:number(c)
+  elseif not symbol then
+    return nil
+  end
+  local node = b:symbol(symbol)
+  if k ~= 1 then
+    node = k == -1 and M.plain_neg(b, node) or make(b, "mul", { b:number(k), node }, true,
+      math.min(k * node.low, k * node.high), math.max(k * node.low, k * node.high), { q, k, 0 })
+  end
+  if c == 0 then
+    return node
+  end
+  return make(b, "add", { node, b:number(c) }, true, node.low + c, node.high + c, row)
+end
+
+local function combine(x, y, sign)
+  if x.row and y.row then
+    return { x.row[1] + sign * y.row[1], x.row[2] + sign * y.row[2], x.row[3] + sign * y.row[3] }
+  end
+end
+
+local function mixes(x, y)
+  return x.row and y.row and not (is(x) or is(y))
+end
+
+-- Whether the reciprocal of a constant is exact.
+local function is_power_of_two(value)
+  return ("%a"):format(math.abs(value)):find("^0x1p") ~= nil
+end
+
+function M.plain_neg(b, x)
+  local row = x.row and { -x.row[1], -x.row[2], -x.row[3] }
+  return make(b, "neg", { x }, true, -x.high, -x.low, row)
+end
+
+function M.neg(b, x)
+  if is(x) then
+    return b:number(-x.value)
+  elseif x.op == "neg" then
+    return x[1]
+  elseif x.op == "sub" then
+    return M.sub(b, x[2], x[1])
+  elseif x.op == "mul" and is(x[1]) then
+    return M.mul(b, b:number(-x[1].value), x[2])
+  end
+  return M.plain_neg(b, x)
+end
+
+-- What a node x + c or x - c adds to x, or nil.
+local function added_constant(node)
+  if (node.op == "add" or node.op == "sub") and is(node[2]) then
+    return node.op == "add" and node[2].value or -node[2].value
+  end
+end
+
+function M.add(b, x, y)
+  if is(x) and not is(y) then
+    x, y = y, x
+  end
+  if is(y) and added_constant(x) then
+    return M.add(b, x[1], b:number(added_constant(x) + y.value))
+  elseif is(x) and is(y) then
+    return b:number(x.value + y.value)
+  elseif is(y, 0) then
+    return x
+  elseif y.op == "neg" then
+    return M.sub(b, x, y[1])
+  elseif x.op == "neg" then
+    return M.sub(b, y, x[1])
+  elseif is(y) and y.value < 0 then
+    return M.sub(b, x, b:number(-y.value))
+  elseif x == y then
+    return M.mul(b, b:number(2), x)
+  end
+  local row = combine(x, y, 1)
+  return mixes(x, y) and from_row(b, row)
+    or make(b, "add", { x, y }, true, x.low + y.low, x.high + y.high, row)
+end
+
+function M.sub(b, x, y)
+  if is(x) and is(y) then
+    return b:number(x.value - y.value)
+  elseif is(y, 0) then
+    return x
+  elseif is(x, 0) then
+    return M.neg(b, y)
+  elseif is(y) and added_constant(x) then
+    return M.add(b, x, b:number(-y.value))
+  elseif x == y then
+    return b:number(0)
+  elseif y.op == "neg" then
+    return M.add(b, x, y[1])
+  elseif is(y) and y.value < 0 then
+    return M.add(b, x, b:number(-y.value))
+  end
+  local row = combine(x, y, -1)
+  return mixes(x, y) and from_row(b, row)
+    or make(b, "sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
+end
+
+function M.mul(b, x, y)
+  if is(y) and not is(x) then
+    x, y = y, x
+  end
+  if is(x) and is(y) then
+    return b:number(x.value * y.value)
+  elseif is(x, 0) then
+    return b:number(0)
+  elseif is(x, 1) then
+    return y
+  elseif is(x, -1) then
+    return M.neg(b, y)
+  elseif x.op == "neg" then
+    return M.neg(b, M.mul(b, x[1], y))
+  elseif y.op == "neg" then
+    return M.neg(b, M.mul(b, x, y[1]))
+  elseif is(x) and y.op == "mul" and is(y[1]) then
+    return M.mul(b, b:number(x.value * y[1].value), y[2])
+  end
+  local row = is(x) and y.row and { x.value * y.row[1], x.value * y.row[2], x.value * y.row[3] }
+  local low, high = product_range(x, y)
+  if x == y then
+    low = low < 0 and 0 or low
+  end
+  return make(b, "mul", { x, y }, true, low, high, row or nil)
+end
+
+function M.div(b, x, y)
+  if is(y, 0) then
+    return problem("division by the constant zero", "a divisor that is not zero")
+  elseif y.sure and y.low <= 0 and y.high >= 0 and not is(y) then
+    return problem("the divisor can be 0: " .. text.formula(y), "a divisor that is never 0",
+      "max(1, ...) or adding a constant keeps it away from 0; both branches of select are computed")
+  elseif is(x) and is(y) then
+    return b:number(x.value / y.value)
+  elseif is(x, 0) then
+    return x
+  elseif is(y, 1) then
+    return x
+  elseif is(y) and (x.type == "real" or is_power_of_two(y.value)) then
+    return M.mul(b, b:number(1 / y.value), x)
+  elseif x.op == "neg" then
+    return M.neg(b, M.div(b, x[1], y))
+  end
+  local low, high = -HUGE, HUGE
+  if y.low > 0 or y.high < 0 then
+    low, high = product_range(x, { low = 1 / y.high, high = 1 / y.low })
+  end
+  return make(b, "div", { x, y }, false, low, high)
+end
+
+function M.min(b, x, y)
+  if is(x) and is(y) then
+    return b:number(math.min(x.value, y.value))
+  elseif x.high <= y.low or x == y then
+    return x
+  elseif y.high <= x.low then
+    return y
+  end
+  return make(b, "min", { x, y }, true, math.min(x.low, y.low), math.min(x.high, y.high))
+end
+
+function M.max(b, x, y)
+  if is(x) and is(y) then
+    return b:number(math.max(x.value, y.value))
+  elseif x.low >= y.high or x == y then
+    return x
+  elseif y.low >= x.high then
+    return y
+  end
+  return make(b, "max", { x, y }, true, math.max(x.low, y.low), math.max(x.high, y.high))
+end
+
+function M.abs(b, x)
+  if is(x) then
+    return b:number(math.abs(x.value))
+  elseif x.low >= 0 then
+    return x
+  elseif x.high <= 0 then
+    return M.neg(b, x)
+  elseif x.op == "neg" then
+    return M.abs(b, x[1])
+  end
+  return make(b, "abs", { x }, true, 0, math.max(-x.low, x.high))
+end
+
+function M.floor(b, x)
+  if is(x) then
+    return b:number(math.floor(x.value))
+  elseif x.type == "integer" then
+    return x
+  end
+  local function whole(v)
+    return math.abs(v) == HUGE and v or math.floor(v) + 0.0
+  end
+  return b:make("floor", { x }, nil, { type = "integer", low = whole(x.low), high = whole(x.high), sure = x.sure })
+end
+
+function M.mod(b, x, n)
+  if not is(n) or n.value <= 0 then
+    return problem("the second argument of mod is " .. text.formula(n), "a positive constant")
+  elseif is(x) then
+    return b:number(x.value - n.value * math.floor(x.value / n.value))
+  elseif x.low >= 0 and x.high < n.value then
+    return x
+  end
+  return make(b, "mod", { x, n }, true, 0, n.type == "integer" and x.type == "integer" and n.value - 1 or n.value)
+end
+
+-- A function of one real: its name in Lua's math or as a function, whether it ascends, its range.
+local function elementary(op, value, low, high, domain)
+  M[op] = function(b, x)
+    if domain then
+      local fault, message = domain(x)
+      if fault then
+        return nil, message
+      end
+    end
+    if is(x) then
+      return b:number(value(x.value))
+    end
+    local from, to = value(x.low), value(x.high)
+    return make(b, op, { x }, false, math.max(low, from == from and from or low),
+      math.min(high, to == to and to or high))
+  end
+end
+
+local function needs_above(op, limit, inclusive)
+  return function(x)
+    local outside = function(v)
+      return inclusive and v < limit or not inclusive and v <= limit
+    end
+    local bound = ("a number %s %g"):format(inclusive and "from" or "above", limit)
+    if is(x) and outside(x.value) or outside(x.high) then
+      local _, message = problem(("%s of %s"):format(op, text.formula(x)), bound)
+      return true, message
+    elseif x.sure and outside(x.low) then
+      local _, message = problem(("the argument of %s can be %s: %s"):format(op, text.number(x.low), text.formula(x)),
+        bound, "max keeps it away from there; both branches of select are computed")
+      return true, message
+    end
+  end
+end
+
+elementary("exp", math.exp, 0, HUGE)
+elementary("log", function(v) return v <= 0 and -HUGE or math.log(v) end, -HUGE, HUGE, needs_above("log", 0, false))
+elementary("log1p", function(v)
+  -- accurate near zero: Higham 2002, section 1.14.1
+  local w = 1 + v
+  return w <= 0 and -HUGE or w == 1 and v or w == HUGE and HUGE or math.log(w) * (v / (w - 1))
+end, -HUGE, HUGE, needs_above("log1p", -1, false))
+elementary("sqrt", function(v) return v <= 0 and 0.0 or v ^ 0.5 end, 0, HUGE, needs_above("sqrt", 0, true))
+elementary("tanh", function(v)
+  local e = math.exp(-2 * math.abs(v))
+  local t = (1 - e) / (1 + e)
+  return v < 0 and -t or t
+end, -1, 1)
+elementary("sigmoid", function(v) return 1 / (1 + math.exp(-v)) end, 0, 1)
+
+-- Not monotonic: the range is all of it.
+for op, value in pairs({ sin = math.sin, cos = math.cos }) do
+  M[op] = function(b, x)
+    if is(x) then
+      return b:number(value(x.value))
+    end
+    return make(b, op, { x }, false, -1, 1)
+  end
+end
+
+local function constant_power(b, x, power)
+  if power == 0 then
+    return b:number(1)
+  elseif power == 1 then
+    return x
+  elseif power == 2 then
+    return M.mul(b, x, x)
+  elseif power == 3 then
+    return M.mul(b, M.mul(b, x, x), x)
+  elseif power == 0.5 then
+    return M.sqrt(b, x)
+  elseif power == -1 then
+    return M.div(b, b:number(1), x)
+  end
+end
+
+function M.pow(b, x, y)
+  if is(x) and is(y) then
+    local value = x.value ^ y.value
+    if value ~= value or math.abs(value) == HUGE then
+      return problem(("pow(%s, %s) is no number"):format(text.formula(x), text.formula(y)), "a finite power")
+    end
+    return b:number(value)
+  elseif is(y) and ({ [0] = 1, [1] = 1, [2] = 1, [3] = 1, [0.5] = 1, [-1] = 1 })[y.value] then
+    return constant_power(b, x, y.value)
+  elseif is(x) and x.value > 0 then
+    return M.exp(b, M.mul(b, b:number(math.log(x.value)), y))
+  end
+  local whole = is(y) and y.value == math.floor(y.value)
+  if is(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0 and x.high >= 0) then
+    return problem(("the base of pow can be %s: %s"):format(text.number(x.low), text.formula(x)), "a base above 0",
+      "max keeps it away from there; both branches of select are computed")
+  end
+  local low, high = -HUGE, HUGE
+  if x.low >= 0 then
+    low = 0.0
+    if is(y) and y.value > 0 then
+      low, high = x.low ^ y.value, x.high ^ y.value
+    end
+  end
+  return make(b, "pow", { x, y }, false, low, high)
+end
+
+local function truth_node(b, op, arguments)
+  local sure = true
+  for _, argument in ipairs(arguments) do
+    sure = sure and argument.sure or false
+  end
+  return b:make(op, arguments, nil, { type = "truth", sure = sure })
+end
+
+function M.less(b, x, y)
+  if x.high < y.low then
+    return b:truth(true)
+  elseif x.low >= y.high or x == y then
+    return b:truth(false)
+  end
+  return truth_node(b, "less", { x, y })
+end
+
+function M.less_equal(b, x, y)
+  if x.high <= y.low or x == y then
+    return b:truth(true)
+  elseif x.low > y.high then
+    return b:truth(false)
+  end
+  return truth_node(b, "less_equal", { x, y })
+end
+
+function M.equal(b, x, y)
+  if x == y then
+    return b:truth(true)
+  elseif x.high < y.low or x.low > y.high then
+    return b:truth(false)
+  elseif is(x) and is(y) then
+    return b:truth(x.value == y.value)
+  end
+  return truth_node(b, "equal", { x, y })
+end
+
+function M.negate(b, x)
+  if x.op == "truth" then
+    return b:truth(not x.value)
+  elseif x.op == "negate" then
+    return x[1]
+  end
+  return truth_node(b, "negate", { x })
+end
+
+function M.all(b, x, y)
+  if x.op == "truth" then
+    return x.value and y or x
+  elseif y.op == "truth" then
+    return y.value and x or y
+  elseif x == y then
+    return x
+  end
+  return truth_node(b, "all", { x, y })
+end
+
+function M.any(b, x, y)
+  if x.op == "truth" then
+    return x.value and x or y
+  elseif y.op == "truth" then
+    return y.value and y or x
+  elseif x == y then
+    return x
+  end
+  return truth_node(b, "any", { x, y })
+end
+
+function M.select(b, condition, x, y)
+  if condition.op == "truth" then
+    return condition.value and x or y
+  elseif x == y then
+    return x
+  elseif condition.op == "negate" then
+    return M.select(b, condition[1], y, x)
+  elseif x.type == "truth" or y.type == "truth" then
+    return problem("select between truth values", "numbers", "all, any and negate combine truth values")
+  end
+  local whole = x.type == "integer" and y.type == "integer"
+  return b:make("select", { condition, x, y }, nil, { type = whole and "integer" or "real",
+    low = math.min(x.low, y.low), high = math.max(x.high, y.high),
+    sure = condition.sure and x.sure and y.sure or false })
+end
+
+-- How many of the ascending edges are at most the value.
+function M.bucket(b, x, edges)
+  if type(edges) ~= "table" or #edges < 1 or #edges > 1024 then
+    return problem("the edges of bucket are no list of 1 to 1024 numbers", "{ 8, 12, 16, ... }, ascending")
+  end
+  local words = {}
+  for i, edge in ipairs(edges) do
+    if type(edge) ~= "number" or edge ~= edge or math.abs(edge) == HUGE or i > 1 and edge <= edges[i - 1] then
+      return problem(("edge %d of bucket is %s"):format(i, tostring(edge)), "ascending finite numbers")
+    end
+    words[i] = text.number(edge)
+  end
+  if x.type == "truth" then
+    return problem("bucket of a truth value", "a number")
+  end
+  local low, high = 0, 0
+  for _, edge in ipairs(edges) do
+    low, high = low + (edge <= x.low and 1 or 0), high + (edge <= x.high and 1 or 0)
+  end
+  if low == high then
+    return b:number(low)
+  end
+  return b:make("bucket", { x }, table.concat(words, " "), { type = "integer", low = low + 0.0, high = high + 0.0,
+    sure = x.sure, edges = table.move(edges, 1, #edges, 1, {}) })
+end
+
+return M

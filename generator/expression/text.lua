@@ -1,0 +1,178 @@
+-- A score expression as text in the syntax of a spec: for messages, `plan`, and the digests.
+--
+-- Input: a node. Output: one line, the same for the same formula. A part that is used more than once and is not small
+-- is named first: "a = exp(...); x.score * a - a".
+
+local M = {}
+
+local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
+local SMALL = 6 -- operations of a part that is written out wherever it is used
+
+-- A number without loss, as short as it goes.
+function M.number(value)
+  if value == math.floor(value) and math.abs(value) < 2 ^ 53 then
+    return ("%d"):format(value)
+  end
+  for digits = 9, 17, 8 do
+    local text = ("%." .. digits .. "g"):format(value)
+    if tonumber(text) == value then
+      return text
+    end
+  end
+  return tostring(value)
+end
+
+-- How often each node is used, and how many operations it is, shared ones counted once per use.
+local function survey(root)
+  local uses, size, order = {}, {}, {}
+  local function visit(node)
+    uses[node] = (uses[node] or 0) + 1
+    if uses[node] > 1 then
+      return
+    end
+    local total = 1
+    for _, argument in ipairs(node) do
+      visit(argument)
+      total = total + size[argument]
+    end
+    size[node] = total
+    order[#order + 1] = node
+  end
+  visit(root)
+  return uses, size, order
+end
+
+local NAMES = "abcdefghijklmnopqrstuvw"
+
+local function name_of(i)
+  local letter = (i - 1) % #NAMES + 1
+  return NAMES:sub(letter, letter) .. (i > #NAMES and tostring((i - 1) // #NAMES) or "")
+end
+
+local function index_name(node)
+  return "i" .. (node.depth > 0 and node.depth or "")
+end
+
+local print_node
+
+local function call(name, node, names)
+  local parts = {}
+  for i, argument in ipairs(node) do
+    parts[i] = print_node(argument, names, 0)
+  end
+  return ("%s(%s)"):format(name, table.concat(parts, ", "))
+end
+
+local leaves = {}
+
+function leaves.number(node)
+  return M.number(node.value)
+end
+
+function leaves.truth(node)
+  return tostring(node.value)
+end
+
+function leaves.symbol(node)
+  return "x." .. (node.name == "offset" and "distance" or node.name)
+end
+
+function leaves.parameter(node)
+  return "x." .. node.parameter.name
+end
+
+function leaves.index(node)
+  return index_name(node)
+end
+
+-- The index counts from 0 in the tree, from the parameter's first in a spec.
+function leaves.lookup(node, names)
+  local first, index = node.parameter.first or 0, node[1]
+  local shift = index.op == "add" and index[2].value or index.op == "sub" and index[2].value and -index[2].value or 0
+  local text
+  if first ~= 0 and shift == -first then
+    text = print_node(index[1], names, 0)
+  else
+    text = print_node(index, names, 0) .. (first > 0 and " + " .. first or first < 0 and " - " .. -first or "")
+  end
+  return ("lookup(x.%s, %s)"):format(node.parameter.name, text)
+end
+
+function leaves.sum(node, names)
+  return ("sum(%d, %s: %s)"):format(node.index.count, index_name(node.index), print_node(node[1], names, 0))
+end
+
+function leaves.bucket(node, names)
+  local words = {}
+  for i, edge in ipairs(node.edges) do
+    words[i] = M.number(edge)
+  end
+  return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), table.concat(words, ", "))
+end
+
+-- binding: how tightly the place binds that this stands in; weaker operations get parentheses.
+function print_node(node, names, binding)
+  if names[node] then
+    return names[node]
+  end
+  local operator = BINARY[node.op]
+  local text, own
+  if operator then
+    own = operator[2]
+    text = print_node(node[1], names, own) .. operator[1] .. print_node(node[2], names, own + 1)
+  elseif node.op == "neg" then
+    own = 6
+    text = "-" .. print_node(node[1], names, 7)
+  elseif leaves[node.op] then
+    own = node.op == "number" and node.value < 0 and 6 or 9
+    text = leaves[node.op](node, names)
+  else
+    own = 9
+    text = call(node.op, node, names)
+  end
+  return own < binding and "(" .. text .. ")" or text
+end
+
+-- Parts under a sum need its index, so they are never named outside it.
+local function inside_sums(root)
+  local inside = {}
+  local function mark(node)
+    if not inside[node] then
+      inside[node] = true
+      for _, argument in ipairs(node) do
+        mark(argument)
+      end
+    end
+  end
+  local function visit(node, seen)
+    if seen[node] then
+      return
+    end
+    seen[node] = true
+    for _, argument in ipairs(node) do
+      if node.op == "sum" then
+        mark(argument)
+      end
+      visit(argument, seen)
+    end
+  end
+  visit(root, {})
+  return inside
+end
+
+function M.formula(root)
+  local uses, size, order = survey(root)
+  local inside = inside_sums(root)
+  local names, parts = {}, {}
+  for _, node in ipairs(order) do
+    if node ~= root and uses[node] > 1 and size[node] > SMALL and not inside[node] then
+      local text = print_node(node, names, 0)
+      names[node] = name_of(#parts + 1)
+      parts[#parts + 1] = names[node] .. " = " .. text
+    end
+  end
+  parts[#parts + 1] = print_node(root, names, 0)
+  return table.concat(parts, "; ")
+end
+
+return M
