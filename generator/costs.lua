@@ -20,9 +20,9 @@ local function train_lengths(lengths)
 end
 
 -- Tokens of the longest sequence, and the means of T and T^2 over the training lengths.
-local function token_counts(plan, facts)
+function M.token_counts(lengths, facts)
   local longest, sum, squares = 0, 0, 0
-  local all = train_lengths(plan.resolved.train.lengths)
+  local all = train_lengths(lengths)
   for _, n in ipairs(all) do
     local T = tasks.length(facts.input_length, n) + tasks.length(facts.output_length, n)
     longest = math.max(longest, T)
@@ -92,7 +92,7 @@ function M.derive(plan, facts)
     output = C * plan.classes,
     products_text = string.format("%d layers x (4 x %d^2 + 2 x %d x %d) = %d", L, C, C, F, weights),
   }
-  local longest, tokens, squares = token_counts(plan, facts)
+  local longest, tokens, squares = M.token_counts(plan.resolved.train.lengths, facts)
   plan.longest_training, plan.mean_tokens = longest, tokens
   plan.operations = products(plan, tokens, squares)
   plan.flops_per_step = 0

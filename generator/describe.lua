@@ -16,7 +16,9 @@ local ADDITIVE = {
 function M.encoding(plan)
   local parts = { ADDITIVE[plan.additive.kind] }
   if plan.rotation.kind == "rope" then
-    parts[#parts + 1] = "queries and keys are rotated (base " .. plan.rotation.base_text .. ")"
+    local scaling = plan.rotation.scaling
+    parts[#parts + 1] = "queries and keys are rotated (base " .. plan.rotation.base_text
+      .. (scaling.about and ", " .. scaling.about or "") .. ")"
   end
   if #parts == 0 then
     return "no positional encoding"

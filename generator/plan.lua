@@ -148,7 +148,8 @@ local function digest_of(resolved, plan, sha256)
   return sha256(text)
 end
 
--- What decides whether a checkpoint fits a model: names, shapes, vocabulary, encoding kinds.
+-- What decides whether a checkpoint fits a model: names, shapes, vocabulary, encoding kinds. A scaling of the rotation is
+-- outside it: it is for checkpoints that were trained without.
 local function model_digest_of(resolved, plan, sha256)
   local tensors = {}
   for i, t in ipairs(plan.tensors) do
@@ -202,11 +203,12 @@ local function build_model(plan, resolved)
   plan.dropout = dropout("BRANCH", model.dropout)
 end
 
-local function build_encoding(plan, resolved)
+local function build_encoding(plan, resolved, task)
   local encoding = resolved.encoding
   plan.positions = positions_facet.plan(encoding, plan.layers)
   plan.additive = additive_facet.plan(encoding)
-  plan.rotation = rotation_facet.plan(encoding, plan.head_width, plan.positions)
+  plan.rotation = rotation_facet.plan(encoding, plan.head_width, plan.positions,
+    (costs.token_counts(resolved.train.lengths, task)))
   plan.additive.dropout = dropout("EMBEDDING", plan.additive.dropout_rate)
   plan.dropouts = {}
   for _, d in ipairs({ plan.dropout, plan.additive.dropout }) do
@@ -241,7 +243,7 @@ function M.build(resolved, facts)
     clip = resolved.train.clip,
   }
   build_model(plan, resolved)
-  build_encoding(plan, resolved)
+  build_encoding(plan, resolved, facts.task)
   layout.tensors(plan)
   plan.limit = limit_of(plan)
   plan.position_range = plan.positions.max_position or 0

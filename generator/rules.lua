@@ -80,6 +80,20 @@ local function shards(context)
   end
 end
 
+local function yarn_ramp(context)
+  local rotation = context.resolved.encoding.rotation
+  local scaling = rotation and rotation.scaling or {}
+  local slow, fast = scaling.beta_slow, scaling.beta_fast
+  if slow and fast and slow >= fast then
+    local path = "encoding.rotation.scaling.beta_slow"
+    add(context, { path, "encoding.rotation.scaling.beta_fast" }, {
+      what = ("%s is not below beta_fast"):format(diagnostics.number(slow)),
+      expected = ("a number below encoding.rotation.scaling.beta_fast = %s; pairs between the two are a mixture"):format(
+        diagnostics.number(fast)),
+      notes = { note(context, "encoding.rotation.scaling.beta_fast", diagnostics.number(fast)) } })
+  end
+end
+
 -- Calls visit(n, path of n) for every length.
 local function each_length(lengths, path, visit)
   for i, n in ipairs(lengths.list or {}) do
@@ -216,6 +230,7 @@ function M.apply(context)
   local resolved = context.resolved
   head_width(context)
   shards(context)
+  yarn_ramp(context)
   encoding_limits(context)
   local warnings = {}
   local function warn(text)

@@ -8,6 +8,7 @@
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
+--   left_out       (type table) a kind whose table does not enter the resolved spec: written or not, it is the same spec
 --   choices        legal strings; refused: strings that are known and not available, with the reason
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code
@@ -31,6 +32,11 @@ local function same_as(path)
     end
     return value
   end
+end
+
+-- The default of a field that stays out of the resolved spec unless it is given: what it follows is derived later.
+local function settled_by_the_plan()
+  return nil
 end
 
 local function draws(resolved)
@@ -76,6 +82,30 @@ M.fields = {
     } },
   { path = "encoding.rotation.base", type = "number", above = 1, max = 1e12, default = 10000, only = { "rope" },
     doc = "pair m of D / 2 turns by base^(-2 m / D) per position" },
+  { path = "encoding.rotation.scaling", type = "table", only = { "rope" }, left_out = "none",
+    doc = "how the turns change to reach past the lengths of training" },
+  { path = "encoding.rotation.scaling.kind", type = "kind", default = "none", doc = "its form",
+    kinds = {
+      { name = "none", doc = "they do not" },
+      { name = "linear", fingerprints = { "interpolated" }, doc = "positions are divided by factor" },
+      { name = "ntk", fingerprints = { "log_base" },
+        doc = "the base is multiplied by factor^(D / (D - 2)): the slowest pair slows down by factor, the first not" },
+      { name = "yarn", fingerprints = { "slowed" },
+        doc = "pairs slow down by factor unless they turn often within original_length; logits grow" },
+    } },
+  { path = "encoding.rotation.scaling.factor", type = "number", min = 1, max = 1e6, required = true,
+    only = { "linear", "ntk", "yarn" }, doc = "how many times the lengths of training are to be reached" },
+  { path = "encoding.rotation.scaling.original_length", type = "integer", min = 1, max = 1048576, unit = "positions",
+    only = { "yarn" }, default = settled_by_the_plan,
+    default_text = "the tokens of the longest training sequence; randomized: max_position",
+    doc = "positions that training has" },
+  { path = "encoding.rotation.scaling.beta_slow", type = "number", min = 0, max = 1e6, default = 1, unit = "turns",
+    only = { "yarn" }, doc = "a pair that turns less often within original_length slows down by factor" },
+  { path = "encoding.rotation.scaling.beta_fast", type = "number", above = 0, max = 1e6, default = 32, unit = "turns",
+    only = { "yarn" }, doc = "a pair that turns more often keeps its speed; between the two it is a mixture" },
+  { path = "encoding.rotation.scaling.attention_factor", type = "number", above = 0, max = 1000, only = { "yarn" },
+    default = settled_by_the_plan, default_text = "0.1 ln(factor) + 1",
+    doc = "what queries and keys are multiplied by" },
 
   { path = "encoding.positions", type = "table", doc = "where each token stands" },
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",

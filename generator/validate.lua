@@ -126,10 +126,11 @@ local function read_children(context, path, node, into)
   end
   check_names(context, node, path, kind)
   for _, child in ipairs(schema.children[path]) do
-    if child ~= kind_field and (kind == nil or schema.allows(child, kind)) then
+    local applies = kind == nil or schema.allows(child, kind)
+    if child ~= kind_field and applies then
       read_field(context, child, node.fields[child.name], into)
     end
-    if child.required and not node.fields[child.name] then
+    if child.required and applies and not node.fields[child.name] then
       add(context, node, child.path, "is missing", child.type == "kind"
         and table.concat(values.kind_names(context, child), ", ") or schema.expected(child))
     end
@@ -149,6 +150,9 @@ function read_table(context, field, node, into)
   context.origins[field.path] = node and node.origin or DEFAULT
   if node or not field.required then
     read_children(context, field.path, node or tree.table(DEFAULT), inner)
+  end
+  if field.left_out and inner.kind == field.left_out then
+    into[field.name] = nil
   end
 end
 

@@ -1,8 +1,8 @@
 -- Facet `rotation`: how queries and keys turn.
 --
--- Input: the resolved encoding, the model's head width, the planned positions. Output: kind; for rope its base, the
--- channels after which a row of heads repeats its angles (a multiple of the head width and of the widest vector, 16
--- floats), and the index of its draw.
+-- Input: the resolved encoding, the model's head width, the planned positions, the tokens of the longest training
+-- sequence. Output: kind; for rope its base, its scaling, the channels after which a row of heads repeats its angles (a
+-- multiple of the head width and of the widest vector, 16 floats), and the index of its draw.
 
 local M = {}
 
@@ -15,7 +15,30 @@ local function gcd(a, b)
   return a
 end
 
-function M.plan(encoding, head_width, positions)
+local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
+
+-- How the angles are squeezed; attention_factor is absent where the program computes it from factor.
+local function scaling(given, positions, longest_training)
+  if not given then
+    return { kind = "none" }
+  end
+  local factor_text = string.format("%.9g", given.factor)
+  local original_length = given.original_length or positions.max_position or longest_training
+  return {
+    kind = given.kind,
+    factor = given.factor,
+    factor_text = factor_text,
+    original_length = given.kind == "yarn" and original_length or nil,
+    beta_slow = given.beta_slow,
+    beta_fast = given.beta_fast,
+    slow_text = given.beta_slow and string.format("%.9g", given.beta_slow),
+    fast_text = given.beta_fast and string.format("%.9g", given.beta_fast),
+    attention_factor = given.attention_factor,
+    about = string.format(SCALED[given.kind], factor_text, original_length),
+  }
+end
+
+function M.plan(encoding, head_width, positions, longest_training)
   local rotation = encoding.rotation
   if rotation.kind == "none" then
     return { kind = "none" }
@@ -26,6 +49,7 @@ function M.plan(encoding, head_width, positions)
     base_text = string.format("%.9g", rotation.base),
     period = head_width * WIDEST_VECTOR // gcd(head_width, WIDEST_VECTOR),
     draw = positions.layer_index,
+    scaling = scaling(rotation.scaling, positions, longest_training),
   }
 end
 

@@ -37,16 +37,7 @@ static void make_sinusoid(int position, real *row) {
 
 % end
 % if rotation.kind == "rope" then
-/* Pairs (2m, 2m + 1) of a head turn by position * ${rotation.base_text}^(-2m / HEAD_WIDTH). */
-static void make_rotation(int position, real *row) {
-    const double step = lh_log(${f64(rotation.base)}) * 2 / HEAD_WIDTH;
-    for (int c = 0; c < ROTATION_PERIOD; c++) {
-        double sine, cosine;
-        lh_sincos(position * lh_exp(-(c % HEAD_WIDTH / 2) * step), &sine, &cosine);
-        row[c] = (real)cosine;
-        row[ROTATION_PERIOD + c] = (real)(c % 2 ? sine : -sine);
-    }
-}
+% include("parts/make_rotation.tpl")
 
 % end
 static void make_tables(void *tables, int max_length) {
