@@ -158,6 +158,34 @@ function TestRotation.test_base()
   lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
 end
 
+-- What a scaling becomes; 36 tokens is the longest sequence of training.
+local function scaled(scaling, kind)
+  local spec = encoding("none", "rope", kind or "index", "pass")
+  spec.rotation.scaling = scaling
+  return rotation.plan(spec, 8, positions.plan(spec, LAYERS), 36).scaling
+end
+
+function TestRotation.test_scalings_say_what_they_do()
+  lu.assertEquals(scaled(nil), { kind = "none" })
+  lu.assertEquals(scaled({ kind = "linear", factor = 2.5 }),
+    { kind = "linear", factor = 2.5, factor_text = "2.5", about = "linear x 2.5" })
+  lu.assertEquals(scaled({ kind = "ntk", factor = 4.0 }),
+    { kind = "ntk", factor = 4.0, factor_text = "4", about = "NTK x 4" })
+  lu.assertEquals(scaled({ kind = "yarn", factor = 4.0, original_length = 41, beta_slow = 1.0, beta_fast = 32.0,
+    attention_factor = 1.25 }), { kind = "yarn", factor = 4.0, factor_text = "4", original_length = 41,
+    beta_slow = 1.0, slow_text = "1", beta_fast = 32.0, fast_text = "32", attention_factor = 1.25,
+    about = "YaRN x 4 from 41 positions" })
+end
+
+function TestRotation.test_training_ends_where_its_positions_do()
+  local function yarn(original_length)
+    return { kind = "yarn", factor = 4.0, original_length = original_length, beta_slow = 1.0, beta_fast = 32.0 }
+  end
+  lu.assertEquals(scaled(yarn()).original_length, 36)
+  lu.assertEquals(scaled(yarn(), "randomized").original_length, 100)
+  lu.assertEquals(scaled(yarn(7), "randomized").original_length, 7)
+end
+
 function TestRotation.test_none_has_nothing()
   lu.assertEquals(rotation.plan(encoding("learned", "none", "index"), 8, { kind = "index" }), { kind = "none" })
 end

@@ -68,6 +68,12 @@ local OTHERS = {
   { "one answer", "task.kind=even_pairs" },
   { "heads of 12 channels", "model.width=48", "model.heads=4", "encoding.rotation.kind=rope" },
   { "heads of 64 channels", "model.width=128", "model.heads=2", "encoding.rotation.kind=rope" },
+  { "linear scaling", "encoding.rotation.kind=rope", "encoding.rotation.scaling={ kind = 'linear', factor = 4 }" },
+  { "NTK scaling", "encoding.rotation.kind=rope", "encoding.rotation.scaling={ kind = 'ntk', factor = 4 }" },
+  { "YaRN", "encoding.rotation.kind=rope", "encoding.rotation.scaling={ kind = 'yarn', factor = 4 }" },
+  { "YaRN at its largest", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
+    "encoding.rotation.scaling={ kind = 'yarn', factor = 123456.789, original_length = 1048576, "
+    .. "beta_slow = 123456.789, beta_fast = 234567.891, attention_factor = 123.456789 }", "precision=float64" },
   { "the largest", "model.layers=64", "model.heads=64", "model.width=1024", "model.feedforward=8192",
     "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
     "encoding.positions.kind=randomized", "encoding.positions.max_position=1048576",
@@ -287,6 +293,12 @@ local function randomized(case)
 end
 
 -- Finer than the fingerprints: an identifier, and when it is there.
+local function scaled_by(kind)
+  return function(case)
+    return case.plan.rotation.kind == "rope" and case.plan.rotation.scaling.kind == kind
+  end
+end
+
 local IDENTIFIERS = {
   { "BRANCH_", function(case) return case.resolved.model.dropout > 0 end },
   { "attention_keep", function(case) return case.resolved.model.dropout > 0 end },
@@ -302,6 +314,10 @@ local IDENTIFIERS = {
     return case.plan.additive.kind == "sinusoid" or case.plan.rotation.kind == "rope"
   end },
   { "ROTATION_PERIOD", function(case) return case.plan.rotation.kind == "rope" end },
+  { "interpolated", scaled_by("linear") },
+  { "log_base", scaled_by("ntk") },
+  { "slowed", scaled_by("yarn") },
+  { "growth", scaled_by("yarn") },
   { "cpu/rotation.h", function(case) return case.plan.rotation.kind == "rope" end },
   { "POSITION_ROWS", function(case) return case.plan.additive.kind == "learned" end },
   { "MAX_POSITION", randomized },
@@ -457,6 +473,7 @@ local COMPILED = {
   { "learned none pass 0.1 float64", CHECKED }, { "learned rope layer 0.1 float32", WHOLE },
   { "none none layer 0.1 float32", CHECKED }, { "no clipping", WHOLE }, { "dropout of the input alone", WHOLE },
   { "dropout of the branches alone", CHECKED }, { "heads of 12 channels", CHECKED }, { "the largest", CHECKED },
+  { "linear scaling", CHECKED }, { "NTK scaling", CHECKED }, { "YaRN", WHOLE }, { "YaRN at its largest", CHECKED },
 }
 
 local MEMBERS = {
@@ -620,6 +637,9 @@ local SECTIONS = {
     { "position_row", "position_rows", "make_rotation", "make_tables" } },
   { "positions.sinusoid_rope_randomized", "sinusoid rope layer 0.1 float32", "step.c",
     { "position_row", "position_rows", "make_tables", "shared", "draw_positions", "begin_step" } },
+  { "positions.rope_linear", "linear scaling", "step.c", { "make_rotation" } },
+  { "positions.rope_ntk", "NTK scaling", "step.c", { "make_rotation" } },
+  { "positions.rope_yarn", "YaRN", "step.c", { "slowed", "make_rotation" } },
   { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_positions" } },
 }
 

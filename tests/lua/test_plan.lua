@@ -224,6 +224,12 @@ local FIELDS = {
   { "model.dropout", 0.25, true, false },
   { "encoding.rotation.kind", "none", true, true },
   { "encoding.rotation.base", 500.0, true, true },
+  { "encoding.rotation.scaling.kind", "linear", true, false },
+  { "encoding.rotation.scaling.factor", 2.0, true, false },
+  { "encoding.rotation.scaling.original_length", 42, true, false },
+  { "encoding.rotation.scaling.beta_slow", 2.0, true, false },
+  { "encoding.rotation.scaling.beta_fast", 16.0, true, false },
+  { "encoding.rotation.scaling.attention_factor", 1.5, true, false },
   { "encoding.positions.kind", "index", true, true },
   { "encoding.positions.max_position", 500, true, false },
   { "encoding.positions.sorted", false, true, false },
@@ -259,6 +265,7 @@ local FIELDS = {
 local function everything()
   return resolve(ENCODER, small({
     ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",
+    ["encoding.rotation.scaling"] = "{ kind = 'yarn', factor = 4, original_length = 41, attention_factor = 1.25 }",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1000",
     ["eval.during.every"] = "5",
   }))
@@ -311,6 +318,24 @@ function TestDigests.test_evaluation_while_training_is_free()
   local with, without = everything(), everything()
   without.eval.during = nil
   lu.assertEquals(build(with).digest, build(without).digest)
+end
+
+-- Written or not, a scaling of kind none is the same spec: plans from before there were scalings keep their digests.
+function TestDigests.test_no_scaling_leaves_no_trace()
+  local plain = resolve(ENCODER, small({ ["encoding.rotation.kind"] = "rope" }))
+  local none = resolve(ENCODER, small({ ["encoding.rotation.kind"] = "rope",
+    ["encoding.rotation.scaling"] = "{ kind = 'none' }" }))
+  lu.assertEquals(plain.encoding.rotation, { kind = "rope", base = 10000.0 })
+  lu.assertEquals(none.encoding, plain.encoding)
+  lu.assertEquals(build(none).digest, build(plain).digest)
+end
+
+-- A checkpoint that was trained without a scaling fits a trainer that has one.
+function TestDigests.test_a_scaling_takes_checkpoints_trained_without()
+  local with, without = everything(), everything()
+  without.encoding.rotation.scaling = nil
+  lu.assertEquals(build(with).model_digest, build(without).model_digest)
+  lu.assertNotEquals(build(with).digest, build(without).digest)
 end
 
 function TestDigests.test_the_vocabulary_is_the_model_s()

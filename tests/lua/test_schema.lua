@@ -11,6 +11,8 @@ local RANDOM = "encoding.positions.kind=randomized"
 local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
 local DURING = "eval.during.every=5"
+local SCALING = "encoding.rotation.scaling"
+local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
 
 -- Field, a text it takes, a text it refuses, part of the message, and what else must be set.
 local CASES = {
@@ -28,6 +30,13 @@ local CASES = {
   { "encoding.rotation", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.rotation.kind", "rope", "rop", 'did you mean "rope"?' },
   { "encoding.rotation.base", "500", "1", "1 is not above 1", { ROPE } },
+  { SCALING, "{ kind = 'none' }", "4", "4 does not fit here", { ROPE } },
+  { SCALING .. ".kind", "ntk", "nkt", 'did you mean "ntk"?', { ROPE, SCALING .. ".factor=4" } },
+  { SCALING .. ".factor", "1.5", "0.5", "0.5 is below 1", { ROPE, SCALING .. ".kind=linear" } },
+  { SCALING .. ".original_length", "41", "41.5", "41.5 is not an integer", { ROPE, YARN } },
+  { SCALING .. ".beta_slow", "0", "-1", "-1 is below 0", { ROPE, YARN } },
+  { SCALING .. ".beta_fast", "8", "0", "0 is not above 0", { ROPE, YARN } },
+  { SCALING .. ".attention_factor", "1.25", "0", "0 is not above 0", { ROPE, YARN } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
   { "encoding.positions.kind", "randomized", "random", "expected: index, randomized" },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
@@ -127,12 +136,13 @@ function TestSchema.test_entries_are_whole()
 end
 
 function TestSchema.test_defaults_are_legal()
+  local needs = {}
+  for _, case in ipairs(CASES) do
+    needs[case[1]] = case[5]
+  end
   for _, field in ipairs(schema.fields) do
     if type(field.default) == "number" or type(field.default) == "string" then
-      local with = { DURING }
-      if field.only then
-        with[2] = field.path:match("^(.*)%.") .. ".kind=" .. field.only[#field.only]
-      end
+      local with = { DURING, table.unpack(needs[field.path] or {}) }
       local resolved, _, d = check_with({ field.path, nil, nil, nil, with }, tostring(field.default))
       lu.assertNotNil(resolved, field.path .. "\n" .. d:text())
     end
@@ -164,14 +174,18 @@ function TestSchema.test_absent_follows_the_features()
     end
     return table.concat(schema.absent(assert(support.check("tests/golden/specs/plain.lua", sets))), " ")
   end
-  lu.assertEquals(absent(), "rotate rotation lh_draw_positions sinusoid position_table")
-  lu.assertEquals(absent("model.dropout=0"), "dropout rotate rotation lh_draw_positions sinusoid position_table")
+  local scalings = " interpolated log_base slowed "
+  local turned = "rotate rotation" .. scalings
+  lu.assertEquals(absent(), turned .. "lh_draw_positions sinusoid position_table")
+  lu.assertEquals(absent("model.dropout=0"), "dropout " .. turned .. "lh_draw_positions sinusoid position_table")
   lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
-    "rotate rotation lh_draw_positions sinusoid")
-  lu.assertEquals(absent(RANDOM, LEARNED), "rotate rotation sinusoid")
-  lu.assertEquals(absent(RANDOM, ROPE), "sinusoid position_table")
+    turned .. "lh_draw_positions sinusoid")
+  lu.assertEquals(absent(RANDOM, LEARNED), turned .. "sinusoid")
+  lu.assertEquals(absent(RANDOM, ROPE), scalings:sub(2) .. "sinusoid position_table")
   lu.assertEquals(absent(RANDOM), absent())
-  lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"), "lh_draw_positions position_table")
+  lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
+    scalings:sub(2) .. "lh_draw_positions position_table")
+  lu.assertEquals(absent(ROPE, YARN, RANDOM), "interpolated log_base sinusoid position_table")
 end
 
 support.run()
