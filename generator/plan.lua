@@ -148,8 +148,8 @@ local function digest_of(resolved, plan, sha256)
   return sha256(text)
 end
 
--- What decides whether a checkpoint fits a model: names, shapes, vocabulary, encoding kinds. A scaling of the rotation is
--- outside it: it is for checkpoints that were trained without.
+-- What decides whether a checkpoint fits a model: names, shapes, vocabulary, encoding kinds. A scaling of the rotation
+-- is outside it: it is for checkpoints that were trained without.
 local function model_digest_of(resolved, plan, sha256)
   local tensors = {}
   for i, t in ipairs(plan.tensors) do

@@ -85,12 +85,11 @@ local function yarn_ramp(context)
   local scaling = rotation and rotation.scaling or {}
   local slow, fast = scaling.beta_slow, scaling.beta_fast
   if slow and fast and slow >= fast then
-    local path = "encoding.rotation.scaling.beta_slow"
-    add(context, { path, "encoding.rotation.scaling.beta_fast" }, {
+    local fast_path, fast_text = "encoding.rotation.scaling.beta_fast", diagnostics.number(fast)
+    add(context, { "encoding.rotation.scaling.beta_slow", fast_path }, {
       what = ("%s is not below beta_fast"):format(diagnostics.number(slow)),
-      expected = ("a number below encoding.rotation.scaling.beta_fast = %s; pairs between the two are a mixture"):format(
-        diagnostics.number(fast)),
-      notes = { note(context, "encoding.rotation.scaling.beta_fast", diagnostics.number(fast)) } })
+      expected = ("a number below %s = %s; pairs between the two are a mixture"):format(fast_path, fast_text),
+      notes = { note(context, fast_path, fast_text) } })
   end
 end
 

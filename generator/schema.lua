@@ -8,7 +8,7 @@
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
---   left_out       (type table) a kind whose table does not enter the resolved spec: written or not, it is the same spec
+--   left_out       (type table) a kind whose table stays out of the resolved spec: the same spec, written or not
 --   choices        legal strings; refused: strings that are known and not available, with the reason
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code

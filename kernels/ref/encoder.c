@@ -207,7 +207,7 @@ static void layer_forward(sequence *s, int l) {
     linear(T, find(e, l, "attention.key.weight"), NULL, s->h, state->k);
     linear(T, find(e, l, "attention.value.weight"), NULL, s->h, state->v);
     const int32_t *positions = s->batch->positions + (s->batch->draws > 1 ? (size_t)l * T : 0);
-    if (e->sizes.rotation) lh_ref_rotation(T, D, 10000.0, positions, state->cosine, state->sine);
+    if (e->sizes.rotation) lh_ref_rotation(T, D, e->sizes.rotation, positions, state->cosine, state->sine);
     lh_ref_attention shape = attention_of(s, state);
     lh_ref_attend(&shape, state->q, state->k, state->v, state->weights, state->mixed);
 

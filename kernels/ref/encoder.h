@@ -23,7 +23,7 @@ typedef struct lh_ref_sizes {
     int vocabulary, classes, width, heads, feedforward, layers;
     int rows; /* of the learned table */
     lh_ref_additive additive;
-    bool rotation; /* base 10000 */
+    const lh_ref_rope *rotation; /* of queries and keys, outlives the encoder; NULL: none */
 } lh_ref_sizes;
 
 /* One parameter tensor, named as in a trainer's files. */

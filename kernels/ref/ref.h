@@ -41,12 +41,33 @@ void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *
  * Sines in the first half, cosines in the second (Ruoss's code; Vaswani's interleave). */
 void lh_ref_sinusoid(int width, double position, double *out);
 
-/* cosine, sine [tokens][head_width/2] of positions[t] base^(-2m/head_width), in radians.
+/* How a rotation is squeezed to reach `factor` times the positions of training. */
+typedef enum lh_ref_scaling {
+    LH_REF_UNSCALED,
+    LH_REF_LINEAR, /* positions divided by factor: Chen et al. 2023, "position interpolation" */
+    LH_REF_NTK,    /* base factor^(D/(D-2)), D the head width: bloc97 2023; Peng et al. 2024, "YaRN", section 3.1 */
+    LH_REF_YARN    /* Peng et al. 2024, sections 3.2 and 3.4 */
+} lh_ref_scaling;
+
+typedef struct lh_ref_rope {
+    double base;
+    lh_ref_scaling scaling;
+    double factor;
+    /* YaRN: pairs with at most beta_slow turns within original_length positions are slowed, those with beta_fast and
+     * more are not; queries and keys grow by attention_factor, 0.1 ln(factor) + 1 in the paper. */
+    double original_length, beta_slow, beta_fast, attention_factor;
+} lh_ref_rope;
+
+/* Radians per position by which pair m of a head turns: base^(-2m/head_width) without scaling.
  * Source: Su et al. 2021, "RoFormer", equation 15; base 10000 there. */
-void lh_ref_rotation(int tokens, int head_width, double base, const int32_t *positions, double *cosine, double *sine);
+double lh_ref_turn(const lh_ref_rope *rope, int head_width, int m);
+
+/* cosine, sine [tokens][head_width/2] of positions[t] times the pair's turn, times YaRN's attention_factor. */
+void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
+                     double *sine);
 
 /* Turns the adjacent pairs (2m, 2m + 1) of every head of x[tokens][heads][head_width] by the table's angles, in place;
- * unrotate turns them back, which is also the gradient of rotate. */
+ * unrotate turns them the other way, which is the gradient of rotate, and without YaRN's factor its inverse. */
 void lh_ref_rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
 void lh_ref_unrotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
 

@@ -11,12 +11,34 @@ void lh_ref_sinusoid(int width, double position, double *out) {
     }
 }
 
-void lh_ref_rotation(int tokens, int head_width, double base, const int32_t *positions, double *cosine, double *sine) {
+/* Share of its unscaled speed that a pair keeps: 0 slow, 1 fast. */
+static double yarn_ramp(const lh_ref_rope *rope, double turn) {
+    double wavelength = 2 * acos(-1.0) / turn, turns = rope->original_length / wavelength;
+    if (turns < rope->beta_slow) return 0;
+    if (turns > rope->beta_fast) return 1;
+    return (turns - rope->beta_slow) / (rope->beta_fast - rope->beta_slow);
+}
+
+double lh_ref_turn(const lh_ref_rope *rope, int head_width, int m) {
+    double D = head_width, turn = pow(rope->base, -2 * m / D);
+    switch (rope->scaling) {
+    case LH_REF_UNSCALED: return turn;
+    case LH_REF_LINEAR: return turn / rope->factor;
+    case LH_REF_NTK: return pow(rope->base * pow(rope->factor, D / (D - 2)), -2 * m / D);
+    case LH_REF_YARN: break;
+    }
+    double kept = yarn_ramp(rope, turn);
+    return (1 - kept) * turn / rope->factor + kept * turn;
+}
+
+void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
+                     double *sine) {
+    double length = rope->scaling == LH_REF_YARN ? rope->attention_factor : 1;
     for (int t = 0; t < tokens; t++) {
         for (int m = 0; m < head_width / 2; m++) {
-            double angle = positions[t] * pow(base, -2.0 * m / head_width);
-            cosine[t * (head_width / 2) + m] = cos(angle);
-            sine[t * (head_width / 2) + m] = sin(angle);
+            double angle = positions[t] * lh_ref_turn(rope, head_width, m);
+            cosine[t * (head_width / 2) + m] = length * cos(angle);
+            sine[t * (head_width / 2) + m] = length * sin(angle);
         }
     }
 }

@@ -1,8 +1,8 @@
 % local scaling = rotation.scaling
 % if scaling.kind == "yarn" then
-/* What becomes of a pair's speed in radians per position: within the ${scaling.original_length} positions of training, who makes
- * ${scaling.fast_text} turns or more keeps it, who makes ${scaling.slow_text} or less gets ${scaling.factor_text} times slower, and between them is a mixture.
- * Source: Peng et al. 2024, "YaRN", section 3.2. */
+/* What becomes of a pair's speed, in radians per position. Within the ${scaling.original_length} positions of training, a pair with
+ * ${scaling.fast_text} turns or more keeps it, one with ${scaling.slow_text} or less gets ${scaling.factor_text} times slower;
+ * between the two it is a mixture. Source: Peng et al. 2024, "YaRN", section 3.2. */
 static double slowed(double speed) {
     const double turns = ${f64(scaling.original_length)} * speed / (2 * 3.14159265358979323846);
     double kept = (turns - ${f64(scaling.beta_slow)}) / (${f64(scaling.beta_fast)} - ${f64(scaling.beta_slow)});

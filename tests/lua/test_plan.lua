@@ -522,7 +522,7 @@ function TestWords.test_text()
   lu.assertStrMatches(text, ".*[^\n]\n")
   text = plan_module.text(build(everything()))
   lu.assertStrContains(text, "learned vectors are added to the token embedding, queries and keys are rotated "
-    .. "(base 10000); sorted positions drawn from 0 .. 999")
+    .. "(base 10000, YaRN x 4 from 41 positions); sorted positions drawn from 0 .. 999")
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 

@@ -31,7 +31,11 @@ LENGTHS = (1, 5, 18)             # input tokens n; the encoder sees T = 2n
 GRADIENT_LENGTH = 18
 SEED = 2023
 
-ENCODINGS = ("none", "sincos", "learned", "rope", "rand_sincos", "rand_learned", "rand_rope")
+ENCODINGS = ("none", "sincos", "learned", "rope", "rand_sincos", "rand_learned", "rand_rope",
+             "rope_linear", "rope_ntk", "rope_yarn")
+SCALING = 4.0                    # of rope_*: to reach four times the tokens of the longest batch
+TRAINED = 2 * max(LENGTHS)
+ALPHA, BETA = 0.25, 4            # of rope_yarn: of the four pairs one turns fast, two slowly and one in between
 
 
 def truncated_normal(rng, shape, sd):
@@ -72,11 +76,26 @@ def sinusoid(positions):
     return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], axis=-1)
 
 
-def rotate(x, positions):
-    """x [B][T][H][D]: the pair (2m, 2m+1), seen as a complex number, is turned by position * 10000^(-2m/D)."""
-    width = x.shape[-1]
-    frequency = 10000.0 ** (-2 * jnp.arange(width // 2) / width)
-    turn = jnp.exp(1j * positions[:, None] * frequency)[None, :, None, :]
+def frequencies(encoding, width):
+    """Radians per position of every pair, and what a turned vector is multiplied by.
+    linear: Chen et al. 2023. ntk: Peng et al. 2024, section 3.1. yarn: there, sections 3.2 and 3.4."""
+    exponent = -2 * np.arange(width // 2) / width
+    plain = 10000.0**exponent
+    if encoding == "rope_linear":
+        return plain / SCALING, 1.0
+    if encoding == "rope_ntk":
+        return (10000.0 * SCALING ** (width / (width - 2))) ** exponent, 1.0
+    if encoding == "rope_yarn":
+        rotations = TRAINED / (2 * np.pi / plain)
+        gamma = np.clip((rotations - ALPHA) / (BETA - ALPHA), 0, 1)
+        return (1 - gamma) * plain / SCALING + gamma * plain, 0.1 * np.log(SCALING) + 1
+    return plain, 1.0
+
+
+def rotate(encoding, x, positions):
+    """x [B][T][H][D]: the pair (2m, 2m+1), seen as a complex number, is turned by position * frequency m."""
+    frequency, length = frequencies(encoding, x.shape[-1])
+    turn = length * jnp.exp(1j * positions[:, None] * frequency)[None, :, None, :]
     turned = (x[..., 0::2] + 1j * x[..., 1::2]) * turn
     return jnp.stack([turned.real, turned.imag], axis=-1).reshape(x.shape)
 
@@ -87,13 +106,13 @@ def layer_norm(x, scale, offset):
     return (x - mean) / jnp.sqrt(variance + 1e-5) * scale + offset
 
 
-def attention(p, name, h, positions):
+def attention(p, encoding, name, h, positions):
     """positions: [T], or None where q and k do not turn."""
     batch, tokens, width = h.shape
     heads = lambda x: x.reshape(batch, tokens, HEADS, width // HEADS)
     q, k, v = (heads(h @ p[f"{name}{m}.weight"]) for m in ("query", "key", "value"))
     if positions is not None:
-        q, k = rotate(q, positions), rotate(k, positions)
+        q, k = rotate(encoding, q, positions), rotate(encoding, k, positions)
     scores = jnp.einsum("bihd,bjhd->bhij", q, k) / jnp.sqrt(width / HEADS)
     mixed = jnp.einsum("bhij,bjhd->bihd", jax.nn.softmax(scores, axis=-1), v)
     return mixed.reshape(batch, tokens, width) @ p[f"{name}output.weight"]
@@ -109,8 +128,8 @@ def encoder(p, encoding, tokens, positions):
         h = h + p["embed.position.weight"][positions[0]]
     for layer in range(LAYERS):
         name = f"layers.{layer}."
-        turn = positions[layer] if encoding.endswith("rope") else None
-        a = attention(p, f"{name}attention.", h, turn)
+        turn = positions[layer] if "rope" in encoding else None
+        a = attention(p, encoding, f"{name}attention.", h, turn)
         g = layer_norm(h + a, p[f"{name}norm1.scale"], p[f"{name}norm1.offset"])
         f = jax.nn.relu(g @ p[f"{name}feedforward.up.weight"] + p[f"{name}feedforward.up.bias"])
         f = f @ p[f"{name}feedforward.down.weight"] + p[f"{name}feedforward.down.bias"]

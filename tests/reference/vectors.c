@@ -6,7 +6,8 @@
 #include <string.h>
 
 const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS] = {"none",        "sincos",       "learned",  "rope",
-                                                               "rand_sincos", "rand_learned", "rand_rope"};
+                                                               "rand_sincos", "rand_learned", "rand_rope",
+                                                               "rope_linear", "rope_ntk",     "rope_yarn"};
 const int lh_vectors_length[LH_VECTORS_LENGTHS] = {1, 5, LH_VECTORS_GRADIENT_LENGTH};
 
 static void broken(const char *what, const char *why) {
@@ -53,6 +54,24 @@ double *lh_vectors_doubles(const lh_st_file *file, const char *name, int *count)
     return out;
 }
 
+/* The scalings as reference.py has them: four times the 36 tokens of the longest stored batch. */
+static const lh_ref_rope *rope_of(const char *encoding) {
+    static const lh_ref_rope plain = {.base = 10000};
+    static const lh_ref_rope linear = {.base = 10000, .scaling = LH_REF_LINEAR, .factor = 4};
+    static const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
+    static const lh_ref_rope yarn = {.base = 10000,
+                                     .scaling = LH_REF_YARN,
+                                     .factor = 4,
+                                     .original_length = 2 * LH_VECTORS_GRADIENT_LENGTH,
+                                     .beta_slow = 0.25,
+                                     .beta_fast = 4,
+                                     .attention_factor = 1.1386294361119891}; /* 0.1 ln 4 + 1 */
+    if (strcmp(encoding, "rope_linear") == 0) return &linear;
+    if (strcmp(encoding, "rope_ntk") == 0) return &ntk;
+    if (strcmp(encoding, "rope_yarn") == 0) return &yarn;
+    return strstr(encoding, "rope") ? &plain : NULL;
+}
+
 lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding) {
     lh_ref_sizes sizes = {.vocabulary = 7, .classes = 5, .width = 16, .heads = 2, .feedforward = 32, .layers = 2};
     if (strstr(encoding, "sincos")) sizes.additive = LH_REF_SINUSOID;
@@ -60,7 +79,7 @@ lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding)
         sizes.additive = LH_REF_LEARNED;
         sizes.rows = 64;
     }
-    sizes.rotation = strstr(encoding, "rope") != NULL;
+    sizes.rotation = rope_of(encoding);
     lh_ref_encoder *encoder = lh_ref_encoder_new(&sizes);
     for (int i = 0; i < encoder->tensor_count; i++) {
         lh_ref_tensor *tensor = &encoder->tensors[i];

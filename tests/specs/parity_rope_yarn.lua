@@ -1,7 +1,7 @@
 -- The model of tests/reference/rope_yarn.safetensors, dropout off (tests/unit/test_parity.c).
 return {
   task     = { kind = "bucket_sort" },
-  encoding = { kind = "rope_yarn" },
+  encoding = { kind = "rope_yarn", rotation = { scaling = { beta_slow = 0.25, beta_fast = 4 } } },
   model    = { use = "ruoss_encoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0 },
   train    = { use = "ruoss", lengths = { 1, 18 } },
   eval     = { lengths = { 1, 18 }, examples = 4 },

@@ -493,7 +493,7 @@ static void check_rotation(int heads, int head_width) {
     const int32_t position = 1234;
     real *x = random_reals(1, width, width), *row = reals(2 * period);
     double *want = doubles_of(x, width), *kept = doubles_of(x, width), cosine[64], sine[64];
-    lh_ref_rotation(1, head_width, 10000.0, &position, cosine, sine);
+    lh_ref_rotation(1, head_width, &(lh_ref_rope){.base = 10000}, &position, cosine, sine);
     for (int c = 0; c < period; c++) {
         row[c] = (real)cosine[c % head_width / 2];
         row[period + c] = (real)(c % 2 ? sine[c % head_width / 2] : -sine[c % head_width / 2]);

@@ -16,6 +16,7 @@
 extern const lh_spec lh_parity_none, lh_parity_sincos, lh_parity_learned, lh_parity_rope, lh_parity_rand_sincos,
     lh_parity_rand_learned, lh_parity_rand_rope, lh_parity_dropout_sincos, lh_parity_dropout_rand_rope,
     lh_parity_float64_rope, lh_parity_float64_rand_learned;
+extern const lh_spec lh_parity_rope_linear, lh_parity_rope_ntk, lh_parity_rope_yarn, lh_parity_float64_rope_yarn;
 
 typedef struct parity_case {
     const char *encoding; /* of the stored vectors */
@@ -35,6 +36,10 @@ static const parity_case CASES[] = {
     {"rand_rope", &lh_parity_dropout_rand_rope, 0.1},
     {"rope", &lh_parity_float64_rope, 0},
     {"rand_learned", &lh_parity_float64_rand_learned, 0},
+    {"rope_linear", &lh_parity_rope_linear, 0},
+    {"rope_ntk", &lh_parity_rope_ntk, 0},
+    {"rope_yarn", &lh_parity_rope_yarn, 0},
+    {"rope_yarn", &lh_parity_float64_rope_yarn, 0},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 

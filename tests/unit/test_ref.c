@@ -156,12 +156,21 @@ static void test_sinusoid_width_64_published_values(void **state) {
     for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &last[i], 1, 0, SIX_DIGITS);
 }
 
+static const lh_ref_rope ROPE = {.base = 10000};
+static const lh_ref_rope YARN = {.base = 10000,
+                                 .scaling = LH_REF_YARN,
+                                 .factor = 4,
+                                 .original_length = 32,
+                                 .beta_slow = 1,
+                                 .beta_fast = 32,
+                                 .attention_factor = 1.138629};
+
 static void test_rotate_head_of_8_published_values(void **state) {
     (void)state;
     static const double want[] = {-1.272233, -1.838865, 1.683929, 4.707907, 4.817777, 6.147278, 6.975969, 8.020964};
     const int32_t position = 3;
     double x[] = {1, 2, 3, 4, 5, 6, 7, 8}, cosine[4], sine[4];
-    lh_ref_rotation(1, 8, 10000.0, &position, cosine, sine);
+    lh_ref_rotation(1, 8, &ROPE, &position, cosine, sine);
     lh_ref_rotate(1, 1, 8, cosine, sine, x);
     lh_assert_close(x, want, 8, 0, SIX_DIGITS);
 }
@@ -172,12 +181,56 @@ static void test_unrotate_after_rotate_gives_input_back(void **state) {
     double x[3 * 2 * 6], kept[36], cosine[9], sine[9];
     fill(1, 36, x);
     memcpy(kept, x, sizeof x);
-    lh_ref_rotation(3, 6, 10000.0, positions, cosine, sine);
+    lh_ref_rotation(3, 6, &ROPE, positions, cosine, sine);
     lh_ref_rotate(3, 2, 6, cosine, sine, x);
     lh_assert_close(x, kept, 12, 0, 0); /* position 0 does not turn */
     assert_true(fabs(x[12] - kept[12]) > 1e-3);
     lh_ref_unrotate(3, 2, 6, cosine, sine, x);
     lh_assert_close(x, kept, 36, EXACT, EXACT);
+}
+
+static void test_turn_linear_is_a_quarter(void **state) {
+    (void)state;
+    const lh_ref_rope linear = {.base = 10000, .scaling = LH_REF_LINEAR, .factor = 4};
+    const double want[] = {0.25, 0.025, 0.0025, 0.00025};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&linear, 8, m) / want[m] - 1) < EXACT);
+}
+
+/* The first pair keeps its speed, the last is four times slower, those between lie on a geometric sequence. */
+static void test_turn_ntk_slows_the_last_pair_by_factor(void **state) {
+    (void)state;
+    const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
+    const double want[] = {1, 0.1 * pow(4, -1.0 / 3), 0.01 * pow(4, -2.0 / 3), 0.001 / 4};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&ntk, 8, m) / want[m] - 1) < EXACT);
+}
+
+/* Within 2 pi n positions, a pair of speed theta makes n theta turns. n = 1000: 1000, 100, 10 and 1 turns; the third is
+ * (10 - 1) / (32 - 1) of the way. */
+static void test_turn_yarn_keeps_the_fast_and_slows_the_slow(void **state) {
+    (void)state;
+    lh_ref_rope yarn = YARN;
+    yarn.original_length = 2000 * acos(-1.0);
+    const double want[] = {1, 0.1, 0.01 * (22.0 / 31 / 4 + 9.0 / 31), 0.001 / 4};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&yarn, 8, m) / want[m] - 1) < 1e-12);
+}
+
+static void test_turn_factor_one_is_no_scaling(void **state) {
+    (void)state;
+    for (int scaling = LH_REF_LINEAR; scaling <= LH_REF_YARN; scaling++) {
+        lh_ref_rope rope = YARN;
+        rope.scaling = (lh_ref_scaling)scaling;
+        rope.factor = 1;
+        for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&rope, 8, m) / lh_ref_turn(&ROPE, 8, m) - 1) < EXACT);
+    }
+}
+
+/* Logits are divided by the temperature t, sqrt(1 / t) = attention_factor: both vectors grow by it. */
+static void test_rotation_yarn_grows_by_attention_factor(void **state) {
+    (void)state;
+    const int32_t position = 77;
+    double cosine[4], sine[4];
+    lh_ref_rotation(1, 8, &YARN, &position, cosine, sine);
+    for (int m = 0; m < 4; m++) assert_true(fabs(hypot(cosine[m], sine[m]) / YARN.attention_factor - 1) < 1e-12);
 }
 
 /* ---- attention ---- */
@@ -261,7 +314,7 @@ static void test_attend_grad_rotated_matches_differences(void **state) {
     (void)state;
     attention_case c = new_attention_case();
     const int32_t positions[T] = {0, 3, 4, 17, 60};
-    lh_ref_rotation(T, D, 10000.0, positions, c.cosine, c.sine);
+    lh_ref_rotation(T, D, &ROPE, positions, c.cosine, c.sine);
     c.shape.cosine = c.cosine;
     c.shape.sine = c.sine;
     check_attention_gradients(&c);
@@ -274,10 +327,10 @@ static void test_attend_rotated_depends_on_position_differences(void **state) {
     double kept[QKV];
     c.shape.cosine = c.cosine;
     c.shape.sine = c.sine;
-    lh_ref_rotation(T, D, 10000.0, positions, c.cosine, c.sine);
+    lh_ref_rotation(T, D, &ROPE, positions, c.cosine, c.sine);
     attention_objective(&c);
     memcpy(kept, c.out, sizeof kept);
-    lh_ref_rotation(T, D, 10000.0, shifted, c.cosine, c.sine);
+    lh_ref_rotation(T, D, &ROPE, shifted, c.cosine, c.sine);
     attention_objective(&c);
     lh_assert_close(c.out, kept, QKV, 1e-12, 1e-12); /* angles of 1000 radians carry an error of 1e-13 */
 }
@@ -411,7 +464,7 @@ static double encoder_objective(void *context) {
 }
 
 /* Every parameter of a tiny model, dropout on, positions of each layer its own, odd T, fewer labels than tokens. */
-static void check_encoder_gradients(lh_ref_additive additive, bool rotation) {
+static void check_encoder_gradients(lh_ref_additive additive, const lh_ref_rope *rotation) {
     static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 3}, label[] = {0, 2, 1, 1};
     static const int32_t positions[] = {0, 2, 3, 6, 7, 1, 2, 4, 5, 6};
     const lh_ref_sizes sizes = {.vocabulary = 4,
@@ -451,22 +504,27 @@ static void check_encoder_gradients(lh_ref_additive additive, bool rotation) {
 
 static void test_encode_grad_none_matches_differences(void **state) {
     (void)state;
-    check_encoder_gradients(LH_REF_NONE, false);
+    check_encoder_gradients(LH_REF_NONE, NULL);
 }
 
 static void test_encode_grad_sinusoid_matches_differences(void **state) {
     (void)state;
-    check_encoder_gradients(LH_REF_SINUSOID, false);
+    check_encoder_gradients(LH_REF_SINUSOID, NULL);
 }
 
 static void test_encode_grad_learned_matches_differences(void **state) {
     (void)state;
-    check_encoder_gradients(LH_REF_LEARNED, false);
+    check_encoder_gradients(LH_REF_LEARNED, NULL);
 }
 
 static void test_encode_grad_rotation_matches_differences(void **state) {
     (void)state;
-    check_encoder_gradients(LH_REF_NONE, true);
+    check_encoder_gradients(LH_REF_NONE, &ROPE);
+}
+
+static void test_encode_grad_scaled_rotation_matches_differences(void **state) {
+    (void)state;
+    check_encoder_gradients(LH_REF_NONE, &YARN);
 }
 
 /* The stored gradients are rounded to float32; elements far below the largest of their tensor are sums that cancel. */
@@ -504,7 +562,7 @@ static void check_stored_encoding(const char *encoding) {
     lh_st_free(file);
 }
 
-static void test_encode_seven_encodings_match_stored_vectors(void **state) {
+static void test_encode_all_encodings_match_stored_vectors(void **state) {
     (void)state;
     for (int i = 0; i < LH_VECTORS_ENCODINGS; i++) {
         print_message("           %s\n", lh_vectors_encoding[i]);
@@ -532,6 +590,11 @@ int main(void) {
         cmocka_unit_test(test_sinusoid_width_64_published_values),
         cmocka_unit_test(test_rotate_head_of_8_published_values),
         cmocka_unit_test(test_unrotate_after_rotate_gives_input_back),
+        cmocka_unit_test(test_turn_linear_is_a_quarter),
+        cmocka_unit_test(test_turn_ntk_slows_the_last_pair_by_factor),
+        cmocka_unit_test(test_turn_yarn_keeps_the_fast_and_slows_the_slow),
+        cmocka_unit_test(test_turn_factor_one_is_no_scaling),
+        cmocka_unit_test(test_rotation_yarn_grows_by_attention_factor),
         cmocka_unit_test(test_attend_one_token_gives_value),
         cmocka_unit_test(test_attend_large_scores_pick_one_key),
         cmocka_unit_test(test_attend_score_scaled_by_root_of_head_width),
@@ -551,7 +614,8 @@ int main(void) {
         cmocka_unit_test(test_encode_grad_sinusoid_matches_differences),
         cmocka_unit_test(test_encode_grad_learned_matches_differences),
         cmocka_unit_test(test_encode_grad_rotation_matches_differences),
-        cmocka_unit_test(test_encode_seven_encodings_match_stored_vectors),
+        cmocka_unit_test(test_encode_grad_scaled_rotation_matches_differences),
+        cmocka_unit_test(test_encode_all_encodings_match_stored_vectors),
         cmocka_unit_test(test_encode_without_positions_same_logits_everywhere),
     };
     return cmocka_run_group_tests_name("ref", tests, NULL, NULL);
