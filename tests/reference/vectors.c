@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS] = {"none",        "sincos",       "learned",  "rope",
-                                                               "rand_sincos", "rand_learned", "rand_rope",
-                                                               "rope_linear", "rope_ntk",     "rope_yarn"};
+const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS] = {
+    "none",         "sincos",    "learned",     "rope",     "rand_sincos",
+    "rand_learned", "rand_rope", "rope_linear", "rope_ntk", "rope_yarn"};
 const int lh_vectors_length[LH_VECTORS_LENGTHS] = {1, 5, LH_VECTORS_GRADIENT_LENGTH};
 
 static void broken(const char *what, const char *why) {

@@ -2,7 +2,7 @@
 
 . tests/system/common.sh
 
-ENCODINGS="none sinusoid learned rope rand_sinusoid rand_learned rand_rope"
+ENCODINGS="none sinusoid learned rope rand_sinusoid rand_learned rand_rope rope_linear rand_rope_ntk rope_yarn"
 
 # The spec of an encoding by its name: rand_<name> draws its positions.
 spec_of() {

@@ -1,0 +1,59 @@
+# Scalings of rope are for models that were trained without: a plain checkpoint is evaluated, and trained on, by trainers
+# that are built with one.
+
+. tests/system/common.sh
+
+SCALINGS="linear ntk yarn"
+
+# build NAME SCALING: a trainer of the tiny rope model.
+build() {
+    ./longhand gen tests/specs/parity_rope.lua --set "encoding.rotation.scaling=$2" --out "$work/src/$1" >/dev/null &&
+        make -s trainer LEVELS=best ID=parity_rope SOURCES="$work/src/$1" OUT="$work/$1"
+}
+
+# `unit` divides positions by one, which is no scaling at all.
+build_all() {
+    make -s library || return
+    build plain '{ kind = "none" }' &
+    build unit '{ kind = "linear", factor = 1 }' && wait $! || return
+    for kind in $SCALINGS; do
+        build $kind "{ kind = \"$kind\", factor = 4 }" || return
+    done
+}
+
+trains() {
+    "$work/plain/trainer" train --steps 20 --no-eval --out "$work/runs" --threads 2 || return
+    cp "$work"/runs/*/*/*/checkpoint.safetensors "$work/checkpoint.safetensors"
+}
+
+# Past the 36 tokens of training; eval.jsonl of the trainer goes to a folder of its own.
+evaluate() {
+    "$work/$1/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 20:60:20 --examples 8 \
+        --out "$work/eval/$1"
+}
+
+# Other angles, other losses at every length.
+scaling_takes_the_checkpoint() {
+    evaluate $1 && [ "$(wc -l <"$work/eval/$1/eval.jsonl")" -eq 3 ] &&
+        ! grep -qxFf "$work/eval/plain/eval.jsonl" "$work/eval/$1/eval.jsonl"
+}
+
+factor_one_is_no_scaling() {
+    evaluate unit && cmp "$work/eval/plain/eval.jsonl" "$work/eval/unit/eval.jsonl"
+}
+
+training_goes_on_with_a_scaling() {
+    "$work/yarn/trainer" train --init "$work/checkpoint.safetensors" --steps 5 --no-eval --out "$work/tuned"
+}
+
+expect scaling_trainers_build build_all
+if [ "$failures" -eq 0 ]; then
+    expect scaling_none_trains trains
+    expect scaling_none_evaluates evaluate plain
+    expect scaling_factor_one_is_none factor_one_is_no_scaling
+    for kind in $SCALINGS; do
+        expect "scaling_${kind}_takes_a_plain_checkpoint" scaling_takes_the_checkpoint $kind
+    done
+    expect scaling_yarn_trains_on training_goes_on_with_a_scaling
+fi
+finish
