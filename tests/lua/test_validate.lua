@@ -53,6 +53,27 @@ function TestValidate.test_defaults_follow_other_fields()
   lu.assertEquals(resolved.encoding.positions.draw, "layer")
 end
 
+-- Presets are whole, can be changed and switched off, and kind none is as if nothing had been said.
+function TestValidate.test_scalings_of_rope()
+  local function rotation(encoding)
+    return good("return { " .. PLAIN .. "encoding = { " .. encoding .. " } }").encoding.rotation
+  end
+  local function rope(scaling)
+    return { kind = "rope", base = 10000.0, scaling = scaling }
+  end
+  lu.assertEquals(rotation('kind = "rope_linear"'), rope({ kind = "linear", factor = 4.0 }))
+  lu.assertEquals(rotation('kind = "rope_ntk", rotation = { scaling = { factor = 2.5 } }'),
+    rope({ kind = "ntk", factor = 2.5 }))
+  lu.assertEquals(rotation('kind = "rope_yarn"'),
+    rope({ kind = "yarn", factor = 4.0, beta_slow = 1.0, beta_fast = 32.0 }))
+  lu.assertEquals(rotation('kind = "rope_yarn", rotation = { scaling = { kind = "linear", factor = 8 } }'),
+    rope({ kind = "linear", factor = 8.0 }))
+  lu.assertEquals(rotation('kind = "rope_yarn", rotation = { scaling = { kind = "none" } }'), rope())
+  lu.assertEquals(rotation('kind = "rope_yarn", rotation = { kind = "none" }'), { kind = "none" })
+  refused("return { " .. PLAIN .. "encoding = { rotation = { scaling = { kind = 'linear', factor = 4 } } } }",
+    'encoding.rotation.scaling: no such field for kind "none"')
+end
+
 function TestValidate.test_numbers_have_one_form()
   local resolved = good("return { " .. PLAIN
     .. "model = { dropout = 0 }, train = { steps = 2e6, clip = { max_norm = 2 } } }")
