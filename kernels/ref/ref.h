@@ -75,9 +75,17 @@ void lh_ref_unrotate(int tokens, int heads, int head_width, const double *cosine
 typedef struct lh_ref_attention {
     int tokens, heads, head_width;
     const double *cosine, *sine; /* [tokens][head_width/2] turn q and k before the product; NULL: they do not turn */
+    const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; or NULL */
+    const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
+    const double *position_bias; /* [heads][head_width] v, or NULL: 0 */
+    const double *score;         /* [heads][query][key] added to the scaled logit, or NULL */
+    double *logits;              /* [heads][query][key] written: what the softmax sees; NULL: not wanted */
 } lh_ref_attention;
 
-/* weight_ij = softmax over j of q_i . k_j / sqrt(head_width); out_i = sum over j of weight_ij v_j.
+/* weight_ij = softmax over j of ((q_i + u) . k_j + (q_i + v) . r_ij) / sqrt(head_width) + score_ij;
+ * out_i = sum over j of weight_ij v_j. Without r_ij, q_i . k_j is all of the product.
+ * Source: Dai et al. 2019, "Transformer-XL", section 3.3; Shaw et al. 2018, equation 4: u = v = 0; Press et al. 2022,
+ * "Train Short, Test Long": score.
  *
  *   q, k, v, out  [tokens][heads][head_width]   q and k not yet rotated
  *   weights       [heads][tokens][tokens]       written, for the backward pass
@@ -85,9 +93,60 @@ typedef struct lh_ref_attention {
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out);
 
-/* Writes dq, dk, dv from dout; q, k, v and weights as in the forward pass. */
+/* Gradients of what belongs to distances; each is added to. NULL where the input is. */
+typedef struct lh_ref_relative_grad {
+    double *relative, *content_bias, *position_bias;
+} lh_ref_relative_grad;
+
+/* Writes dq, dk, dv from dout; q, k, v and weights as in the forward pass. drelative: NULL where shape->relative is. */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
-                        const double *weights, const double *dout, double *dq, double *dk, double *dv);
+                        const double *weights, const double *dout, double *dq, double *dk, double *dv,
+                        const lh_ref_relative_grad *drelative);
+
+/* One entry of the attention matrix of one head. What follows gives the bias that a scheme adds to its scaled logit. */
+typedef struct lh_ref_pair {
+    int head, heads;
+    int query, key; /* indices i and j, from 0 */
+} lh_ref_pair;
+
+/* Slope m of a head: 2^(-8 (head + 1) / heads) for a power of two; for other numbers the slopes of the next smaller
+ * power of two, then every other slope (the first, the third, ...) of the next larger one.
+ * Source: Press et al. 2022, "Train Short, Test Long", section 3 and its code. */
+double lh_ref_alibi_slope(int head, int heads);
+
+/* -m |i - j|; Press et al. look at j <= i only. */
+double lh_ref_alibi(lh_ref_pair at);
+
+/* m (-|i - j| + (1/2 where j < i)): both sides, told apart by half a step. Source: Ruoss et al. 2023, official code. */
+double lh_ref_alibi_half_step(lh_ref_pair at);
+
+/* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of them for j > i, in each half the first half
+ * for one distance each and the others growing by a constant factor up to max_distance, the last open-ended.
+ * Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning", 2.1 and its code; 32 buckets, 128 there. */
+int lh_ref_t5_bucket(lh_ref_pair at, int buckets, int max_distance);
+
+/* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, r2 <= 2 in the second.
+ * Source: Chi et al. 2022, "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation". */
+double lh_ref_kerple_log(lh_ref_pair at, double r1, double r2);
+double lh_ref_kerple_power(lh_ref_pair at, double r1, double r2);
+
+/* f(x) with x = psi(|i - j|) / psi(max(i, threshold)), psi(d) = log(c d + 1), and f a network of one hidden layer with
+ * ReLU, shared by the heads but for its output; c, threshold > 0. The paper has j <= i, where x <= 1.
+ * Source: Li et al. 2024, "Functional Interpolation for Relative Positions Improves Long Context Transformers". */
+typedef struct lh_ref_fire_parameters {
+    double c, threshold;
+    int width;
+    const double *input_weight, *input_offset; /* [width] */
+    const double *output_weight;               /* [width][heads] */
+    const double *output_offset;               /* [heads] */
+} lh_ref_fire_parameters;
+double lh_ref_fire(lh_ref_pair at, const lh_ref_fire_parameters *parameters);
+
+/* Sum over m = 1..width/2 of cos(|i - j| / 10000^(2m/width)); by head: (that - width/2) / (8 (head + 1) / heads), which
+ * is 0 on the diagonal.
+ * Source: Chi et al. 2023, "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis". */
+double lh_ref_sandwich(lh_ref_pair at, int width);
+double lh_ref_sandwich_by_head(lh_ref_pair at, int width);
 
 /* Sum over rows of -log softmax(logits[rows][classes])[label], in nats. dlogits may be NULL; else
  * dlogits = loss_scale (softmax - one at the label). */

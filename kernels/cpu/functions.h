@@ -1,0 +1,290 @@
+/* Elementary functions of vectors, for score expressions: no libm, so the bits are the same under every libc.
+ *
+ * float: branch-free vector code, for the inner loop of attention. double: lane by lane over longhand/math.h, for
+ * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. Errors below are of the float
+ * functions, measured over the range of float; those of double are within 3 ulp (pow_of: 4e-13 relative).
+ * ..._real are lane 0 of the vector functions, so a scalar has the bits that a vector's lane would have; only what the
+ * compiler computes from constants is rounded without fused multiply-adds.
+ *
+ * Coefficients: our own minimax fits, each comment gives the interval and the error of the polynomial.
+ */
+#ifndef LONGHAND_KERNELS_FUNCTIONS_H
+#define LONGHAND_KERNELS_FUNCTIONS_H
+
+#include "cpu/vector.h"
+#include "longhand/math.h"
+
+/* ---- signs, masks, integers ---- */
+
+INLINE vector abs_of(vector x) { return (vector)((bits)x & ~(bits)broadcast(-(real)0)); }
+INLINE vector with_sign_of(vector size, vector x) { /* size >= 0 */
+    return (vector)((bits)size | ((bits)x & (bits)broadcast(-(real)0)));
+}
+
+INLINE bits less_than(vector a, vector b) { return a < b; }
+INLINE bits at_most(vector a, vector b) { return a <= b; }
+INLINE bits equals(vector a, vector b) { return a == b; }
+INLINE bits both(bits m, bits n) { return m & n; }
+INLINE bits either(bits m, bits n) { return m | n; }
+INLINE bits not_of(bits m) { return ~m; }
+
+INLINE vector minimum(vector a, vector b) { return choose((a < b) | (a != a), a, b); }
+
+/* From `whole` on every number is an integer, and adding it rounds a smaller one to the nearest integer. */
+INLINE vector floor_of(vector x) {
+    const real whole = REAL_BYTES == 8 ? (real)0x1p52 : (real)0x1p23;
+    vector size = abs_of(x), nearest = with_sign_of(size + whole - whole, x);
+    return choose(size < whole, nearest - keep_where(nearest > x, broadcast(1)), x);
+}
+
+/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20, since a / n is then at least 1 / n away from the
+ * integer above, which is more than its rounding. Other numbers may round to either end of [0, n); both mean 0. */
+INLINE vector mod_of(vector a, vector n) {
+    vector rest = a - n * floor_of(a / n);
+    return choose((rest < 0) | (rest >= n), broadcast(0), rest);
+}
+
+/* first, first + step, ... by lane. */
+INLINE vector counting(real first, real step) {
+    vector lane;
+    UNROLL
+    for (int k = 0; k < LANES; k++) lane[k] = (real)k;
+    return first + step * lane;
+}
+
+/* Lane k is table[index[k]]; the caller keeps the index, an integer, inside. */
+INLINE vector gather(const real *table, vector index) {
+    vector x = {0};
+    UNROLL
+    for (int k = 0; k < LANES; k++) x[k] = table[(int)index[k]];
+    return x;
+}
+
+/* table[index[k]] += x[k], in the order of lanes. */
+INLINE void scatter_add(real *table, vector index, vector x) {
+    UNROLL
+    for (int k = 0; k < LANES; k++) table[(int)index[k]] += x[k];
+}
+
+/* Correctly rounded; the processor's own instruction. */
+INLINE vector sqrt_of(vector x) {
+    UNROLL
+    for (int k = 0; k < LANES; k++)
+        x[k] = REAL_BYTES == 8 ? (real)__builtin_sqrt(x[k]) : (real)__builtin_sqrtf((float)x[k]);
+    return x;
+}
+
+/* |x| beyond this has no sine: float's reduction is exact up to here, and NaN is better than a wrong number. */
+INLINE vector turnable(vector x) { return choose(abs_of(x) <= (real)131072, x, broadcast((real)__builtin_nanf(""))); }
+
+#if REAL_BYTES == 8
+
+INLINE vector exp_of(vector x) {
+    for (int k = 0; k < LANES; k++) x[k] = lh_exp(x[k]);
+    return x;
+}
+
+INLINE vector log_of(vector x) {
+    for (int k = 0; k < LANES; k++) x[k] = lh_log(x[k]);
+    return x;
+}
+
+/* Near 0 Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))), farther out 1 - 2 / (exp(2|x|) + 1). */
+INLINE vector tanh_of(vector x) {
+    vector size = abs_of(x), squared = x * x, fraction = broadcast(19), far = 1 - 2 / (exp_of(2 * size) + 1);
+    for (int odd = 17; odd > 0; odd -= 2) fraction = odd + squared / fraction;
+    return choose(size < (real)0.3, x / fraction, with_sign_of(far, x));
+}
+
+INLINE vector sin_of(vector x) {
+    x = turnable(x);
+    for (int k = 0; k < LANES; k++) {
+        double sine = x[k], cosine;
+        if (x[k] == x[k]) lh_sincos(x[k], &sine, &cosine);
+        x[k] = sine;
+    }
+    return x;
+}
+
+INLINE vector cos_of(vector x) {
+    x = turnable(x);
+    for (int k = 0; k < LANES; k++) {
+        double sine, cosine = x[k];
+        if (x[k] == x[k]) lh_sincos(x[k], &sine, &cosine);
+        x[k] = cosine;
+    }
+    return x;
+}
+
+/* |a|^b */
+INLINE vector power_of_size(vector a, vector b) {
+    for (int k = 0; k < LANES; k++) a[k] = lh_exp(b[k] * lh_log(a[k] < 0 ? -a[k] : a[k]));
+    return a;
+}
+
+#else
+
+/* coefficient[0] x^(terms - 1) + ... + coefficient[terms - 1] */
+INLINE vector polynomial(const real *coefficient, int terms, vector x) {
+    vector sum = broadcast(coefficient[0]);
+    UNROLL
+    for (int i = 1; i < terms; i++) sum = sum * x + coefficient[i];
+    return sum;
+}
+
+/* x = k ln 2 + f, |f| <= ln 2 / 2: (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, whose error is 4e-9 of exp(f).
+ * Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. 2^(k-1) and twice exp(f), since 2^128 is
+ * no float; it is 0 for k = -126. Within 1.1 ulp; 0 below -87 and infinity above 88.72. */
+INLINE vector exp_of(vector x) {
+    const real coefficient[] = {0x1.6ac36cp-10f, 0x1.123da6p-7f, 0x1.555858p-5f, 0x1.55548cp-3f, 0x1.fffffcp-2f};
+    const real round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f, log2_e = 0x1.715476p0f;
+    const real lowest = -87.25f, highest = 89;
+    x = choose(x < lowest, broadcast(lowest), choose(x > highest, broadcast(highest), x));
+    vector shifted = x * log2_e + round, k = shifted - round;
+    vector f = x - k * ln2_high - k * ln2_low;
+    vector twice = 2 * (polynomial(coefficient, 5, f) * (f * f) + f) + 2;
+    return twice * (vector)(((bits)shifted << 23) + (126 << 23));
+}
+
+/* x = 2^k (1 + f), 1 + f in [2/3, 4/3): (log(1 + f) - f + f^2 / 2) / f^3 is a polynomial of degree 7, whose error is
+ * 6e-9 of log(1 + f). Within 1 ulp, subnormal arguments too. */
+INLINE vector log_of(vector x) {
+    const real coefficient[] = {-0x1.08055cp-3f, 0x1.1e66b0p-3f, -0x1.f31152p-4f, 0x1.1ed71ap-3f,
+                                -0x1.559dcap-3f, 0x1.99d028p-3f, -0x1.fffef0p-3f, 0x1.555506p-2f};
+    const real ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f, infinity = __builtin_inff();
+    const int32_t two_thirds = 0x3f2aaaab;
+    bits subnormal = x < 0x1p-126f, ordinary = (x > 0) & (x < infinity);
+    vector normal = choose(ordinary, choose(subnormal, x * 0x1p23f, x), broadcast(1));
+    bits word = (bits)normal - two_thirds;
+    vector k = __builtin_convertvector((word >> 23) - (subnormal & 23), vector);
+    vector f = (vector)((word & 0x7fffff) + two_thirds) - 1;
+    vector tail = f * f * (polynomial(coefficient, 8, f) * f - 0.5f);
+    vector y = f + (tail + k * ln2_low) + k * ln2_high;
+    vector outside = choose(x == 0, broadcast(-infinity), choose(x < 0, broadcast(__builtin_nanf("")), x));
+    return choose(ordinary, y, outside);
+}
+
+/* Below 0.6: (tanh x - x) / x^3 is a polynomial of degree 4 in x^2, whose error is 3e-9 of tanh x. Farther out
+ * 1 - 2 / (exp(2|x|) + 1), 1 from |x| = 10 on. Within 1.5 ulp. */
+INLINE vector tanh_of(vector x) {
+    const real coefficient[] = {-0x1.828776p-8f, 0x1.54c3c2p-6f, -0x1.b89abap-5f, 0x1.1109bep-3f, -0x1.55553ep-2f};
+    vector size = abs_of(x), z = x * x, far = 1 - 2 / (exp_of(2 * size) + 1);
+    return with_sign_of(choose(size < 0.6f, polynomial(coefficient, 5, z) * z * size + size, far), x);
+}
+
+/* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2), absolute error below 1e-7. The first two parts of pi/2 have 8 and
+ * 7 bits, so that n times a part and the differences are exact for |x| <= 2^17. On |r| <= 0.786, (sin r - r) / r^3 is
+ * a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 one of degree 2, error 2e-10. */
+INLINE vector sine_after(vector x, int quarters) {
+    const real round = 0x1.8p23f, part1 = 0x1.92p0f, part2 = 0x1.fcp-12f, part3 = -0x1.5777a6p-21f;
+    const real sine[] = {-0x1.9951e8p-13f, 0x1.110774p-7f, -0x1.555546p-3f};
+    const real cosine[] = {0x1.99e0eep-16f, -0x1.6c0c1ap-10f, 0x1.55554ap-5f};
+    x = turnable(x);
+    vector shifted = x * 0x1.45f306p-1f + round, n = shifted - round;
+    vector r = x - n * part1 - n * part2 - n * part3, z = r * r;
+    vector s = polynomial(sine, 3, z) * z * r + r, c = polynomial(cosine, 3, z) * (z * z) - 0.5f * z + 1;
+    bits quadrant = (bits)shifted + quarters;
+    vector y = choose((quadrant & 1) == 1, c, s);
+    return (vector)((bits)y ^ ((quadrant & 2) << 30));
+}
+
+INLINE vector sin_of(vector x) { return sine_after(x, 0); }
+INLINE vector cos_of(vector x) { return sine_after(x, 1); }
+
+/* Powers need a logarithm with more bits than float has: half the lanes at a time, in double. */
+typedef double wide __attribute__((vector_size(LH_VECTOR_BYTES)));
+typedef int64_t wide_bits __attribute__((vector_size(LH_VECTOR_BYTES)));
+typedef float narrow __attribute__((vector_size(LH_VECTOR_BYTES / 2)));
+
+INLINE wide wide_choose(wide_bits mask, wide a, wide b) {
+    return (wide)(((wide_bits)a & mask) | ((wide_bits)b & ~mask));
+}
+
+/* log2 of x >= 0, no subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). The series is cut
+ * where 1e-11 is left. k becomes a double as the low bits of 2^52 + k + 1023. */
+INLINE wide wide_log2(wide x) {
+    const int64_t one = 0x3ff0000000000000, two_thirds = 0x3fe5555555555555, two52 = 0x4330000000000000;
+    const double infinity = __builtin_inf();
+    wide_bits finite = (wide_bits)wide_choose(x < infinity, x, 1 - (wide){0});
+    wide_bits exponent = (finite + (one - two_thirds)) >> 52;
+    wide k = (wide)(exponent + two52) - (0x1p52 + 1023);
+    wide m = (wide)(finite - (exponent << 52) + one);
+    wide s = (m - 1) / (m + 1), z = s * s, sum = z / 13 + 1.0 / 11;
+    UNROLL
+    for (int odd = 9; odd > 0; odd -= 2) sum = sum * z + 1.0 / odd;
+    wide y = k + sum * s * (2 * 0x1.71547652b82fep0);
+    y = wide_choose(x == 0, -infinity - (wide){0}, y);
+    return wide_choose(x < infinity, y, x);
+}
+
+/* 2^y: y = k + f, |f| <= 1/2; Taylor's series of exp(f ln 2), cut where 2e-10 is left. */
+INLINE wide wide_exp2(wide y) {
+    const double round = 0x1.8p52, limit = 200; /* past float's range on both sides */
+    const double coefficient[] = {1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1};
+    y = wide_choose(y > limit, limit - (wide){0}, wide_choose(y < -limit, -limit - (wide){0}, y));
+    wide shifted = y + round, f = (y - (shifted - round)) * 0x1.62e42fefa39efp-1;
+    wide sum = coefficient[0] - (wide){0};
+    UNROLL
+    for (int i = 1; i < 9; i++) sum = sum * f + coefficient[i];
+    wide_bits scale = ((wide_bits)shifted << 52) + 0x3ff0000000000000;
+    return sum * (wide)scale;
+}
+
+/* |a|^b */
+INLINE vector power_of_size(vector a, vector b) {
+    vector size = abs_of(a), y;
+    UNROLL
+    for (size_t at = 0; at < LH_VECTOR_BYTES; at += sizeof(narrow)) {
+        narrow base, exponent, power;
+        memcpy(&base, (const char *)&size + at, sizeof base);
+        memcpy(&exponent, (const char *)&b + at, sizeof exponent);
+        wide log2 = wide_log2(__builtin_convertvector(base, wide));
+        power = __builtin_convertvector(wide_exp2(__builtin_convertvector(exponent, wide) * log2), narrow);
+        memcpy((char *)&y + at, &power, sizeof power);
+    }
+    return y;
+}
+
+#endif
+
+/* log(1 + x): what rounding 1 + x lost comes back as the first term of log's series there. Within 1.5 ulp. */
+INLINE vector log1p_of(vector x) {
+    vector sum = 1 + x, lost = x - (sum - 1);
+    bits matters = (sum > 0) & (sum < (real)__builtin_inf());
+    return log_of(sum) + keep_where(matters, lost / sum);
+}
+
+/* q / (1 + q) or 1 / (1 + q) with q = exp(-|x|), so that neither sum nor quotient leaves the range. Within 2.4 ulp; 0
+ * below -87 (float), 1 above 17. */
+INLINE vector sigmoid_of(vector x) {
+    vector q = exp_of(-abs_of(x));
+    return choose(x < 0, q, broadcast(1)) / (1 + q);
+}
+
+/* a^b as C's pow, except that NaN always gives NaN and 1 to an infinite power does. Rounded from double. */
+INLINE vector pow_of(vector a, vector b) {
+    bits negative = a < 0, fraction = floor_of(b) != b, odd = (b - 2 * floor_of(b / 2)) == 1;
+    vector size = power_of_size(a, b);
+    vector y = choose(negative & odd, -size, size);
+    y = choose(negative & fraction, broadcast((real)__builtin_nanf("")), y);
+    return choose((b == 0) & (a == a), broadcast(1), y);
+}
+
+/* ---- scalars ---- */
+
+INLINE real exp_real(real x) { return exp_of(broadcast(x))[0]; }
+INLINE real log_real(real x) { return log_of(broadcast(x))[0]; }
+INLINE real log1p_real(real x) { return log1p_of(broadcast(x))[0]; }
+INLINE real sqrt_real(real x) { return sqrt_of(broadcast(x))[0]; }
+INLINE real tanh_real(real x) { return tanh_of(broadcast(x))[0]; }
+INLINE real sigmoid_real(real x) { return sigmoid_of(broadcast(x))[0]; }
+INLINE real sin_real(real x) { return sin_of(broadcast(x))[0]; }
+INLINE real cos_real(real x) { return cos_of(broadcast(x))[0]; }
+INLINE real floor_real(real x) { return floor_of(broadcast(x))[0]; }
+INLINE real abs_real(real x) { return abs_of(broadcast(x))[0]; }
+INLINE real minimum_real(real a, real b) { return minimum(broadcast(a), broadcast(b))[0]; }
+INLINE real maximum_real(real a, real b) { return maximum(broadcast(a), broadcast(b))[0]; }
+INLINE real pow_real(real a, real b) { return pow_of(broadcast(a), broadcast(b))[0]; }
+INLINE real mod_real(real a, real n) { return mod_of(broadcast(a), broadcast(n))[0]; }
+
+#endif

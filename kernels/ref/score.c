@@ -1,0 +1,54 @@
+/* Reference biases of the attention logit; see ref.h. Straight from the papers, sharing nothing with the generator. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ref/ref.h"
+
+static int distance(lh_ref_pair at) { return abs(at.query - at.key); }
+
+double lh_ref_alibi_slope(int head, int heads) {
+    int power = 1;
+    while (2 * power <= heads) power *= 2;
+    if (head < power) return pow(2, -8.0 * (head + 1) / power);
+    return pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power)); /* every other slope of twice as many heads */
+}
+
+double lh_ref_alibi(lh_ref_pair at) { return -lh_ref_alibi_slope(at.head, at.heads) * distance(at); }
+
+double lh_ref_alibi_half_step(lh_ref_pair at) {
+    double half_step = at.key < at.query ? 0.5 : 0;
+    return lh_ref_alibi_slope(at.head, at.heads) * (-distance(at) + half_step);
+}
+
+int lh_ref_t5_bucket(lh_ref_pair at, int buckets, int max_distance) {
+    int per_side = buckets / 2, exact = per_side / 2, n = distance(at);
+    int side = at.key > at.query ? per_side : 0;
+    if (n < exact) return side + n;
+    double steps = log((double)n / exact) / log((double)max_distance / exact) * (per_side - exact);
+    int bucket = exact + (int)floor(steps);
+    return side + (bucket < per_side ? bucket : per_side - 1);
+}
+
+double lh_ref_kerple_log(lh_ref_pair at, double r1, double r2) { return -r1 * log(1 + r2 * distance(at)); }
+
+double lh_ref_kerple_power(lh_ref_pair at, double r1, double r2) { return -r1 * pow(distance(at), r2); }
+
+double lh_ref_fire(lh_ref_pair at, const lh_ref_fire_parameters *p) {
+    double reach = fmax(at.query, p->threshold);
+    double x = log(p->c * distance(at) + 1) / log(p->c * reach + 1), y = p->output_offset[at.head];
+    for (int k = 0; k < p->width; k++) {
+        double hidden = p->input_weight[k] * x + p->input_offset[k];
+        if (hidden > 0) y += p->output_weight[k * at.heads + at.head] * hidden;
+    }
+    return y;
+}
+
+double lh_ref_sandwich(lh_ref_pair at, int width) {
+    double sum = 0;
+    for (int m = 1; m <= width / 2; m++) sum += cos(distance(at) / pow(10000, 2.0 * m / width));
+    return sum;
+}
+
+double lh_ref_sandwich_by_head(lh_ref_pair at, int width) {
+    return (lh_ref_sandwich(at, width) - width / 2) / (8.0 * (at.head + 1) / at.heads);
+}

@@ -1,0 +1,415 @@
+/* kernels/cpu/functions.h against libm in long double.
+ *
+ * Compiled as test_kernels is: for some levels and element types, -march=... and -DREAL_BYTES=4 or 8. Every lane has an
+ * argument of its own. Errors are in ulps of `real`: its numbers' distance at the wanted value.
+ */
+#include "support/lh_test.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#ifndef REAL_BYTES
+#define REAL_BYTES 4
+#endif
+#if REAL_BYTES == 8
+typedef double real;
+#else
+typedef float real;
+#endif
+
+#include "base/level.h"
+#include "cpu/functions.h"
+#include "longhand/rng.h"
+
+typedef vector function(vector);
+typedef long double wanted(long double);
+
+enum { POINTS = 40000, DIGITS = REAL_BYTES == 8 ? DBL_MANT_DIG : FLT_MANT_DIG };
+static const int LEAST_EXPONENT = REAL_BYTES == 8 ? DBL_MIN_EXP : FLT_MIN_EXP;
+static const int MOST_EXPONENT = REAL_BYTES == 8 ? DBL_MAX_EXP : FLT_MAX_EXP;
+static const real LARGEST = REAL_BYTES == 8 ? (real)DBL_MAX : (real)FLT_MAX;
+static const real SMALLEST = REAL_BYTES == 8 ? (real)DBL_MIN : (real)FLT_MIN;
+
+static double ulp_at(long double want) {
+    int exponent;
+    frexpl(want, &exponent);
+    if (exponent < LEAST_EXPONENT) exponent = LEAST_EXPONENT;
+    return ldexp(1, exponent - DIGITS);
+}
+
+static double uniform(lh_rng *rng) { return (lh_rng_word(rng) + 0.5) * 0x1p-32; }
+
+/* Evenly spread over (low, high), jittered; every second one pulled towards 0 by up to 2^-24. */
+static real point(lh_rng *rng, int i, double low, double high) {
+    double x = low + (high - low) * ((i + uniform(rng)) / POINTS);
+    return (real)(i % 2 ? ldexp(x, -(int)(25 * uniform(rng))) : x);
+}
+
+/* The largest error over points of (low, high), in units of absolute, or in ulps where that is 0. */
+static void check(const char *name, function *f, wanted *want, double low, double high, double absolute,
+                  double allowed) {
+    lh_rng rng = lh_rng_at(lh_key_of_seed(1), 0, 0, 0);
+    double worst = 0, worst_x = 0, worst_got = 0;
+    for (int i = 0; i < POINTS; i += LANES) {
+        real x[LANES], y[LANES];
+        for (int k = 0; k < LANES; k++) x[k] = point(&rng, i + k, low, high);
+        store(y, f(load(x)));
+        for (int k = 0; k < LANES; k++) {
+            long double right = want(x[k]);
+            double error = (double)(fabsl(y[k] - right) / (absolute > 0 ? absolute : ulp_at(right)));
+            if (error <= worst) continue;
+            worst = error, worst_x = x[k], worst_got = y[k];
+            if (isnan(error)) break;
+        }
+    }
+    if (worst <= allowed) return;
+    fail_msg("%s in (%g, %g): error %g, at most %g; at %.17g got %.17g, want %.17Lg", name, low, high, worst, allowed,
+             worst_x, worst_got, want(worst_x));
+}
+
+static int is_nan_everywhere(vector x) {
+    for (int k = 0; k < LANES; k++)
+        if (!isnan(x[k])) return 0;
+    return 1;
+}
+
+static int is_everywhere(vector x, real y) { /* the sign of 0 counts */
+    for (int k = 0; k < LANES; k++)
+        if (!(x[k] == y && !signbit(x[k]) == !signbit(y))) return 0;
+    return 1;
+}
+
+#define at(f, x) f(broadcast((real)(x)))
+#define at2(f, x, y) f(broadcast((real)(x)), broadcast((real)(y)))
+
+/* ---- exp, log ---- */
+
+/* One rounding each for the polynomial's last product and sums, half an ulp at the end. */
+static void test_exp_whole_range_within_one_ulp(void **state) {
+    (void)state;
+    double lowest = REAL_BYTES == 8 ? -708 : -86.9, highest = REAL_BYTES == 8 ? 709.7 : 88.72;
+    check("exp", exp_of, expl, lowest, highest, 0, 1.1);
+    check("exp", exp_of, expl, -1, 1, 0, 1.1);
+}
+
+static void test_exp_edges(void **state) {
+    (void)state;
+    assert_true(is_everywhere(at(exp_of, 0), 1) && is_everywhere(at(exp_of, -0.0), 1));
+    assert_true(is_everywhere(at(exp_of, INFINITY), INFINITY) && is_everywhere(at(exp_of, 710), INFINITY));
+    assert_true(is_everywhere(at(exp_of, LARGEST), INFINITY) && is_everywhere(at(exp_of, -LARGEST), 0));
+    assert_true(is_everywhere(at(exp_of, -INFINITY), 0) && is_everywhere(at(exp_of, -746), 0));
+    assert_true(is_nan_everywhere(at(exp_of, NAN)) && is_nan_everywhere(at(exp_of, -NAN)));
+    real below = REAL_BYTES == 8 ? (real)-707 : (real)-86.9;
+    assert_true(exp_of(broadcast(below))[0] > 0);
+    for (real x = -90; x < -86; x += (real)0.001) { /* around the end of the normal numbers */
+        real y = exp_of(broadcast(x))[0];
+        assert_true(y >= 0 && y <= (real)1.0001 * (real)expl(x));
+    }
+}
+
+static void test_log_whole_range_within_two_ulp(void **state) {
+    (void)state;
+    check("log", log_of, logl, 0, 4, 0, 2);
+    check("log", log_of, logl, 0, 1e30, 0, 2);
+    lh_rng rng = lh_rng_at(lh_key_of_seed(2), 0, 0, 0);
+    for (int i = 0; i < POINTS; i++) { /* every exponent, subnormal numbers too */
+        int exponent = LEAST_EXPONENT - DIGITS + i % (MOST_EXPONENT - LEAST_EXPONENT + DIGITS) + 1;
+        real x = (real)ldexp(1 + uniform(&rng), exponent - 1);
+        double got = log_of(broadcast(x))[i % LANES];
+        long double want = logl(x);
+        if (fabsl(got - want) > 2 * ulp_at(want)) fail_msg("log(%.17g): got %.17g, want %.17Lg", x, got, want);
+    }
+}
+
+static void test_log_edges(void **state) {
+    (void)state;
+    assert_true(is_everywhere(at(log_of, 1), 0) && is_everywhere(at(log_of, INFINITY), INFINITY));
+    assert_true(is_everywhere(at(log_of, 0), -INFINITY) && is_everywhere(at(log_of, -0.0), -INFINITY));
+    assert_true(is_nan_everywhere(at(log_of, -1)) && is_nan_everywhere(at(log_of, -INFINITY)));
+    assert_true(is_nan_everywhere(at(log_of, -SMALLEST / 2)) && is_nan_everywhere(at(log_of, NAN)));
+}
+
+static void test_log1p_whole_range_within_two_ulp(void **state) {
+    (void)state;
+    check("log1p", log1p_of, log1pl, -0.9999, 4, 0, 2);
+    check("log1p", log1p_of, log1pl, -1e-3, 1e-3, 0, 2);
+    check("log1p", log1p_of, log1pl, 0, 1e9, 0, 2);
+    check("log1p", log1p_of, log1pl, 0, 1e30, 0, 2);
+}
+
+static void test_log1p_edges(void **state) {
+    (void)state;
+    assert_true(is_everywhere(at(log1p_of, 0), 0) && is_everywhere(at(log1p_of, SMALLEST), SMALLEST));
+    assert_true(is_everywhere(at(log1p_of, -1), -INFINITY) && is_everywhere(at(log1p_of, INFINITY), INFINITY));
+    assert_true(is_nan_everywhere(at(log1p_of, -1.5)) && is_nan_everywhere(at(log1p_of, NAN)));
+    assert_true(fabsl(log1p_of(broadcast(LARGEST))[0] / logl(LARGEST) - 1) < 1e-6);
+}
+
+/* ---- tanh, sigmoid, sqrt ---- */
+
+static long double sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
+
+/* exp's ulp, half of one each for 1 + exp and the quotient; measured 2.33 at worst, where the result's ulp is small. */
+static void test_sigmoid_whole_range_within_few_ulp(void **state) {
+    (void)state;
+    double most = REAL_BYTES == 8 ? 700 : 86;
+    check("sigmoid", sigmoid_of, sigmoidl, -most, most, 0, 2.4);
+    check("sigmoid", sigmoid_of, sigmoidl, -3, 3, 0, 2.4);
+}
+
+static void test_sigmoid_edges(void **state) {
+    (void)state;
+    assert_true(is_everywhere(at(sigmoid_of, 0), (real)0.5) && is_everywhere(at(sigmoid_of, -0.0), (real)0.5));
+    assert_true(is_everywhere(at(sigmoid_of, 40), 1) && is_everywhere(at(sigmoid_of, INFINITY), 1));
+    assert_true(is_everywhere(at(sigmoid_of, -800), 0) && is_everywhere(at(sigmoid_of, -INFINITY), 0));
+    assert_true(is_nan_everywhere(at(sigmoid_of, NAN)));
+}
+
+/* Near 0 the errors of numerator, denominator and quotient add up. */
+static void test_tanh_whole_range_within_few_ulp(void **state) {
+    (void)state;
+    const double allowed = REAL_BYTES == 8 ? 3 : 2;
+    check("tanh", tanh_of, tanhl, -20, 20, 0, allowed);
+    check("tanh", tanh_of, tanhl, -1, 1, 0, allowed);
+    check("tanh", tanh_of, tanhl, -1e-3, 1e-3, 0, allowed);
+}
+
+static void test_tanh_odd_and_saturated(void **state) {
+    (void)state;
+    assert_true(is_everywhere(at(tanh_of, 0), 0) && is_everywhere(at(tanh_of, -0.0), (real)-0.0));
+    assert_true(is_everywhere(at(tanh_of, 25), 1) && is_everywhere(at(tanh_of, -25), -1));
+    assert_true(is_everywhere(at(tanh_of, INFINITY), 1) && is_everywhere(at(tanh_of, -INFINITY), -1));
+    assert_true(is_everywhere(at(tanh_of, SMALLEST), SMALLEST) && is_nan_everywhere(at(tanh_of, NAN)));
+    for (real x = 0; x < 12; x += (real)0.003) assert_true(tanh_real(-x) == -tanh_real(x) && tanh_real(x) <= 1);
+}
+
+static void test_sqrt_correctly_rounded(void **state) {
+    (void)state;
+    check("sqrt", sqrt_of, sqrtl, 0, 4, 0, 0.5001); /* libm's long double rounds too */
+    check("sqrt", sqrt_of, sqrtl, 0, 1e30, 0, 0.5001);
+    assert_true(is_everywhere(at(sqrt_of, 0), 0) && is_everywhere(at(sqrt_of, INFINITY), INFINITY));
+    assert_true(is_nan_everywhere(at(sqrt_of, -1)) && is_nan_everywhere(at(sqrt_of, NAN)));
+}
+
+/* ---- sin, cos ---- */
+
+/* float: the reduced angle and the result, below 1, are each rounded by 2^-25, and little is added. double: lh_sincos. */
+static void test_sin_cos_positions_absolute_error_small(void **state) {
+    (void)state;
+    const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23, ranges[] = {1, 10, 1000, 1e5, 131072};
+    for (int i = 0; i < 5; i++) {
+        check("sin", sin_of, sinl, -ranges[i], ranges[i], unit, 1);
+        check("cos", cos_of, cosl, -ranges[i], ranges[i], unit, 1);
+    }
+    for (int i = 0; i <= 131072; i++) { /* whole positions */
+        double error = (double)(fabsl(sin_real((real)i) - sinl(i)) + fabsl(cos_real((real)-i) - cosl(i)));
+        if (!(error <= 2 * unit)) fail_msg("sin and cos of %d: error %g", i, error);
+    }
+}
+
+static void test_sin_cos_multiples_of_quarter_turn(void **state) {
+    (void)state;
+    const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23;
+    for (int n = -80000; n <= 80000; n++) {
+        real x = (real)(n * 1.57079632679489661923), beside = x + (n % 2 ? x : -x) * (real)1e-7;
+        assert_true(fabsl(sin_real(x) - sinl(x)) <= unit && fabsl(cos_real(x) - cosl(x)) <= unit);
+        assert_true(fabsl(sin_real(beside) - sinl(beside)) <= unit);
+    }
+}
+
+static void test_sin_cos_edges(void **state) {
+    (void)state;
+    assert_true(is_everywhere(at(sin_of, 0), 0) && is_everywhere(at(cos_of, 0), 1));
+    assert_true(is_nan_everywhere(at(sin_of, INFINITY)) && is_nan_everywhere(at(cos_of, -INFINITY)));
+    assert_true(is_nan_everywhere(at(sin_of, 131073)) && is_nan_everywhere(at(cos_of, -LARGEST)));
+    assert_true(is_nan_everywhere(at(sin_of, NAN)) && is_nan_everywhere(at(cos_of, NAN)));
+}
+
+/* ---- pow ---- */
+
+/* float: rounded from double. double: |b log a| <= 700 ulps of 1, times two roundings. */
+static void test_pow_results_in_range_relative_error_small(void **state) {
+    (void)state;
+    const double allowed = REAL_BYTES == 8 ? 4e-13 : 7e-8, most = REAL_BYTES == 8 ? 1000 : 120;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
+    for (int i = 0; i < POINTS; i++) {
+        real a = (real)(i % 3 ? ldexp(1 + uniform(&rng), (int)(40 * uniform(&rng)) - 20) : 0.5 + uniform(&rng));
+        real b = (real)((2 * uniform(&rng) - 1) * most / fmax(fabs(log2(a)), 0.1));
+        if (i % 5 == 0) b = (real)(4 * uniform(&rng) - 2);
+        double got = pow_of(broadcast(a), broadcast(b))[i % LANES];
+        long double want = powl(a, b);
+        if (!(fabsl(got - want) <= allowed * want)) fail_msg("%.9g^%.9g: got %.17g, want %.17Lg", a, b, got, want);
+    }
+}
+
+/* The double's relative error is |b log a| <= 19 ulps of 1. */
+static void test_pow_integer_exponents_take_sign(void **state) {
+    (void)state;
+    const double allowed = REAL_BYTES == 8 ? 19 : 1;
+    for (int b = -9; b <= 9; b++) {
+        for (real a = -8; a <= 8; a++) {
+            double got = pow_real(a, (real)b), want = pow(a, b);
+            if (a == 0) want = fabs(want); /* the sign of 0^-1 is left open */
+            assert_true(got == want || fabs(got - want) <= allowed * fabs(want) * ulp_at(1));
+        }
+    }
+    assert_true(pow_real(-1, (real)0x1p24) == 1 && pow_real(-1, (real)-0x1p60) == 1);
+}
+
+static void test_pow_edges(void **state) {
+    (void)state;
+    assert_true(is_everywhere(at2(pow_of, 0, 2.5), 0) && is_everywhere(at2(pow_of, 0, 0), 1));
+    assert_true(is_everywhere(at2(pow_of, 0, -1.5), INFINITY) && is_everywhere(at2(pow_of, INFINITY, 0.01), INFINITY));
+    assert_true(is_everywhere(at2(pow_of, INFINITY, -1), 0) && is_everywhere(at2(pow_of, 2, INFINITY), INFINITY));
+    assert_true(is_everywhere(at2(pow_of, 10, 400), INFINITY) && is_everywhere(at2(pow_of, 10, -400), 0));
+    assert_true(is_everywhere(at2(pow_of, -8, 0), 1) && is_nan_everywhere(at2(pow_of, -8, 1.0 / 3)));
+    assert_true(is_nan_everywhere(at2(pow_of, NAN, 0)) && is_nan_everywhere(at2(pow_of, 1, NAN)));
+}
+
+/* ---- exact functions ---- */
+
+static void test_floor_any_size_exact(void **state) {
+    (void)state;
+    check("floor", floor_of, floorl, -10, 10, 1, 0);
+    check("floor", floor_of, floorl, -2e7, 2e7, 1, 0);
+    check("floor", floor_of, floorl, -1e30, 1e30, 1, 0);
+    for (int i = -100; i <= 100; i++) {
+        assert_true(floor_real((real)i) == i && floor_real((real)(i + 0.5)) == i);
+        assert_true(floor_real((real)i - (real)1e-5) == i - 1);
+    }
+    assert_true(is_everywhere(at(floor_of, INFINITY), INFINITY) && is_nan_everywhere(at(floor_of, NAN)));
+    assert_true(is_everywhere(at(floor_of, -SMALLEST), -1) && is_everywhere(at(floor_of, LARGEST), LARGEST));
+}
+
+static void test_abs_and_minimum(void **state) {
+    (void)state;
+    assert_true(is_everywhere(at(abs_of, -2.5), (real)2.5) && is_everywhere(at(abs_of, -0.0), 0));
+    assert_true(is_everywhere(at2(minimum, -1, 2), -1) && is_everywhere(at2(minimum, 2, -1), -1));
+    assert_true(is_nan_everywhere(at2(minimum, NAN, 1)) && is_nan_everywhere(at2(minimum, 1, NAN)));
+    assert_true(minimum_real(3, 2) == 2 && maximum_real(3, 2) == 3 && abs_real(-3) == 3);
+}
+
+static void check_mod(int a, int n) {
+    int want = (a % n + n) % n;
+    real got = mod_real((real)a, (real)n);
+    if (got != want) fail_msg("%d mod %d: got %.9g, want %d", a, n, got, want);
+}
+
+static void test_mod_integers_exact(void **state) {
+    (void)state;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(4), 0, 0, 0);
+    for (int a = -300; a <= 300; a++)
+        for (int n = 1; n <= 70; n++) check_mod(a, n);
+    for (int i = 0; i < POINTS; i++) {
+        int n = 1 + (int)(uniform(&rng) * (i % 2 ? 1048575 : 1000)), a = (int)((uniform(&rng) - 0.5) * 16777216);
+        check_mod(a, n);
+        int multiple = a / n * n;
+        check_mod(multiple, n), check_mod(multiple - (a > 0), n), check_mod(multiple + (a < 0), n);
+    }
+    for (real a = -3; a < 3; a += (real)0.01) assert_true(mod_real(a, 1) >= 0 && mod_real(a, 1) < 1);
+    assert_true(mod_real(-SMALLEST, 5) == 0 && is_nan_everywhere(at2(mod_of, NAN, 5)));
+}
+
+static void test_masks_choose_lanes(void **state) {
+    (void)state;
+    vector a = counting(0, 1), b = broadcast(1);
+    vector less = choose(less_than(a, b), b, -b), most = choose(at_most(a, b), b, -b),
+           same = choose(equals(a, b), b, -b);
+    vector none = choose(both(less_than(a, b), equals(a, b)), b, -b);
+    vector some = choose(either(less_than(a, b), equals(a, b)), b, -b), more = choose(not_of(at_most(a, b)), b, -b);
+    for (int k = 0; k < LANES; k++) {
+        assert_true(less[k] == (k < 1 ? 1 : -1) && most[k] == (k <= 1 ? 1 : -1) && same[k] == (k == 1 ? 1 : -1));
+        assert_true(none[k] == -1 && some[k] == most[k] && more[k] == -most[k]);
+    }
+}
+
+static void test_tables_read_and_add_in_lane_order(void **state) {
+    (void)state;
+    enum { ROWS = 7 };
+    real table[ROWS], sums[ROWS] = {0}, want[ROWS] = {0};
+    vector index, x = counting((real)1e4, (real)0.37);
+    for (int i = 0; i < ROWS; i++) table[i] = (real)(10 * i);
+    for (int k = 0; k < LANES; k++) {
+        index[k] = (real)(k * 3 % ROWS % 3); /* rows are hit more than once */
+        want[k * 3 % ROWS % 3] += x[k];
+    }
+    vector read = gather(table, index);
+    scatter_add(sums, index, x);
+    for (int k = 0; k < LANES; k++) assert_true(read[k] == 10 * index[k]);
+    assert_memory_equal(sums, want, sizeof sums);
+}
+
+static void test_counting_starts_and_steps(void **state) {
+    (void)state;
+    vector up = counting(5, 1), down = counting(-3, -2);
+    for (int k = 0; k < LANES; k++) assert_true(up[k] == 5 + k && down[k] == -3 - 2 * k);
+}
+
+/* first + k step by lane, in memory: the compiler must not fold some uses and join others into a fused multiply-add. */
+static vector arguments(double first, double step) {
+    volatile real x[LANES];
+    for (int k = 0; k < LANES; k++) x[k] = (real)(first + k * step);
+    vector y;
+    for (int k = 0; k < LANES; k++) y[k] = x[k];
+    return y;
+}
+
+/* Every lane and the scalar give the same bits, whatever stands in the other lanes. */
+static void test_scalars_have_the_bits_of_lanes(void **state) {
+    (void)state;
+    static const struct {
+        function *of;
+        real (*scalar)(real);
+    } pairs[] = {{exp_of, exp_real},   {log_of, log_real},         {log1p_of, log1p_real}, {sqrt_of, sqrt_real},
+                 {tanh_of, tanh_real}, {sigmoid_of, sigmoid_real}, {sin_of, sin_real},     {cos_of, cos_real},
+                 {abs_of, abs_real},   {floor_of, floor_real}};
+    for (int step = 0; step < 50; step++) {
+        for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+            vector x = arguments(0.013 * step, 0.71), y = pairs[i].of(x);
+            for (int k = 0; k < LANES; k++) assert_true(y[k] == pairs[i].scalar(x[k]));
+        }
+        vector a = arguments(0.3 + 0.01 * step, 0.71), b = arguments(-2, 0.37 + 0.1 * step);
+        vector power = pow_of(a, b), rest = mod_of(b, a);
+        for (int k = 0; k < LANES; k++) {
+            assert_true(power[k] == pow_real(a[k], b[k]) && rest[k] == mod_real(b[k], a[k]));
+        }
+    }
+}
+
+static const struct CMUnitTest TESTS[] = {
+    cmocka_unit_test(test_exp_whole_range_within_one_ulp),
+    cmocka_unit_test(test_exp_edges),
+    cmocka_unit_test(test_log_whole_range_within_two_ulp),
+    cmocka_unit_test(test_log_edges),
+    cmocka_unit_test(test_log1p_whole_range_within_two_ulp),
+    cmocka_unit_test(test_log1p_edges),
+    cmocka_unit_test(test_sigmoid_whole_range_within_few_ulp),
+    cmocka_unit_test(test_sigmoid_edges),
+    cmocka_unit_test(test_tanh_whole_range_within_few_ulp),
+    cmocka_unit_test(test_tanh_odd_and_saturated),
+    cmocka_unit_test(test_sqrt_correctly_rounded),
+    cmocka_unit_test(test_sin_cos_positions_absolute_error_small),
+    cmocka_unit_test(test_sin_cos_multiples_of_quarter_turn),
+    cmocka_unit_test(test_sin_cos_edges),
+    cmocka_unit_test(test_pow_results_in_range_relative_error_small),
+    cmocka_unit_test(test_pow_integer_exponents_take_sign),
+    cmocka_unit_test(test_pow_edges),
+    cmocka_unit_test(test_floor_any_size_exact),
+    cmocka_unit_test(test_abs_and_minimum),
+    cmocka_unit_test(test_mod_integers_exact),
+    cmocka_unit_test(test_masks_choose_lanes),
+    cmocka_unit_test(test_tables_read_and_add_in_lane_order),
+    cmocka_unit_test(test_counting_starts_and_steps),
+    cmocka_unit_test(test_scalars_have_the_bits_of_lanes),
+};
+
+int main(void) {
+    if (!lh_level_runs(LH_LEVEL_NAME)) {
+        print_message("functions: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
+        return 0;
+    }
+    return cmocka_run_group_tests_name(REAL_BYTES == 8 ? "functions " LH_LEVEL_NAME " float64"
+                                                       : "functions " LH_LEVEL_NAME " float32",
+                                       TESTS, NULL, NULL);
+}
