@@ -1,7 +1,8 @@
 -- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
 --
--- Input: a path, overrides, the repository root. Output: { id, source, tree }: the file's base name, its display path
--- and a tree (tree.lua) in which every `use` is replaced by what it names. Nothing is checked against the schema here.
+-- Input: a path, overrides, the repository root. Output: { id, source, tree, texts }: base name and display path,
+-- a tree (tree.lua) in which every `use` is replaced by what it names, and the texts of the files by display path.
+-- Nothing is checked against the schema here.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
 --
 -- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
@@ -9,8 +10,10 @@
 -- the main file's own tables before any of that.
 
 local diagnostics = require("diagnostics")
+local entries = require("expression.entries")
 local lfs = require("lfs")
 local locate = require("locate")
+local overrides = require("overrides")
 local sandbox = require("sandbox")
 local tree = require("tree")
 
@@ -82,8 +85,8 @@ end
 local function check_functions(state, text, path)
   for _, token in ipairs(locate.forbidden(text)) do
     state.diagnostics:add({ path = path, line = token.line, col = token.col,
-      what = ("`%s` inside a function body"):format(token.text),
-      expected = "arithmetic only: a function of a spec is traced once, and Lua cannot trace comparisons or branches" })
+      what = ("`%s` inside a function body"):format(token.text), expected = locate.INSTEAD[token.text]
+        .. "; a function of a spec is traced once, and Lua cannot trace comparisons or branches" })
   end
 end
 
@@ -111,6 +114,7 @@ local function open_file(state, real, relative, used)
     state.diagnostics:add(problem)
     return nil
   end
+  state.texts[shown] = text
   check_functions(state, text, shown)
   local places = locate.fields(text)
   local function origin(path)
@@ -229,10 +233,36 @@ local function split_use(state, section, own)
   return use or kind, section .. (use and ".use" or ".kind"), rest
 end
 
-local resolve_section
+local resolve_section, resolve_own
+
+-- An encoding's table with its scores in one form; presets that they use are opened as the encoding's own would be.
+local function expand_scores(state, file, own, chain)
+  return entries.expand(own, {
+    open = function(use, field)
+      local parent, whole = open_use(state, file, "encoding", use, field)
+      if not parent or closes_cycle(state, chain, parent, use, field) then
+        return nil
+      end
+      local inner = longer(chain, parent)
+      local node = whole and resolve_section(state, parent, "encoding", inner)
+        or resolve_own(state, parent, "encoding", parent.tree, inner)
+      return tree.is_table(node) and node or tree.table(use.origin)
+    end,
+    report = function(node, field, what, expected, hint)
+      state.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
+    end,
+  })
+end
+
+local function lay(section, base, over)
+  return (section == "encoding" and entries.lay or tree.merge)(base, over)
+end
 
 -- A section's own table, standing in `file`, laid upon its parent.
-local function resolve_own(state, file, section, own, chain)
+function resolve_own(state, file, section, own, chain)
+  if section == "encoding" then
+    own = expand_scores(state, file, own, chain)
+  end
   local use, field, rest = split_use(state, section, own)
   if not use then
     return own, false
@@ -248,7 +278,7 @@ local function resolve_own(state, file, section, own, chain)
   else
     base = resolve_own(state, parent, section, parent.tree, inner)
   end
-  return base and tree.merge(base, rest) or rest, true
+  return base and lay(section, base, rest) or rest, true
 end
 
 -- The spec file that the top level's `use` names, or nil.
@@ -278,7 +308,7 @@ function resolve_section(state, file, section, chain)
     return node
   end
   local base = resolve_section(state, parent, section, longer(chain, parent))
-  return base and node and tree.merge(base, node) or node or base
+  return base and node and lay(section, base, node) or node or base
 end
 
 local function resolve_file(state, file)
@@ -304,78 +334,12 @@ local function resolve_file(state, file)
   return root
 end
 
--- The value that the text of a --set stands for, or nil and what is wrong.
-local function parse_constant(text)
-  text = text:match("^%s*(.-)%s*$")
-  if text == "" then
-    return nil, "has no value"
-  elseif text == "true" or text == "false" then
-    return text == "true"
-  elseif tonumber(text) then
-    return tonumber(text)
-  elseif text:find("^[{\"']") or text:find("^%[=*%[") then
-    local value, problem = sandbox.run("return " .. text)
-    return value, problem and problem.what
-  end
-  return text
-end
-
--- The tree that one override stands for: nested tables down to its value. nil after an error.
-local function parse_set(state, set)
-  local origin = { set = ("--set %s=%s"):format(set.path, set.text) }
-  local function refuse(what, expected)
-    state.diagnostics:add({ at = origin, what = what, expected = expected })
-  end
-  if ("." .. set.path):gsub("%.[%a_][%w_]*", "") ~= "" then
-    return refuse(diagnostics.show(set.path) .. " is no field path",
-      "names joined by dots, such as train.batch; a list is set as a whole")
-  end
-  local value, problem = parse_constant(set.text)
-  if problem then
-    return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
-  end
-  local before = state.diagnostics:count()
-  local node = tree.build(value, function() return origin end, function(_, what, expected) refuse(what, expected) end)
-  if not node or state.diagnostics:count() > before then
-    return nil
-  end
-  local names = {}
-  for name in set.path:gmatch("[^%.]+") do
-    names[#names + 1] = name
-  end
-  for i = #names, 1, -1 do
-    local outer = tree.table(origin)
-    outer.fields[names[i]] = node
-    node = outer
-  end
-  return node
-end
-
--- Lays all overrides upon the main file's own tree. A section's use and encoding.kind replace each other.
-local function apply_sets(state, file, sets)
-  local all
-  for _, set in ipairs(sets) do
-    local one = parse_set(state, set)
-    if one then
-      all = all and tree.merge(all, one) or one
-    end
-  end
-  if not all then
-    return
-  end
-  local own, over = file.tree.fields.encoding, all.fields.encoding
-  if tree.is_table(own) and tree.is_table(over) and (over.fields.use or over.fields.kind) then
-    own.fields.use, own.fields.kind = nil, nil
-  end
-  file.tree = tree.merge(file.tree, all)
-end
-
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
--- Returns { id, source, tree }, or nil when there were errors; they are in options.diagnostics.
+-- Returns { id, source, tree, texts }, or nil when there were errors; they are in options.diagnostics.
 function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()
-  local state = { root = absolute(options.root), diagnostics = d, files = {} }
+  local state = { root = absolute(options.root), diagnostics = d, files = {}, texts = {} }
   local real = absolute(path)
   local base = real:match("([^/]*)$")
   local id = base:gsub("%.lua$", "")
@@ -387,12 +351,12 @@ function M.spec(path, options)
   if not file then
     return nil
   end
-  apply_sets(state, file, options.sets or {})
+  overrides.apply(file, options.sets or {}, d)
   local root = resolve_file(state, file)
   if d:count() > before then
     return nil
   end
-  return { id = id, source = file.shown, tree = root }
+  return { id = id, source = file.shown, tree = root, texts = state.texts }
 end
 
 return M

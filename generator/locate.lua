@@ -20,8 +20,13 @@ local OPENS = { ["("] = true, ["{"] = true, ["["] = true, ["function"] = true, [
   ["repeat"] = true }
 local CLOSES = { [")"] = true, ["}"] = true, ["]"] = true, ["end"] = true, ["until"] = true }
 
-local FORBIDDEN = { ["if"] = true, ["and"] = true, ["or"] = true, ["not"] = true, ["while"] = true,
-  ["repeat"] = true, ["<"] = true, [">"] = true, ["<="] = true, [">="] = true, ["=="] = true, ["~="] = true }
+-- What a function body may not hold, and what it holds instead.
+M.INSTEAD = {
+  ["<"] = "less(a, b)", [">"] = "less(b, a)", ["<="] = "less_equal(a, b)", [">="] = "less_equal(b, a)",
+  ["=="] = "equal(a, b)", ["~="] = "negate(equal(a, b))", ["and"] = "all(a, b)", ["or"] = "any(a, b)",
+  ["not"] = "negate(a)", ["if"] = "select(condition, a, b)", ["while"] = "for i = 1, n do ... end",
+  ["repeat"] = "for i = 1, n do ... end",
+}
 
 -- End of a quoted string that starts at byte i: the closing quote, or the last byte of the line.
 local function quoted_end(text, i)
@@ -232,7 +237,7 @@ function M.forbidden(text)
   local found, blocks, inside = {}, {}, 0
   for _, token in ipairs(M.tokens(text)) do
     if token.type == "keyword" or token.type == "symbol" then
-      if inside > 0 and FORBIDDEN[token.text] then
+      if inside > 0 and M.INSTEAD[token.text] then
         found[#found + 1] = token
       end
       if OPENS[token.text] then

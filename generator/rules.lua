@@ -6,6 +6,7 @@
 
 local diagnostics = require("diagnostics")
 local locate = require("locate")
+local schema = require("schema")
 local tasks = require("tasks")
 
 local M = {}
@@ -187,12 +188,18 @@ end
 
 local function warn_positions(resolved, warn)
   local encoding = resolved.encoding
-  if encoding.positions.kind ~= "randomized" then
+  local positions, turns = encoding.positions, encoding.rotation.kind ~= "none"
+  if positions.kind ~= "randomized" then
     return
-  elseif encoding.additive.kind == "none" and encoding.rotation.kind == "none" then
-    warn("encoding.positions: random positions are not used by anything: additive and rotation are none")
-  elseif encoding.positions.draw == "layer" and encoding.rotation.kind == "none" then
-    warn("encoding.positions.draw: \"layer\" is the same as \"pass\" here: only rotation reads positions in a layer")
+  elseif not schema.positions_are_read(resolved) then
+    warn("encoding.positions: random positions are not used by anything: additive, rotation and relative are none, and "
+      .. "no score reads x.distance, x.query or x.key")
+  elseif positions.draw == "layer" and not turns and not schema.distances_are_read(resolved) then
+    warn("encoding.positions.draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in "
+      .. "a layer")
+  end
+  if positions.reading ~= "drawn" and not schema.distances_are_read(resolved) then
+    warn(("encoding.positions.reading: %q has no effect: nothing reads distances"):format(positions.reading))
   end
 end
 

@@ -1,48 +1,53 @@
--- Runs the text of a spec where it can reach nothing: no names, no strings' methods, bounded work and memory.
+-- Runs the text of a spec, and later its functions, where they can reach nothing: no strings' methods, bounded work and
+-- memory, and no names but the functions of score expressions (expression/traced.lua).
 --
 -- Input: the text of a Lua file, line ends "\n". Output: the value it returns, or nil and what went wrong as
 -- { what, line, col, expected, hint }, line and col within the text.
--- Invariants: text only, never bytecode; the environment is empty and stays so; the string metatable is taken away
+-- Invariants: text only, never bytecode; the environment cannot be changed; the string metatable is taken away
 -- while the text runs and put back whatever happens; an error in the text cannot be caught by the text, because it
 -- runs in a coroutine of its own and nothing in it can make another or protect a call.
 
+local diagnostics = require("diagnostics")
 local locate = require("locate")
+local traced = require("expression.traced")
 
 local M = {}
 
 M.INSTRUCTIONS = 2000000    -- a spec is data: the longest of ours runs a few hundred
 M.MEMORY = 256 * 1024       -- KiB; the launcher's address-space limit stands behind it
 
-local LEGAL = "constants, local names and arithmetic; a spec has no I/O, clock, randomness or modules"
-
 local CHUNK = "spec"
+local SOURCE = "=" .. CHUNK
 
-local function global_problem(name, verb)
-  return { problem = true, name = name, verb = verb, line = debug.getinfo(3, "l").currentline }
-end
+local LEGAL = "constants, local names, arithmetic and " .. table.concat(traced.names, " ")
 
--- An empty environment whose missing names say so; there is no way to get at its metatable from inside.
+-- An environment of the functions alone; there is no way to get at its metatable from inside.
 local function environment()
   return setmetatable({}, {
     __index = function(_, name)
-      error(global_problem(name, "read"))
+      if traced.functions[name] then
+        return traced.functions[name]
+      end
+      error({ problem = true, name = name, verb = "read" })
     end,
     __newindex = function(_, name)
-      error(global_problem(name, "set"))
+      error({ problem = true, name = name, verb = "set" })
     end,
   })
 end
 
-local function describe_global(text, problem)
-  local name = type(problem.name) == "string" and problem.name or "_ENV[...]"
-  local found = { line = problem.line, col = locate.column(text, problem.line, name) }
+local function describe_global(problem)
+  local is_name = type(problem.name) == "string"
+  local name = is_name and problem.name or "_ENV[...]"
+  local found = { word = name, expected = LEGAL }
   if problem.verb == "set" then
     found.what = ('"%s" is set as a global; a spec has none'):format(name)
     found.hint = ("write local %s = ..."):format(name)
   else
+    local near = is_name and #name > 2 and diagnostics.nearest(name, traced.names)
     found.what = ('"%s" is not defined; a spec has no I/O and no library'):format(name)
+    found.hint = near and ("did you mean %s?"):format(near) or nil
   end
-  found.expected = LEGAL
   return found
 end
 
@@ -66,52 +71,115 @@ local function describe_syntax(text, message)
   return { what = "not valid Lua: " .. what, line = line, col = locate.column(text, line, near), hint = hint }
 end
 
-local function describe_failure(text, message)
-  if type(message) == "table" and message.problem then
-    return describe_global(text, message)
-  elseif message == "not enough memory" then
-    return { what = "the spec ran out of memory", line = 1, expected = "a spec that describes, and computes little" }
+-- The line of the spec that a coroutine which failed was at. nil where a function of ours was called in the place of
+-- its caller (return log(x.a)): the caller is gone from the stack.
+local function failure_line(co)
+  local level = 0
+  while true do
+    local frame = debug.getinfo(co, level, "Slt")
+    if not frame or frame.istailcall and frame.what == "Lua" and frame.source ~= SOURCE then
+      return nil
+    elseif frame.source == SOURCE then
+      return frame.currentline
+    end
+    level = level + 1
   end
-  local line, what = tostring(message):match("^" .. CHUNK .. ":(%d+): (.*)$")
-  line, what = tonumber(line) or 1, what or tostring(message)
-  if what:find("stack overflow", 1, true) then
-    return { what = "a function calls itself without end", line = line, col = locate.column(text, line),
-      expected = "calls at most some thousand deep" }
-  elseif what == "instructions" then
-    return { what = ("still running after %d instructions"):format(M.INSTRUCTIONS), line = line,
-      col = locate.column(text, line), expected = "a spec that describes, and computes little",
-      hint = "is there a loop that never ends?" }
-  elseif what == "memory" then
-    return { what = ("uses more than %d MB of memory"):format(M.MEMORY // 1024), line = line,
-      col = locate.column(text, line), expected = "a spec that describes, and computes little" }
-  end
-  local name = what:match("%(%a+ '([%a_][%w_]*)'%)$")
-  return { what = "the spec failed while it ran: " .. what, line = line, col = locate.column(text, line, name) }
 end
 
--- A coroutine that runs the chunk under both limits. The hook looks after every instruction: one concatenation can
--- double the memory in use.
-local function limited(chunk)
-  local co = coroutine.create(chunk)
+local LITTLE = "a spec that describes, and computes little"
+
+-- What an error was, as { what, word, expected, hint }; an error of our own code goes on as an error.
+local function describe_failure(err, co)
+  if type(err) == "table" and err.name then
+    return describe_global(err)
+  elseif type(err) == "table" and err.problem then
+    return err
+  elseif err == "not enough memory" then
+    return { what = "the spec ran out of memory", expected = LITTLE }
+  end
+  local what = tostring(err):match("^" .. CHUNK .. ":%d+: (.*)$")
+  if tostring(err):find("stack overflow", 1, true) then
+    return { what = "a function calls itself without end", expected = "calls at most some thousand deep" }
+  elseif not what then
+    error(debug.traceback(co, tostring(err)), 0)
+  end
+  local loops = what:find("'for'", 1, true)
+  return { what = "the spec failed while it ran: " .. what,
+    word = loops and "for" or what:match("%(%a+ '([%a_][%w_]*)'%)$"),
+    expected = loops and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
+end
+
+-- Strings have no methods where these are made.
+local function too_long()
+  return { problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
+    expected = LITTLE, hint = "is there a loop that never ends?" }
+end
+
+local function too_large()
+  return { problem = true, what = string.format("uses more than %d MB of memory", M.MEMORY // 1024),
+    expected = LITTLE }
+end
+
+-- A hook that stops what is too long or too large. It looks after every instruction: one concatenation can double the
+-- memory in use.
+local function limiter()
   local count, memory = 0, collectgarbage
   local instructions, kilobytes = M.INSTRUCTIONS, M.MEMORY + memory("count")
-  debug.sethook(co, function()
+  return function()
     count = count + 1
     if count > instructions then
-      error("instructions", 2)
+      error(too_long())
     elseif memory("count") > kilobytes then
       memory("collect")
       if memory("count") > kilobytes then
-        error("memory", 2)
+        error(too_large())
       end
     end
-  end, "", 1)
-  return co
+  end
+end
+
+local function resume(f, argument, hook, mask)
+  local co = coroutine.create(f)
+  debug.sethook(co, hook, mask, 1)
+  local string_metatable = debug.getmetatable("")
+  debug.setmetatable("", nil)
+  local ok, value = coroutine.resume(co, argument)
+  debug.setmetatable("", string_metatable)
+  return ok, value, co
+end
+
+-- The line of the spec that ran last before f fails: runs it again and watches.
+local function watched_line(f, argument)
+  local limit, last = limiter(), nil
+  resume(f, argument, function(event, line)
+    if event ~= "line" then
+      limit()
+    elseif debug.getinfo(2, "S").source == SOURCE then
+      last = line
+    end
+  end, "l")
+  return last or 1
+end
+
+-- Runs a function of the spec `text` with one argument: its first result, or nil and what went wrong.
+local function run_limited(text, f, argument)
+  local ok, value, co = resume(f, argument, limiter(), "")
+  if ok then
+    return value
+  end
+  local found = describe_failure(value, co)
+  local line = failure_line(co)
+  if not line then
+    line = watched_line(f, argument)
+  end
+  line = math.min(line, last_line(text))
+  return nil, { what = found.what, line = line, col = locate.column(text, line, found.word), expected = found.expected,
+    hint = found.hint }
 end
 
 -- Compiles the text in a coroutine too: a parser's stack overflow calls the message handler around it, if there is one.
 local function compile(text)
-  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, "=" .. CHUNK, "t", environment())
+  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, SOURCE, "t", environment())
   if ok and chunk then
     return chunk
   end
@@ -124,18 +192,27 @@ function M.run(text)
   if not chunk then
     return nil, describe_syntax(text, message)
   end
-  local co = limited(chunk)
-  local string_metatable = debug.getmetatable("")
-  debug.setmetatable("", nil)
-  local ok, value = coroutine.resume(co)
-  debug.setmetatable("", string_metatable)
-  if not ok then
-    return nil, describe_failure(text, value)
-  end
-  if value == nil then
+  local value, problem = run_limited(text, chunk)
+  if problem then
+    return nil, problem
+  elseif value == nil then
     return nil, { what = "the file returns nothing", line = last_line(text), expected = "return { ... }" }
   end
   return value
+end
+
+-- Calls a function that the text made: its first result, which may be nil; or nil and the error.
+function M.call(text, f, argument)
+  return run_limited(text, f, argument)
+end
+
+-- Where a function of the text begins, { line, col }; nil for one of those that every spec has.
+function M.place(text, f)
+  local about = debug.getinfo(f, "S")
+  if about.source ~= SOURCE then
+    return nil
+  end
+  return { line = about.linedefined, col = locate.column(text, about.linedefined, "function") }
 end
 
 return M

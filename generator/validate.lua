@@ -1,15 +1,18 @@
 -- Applies the schema to a loaded spec, then the rules between fields.
 --
 -- Input: what load.spec returned, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
--- source and every field that applies to its kinds, and info = { origins, warnings }: where each value comes from, by
--- path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop nothing.
+-- source and every field that applies to its kinds, and info = { origins, warnings, score }: where each value comes
+-- from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop nothing; the formula
+-- { root, builder, parameters } of the score (expression/score.lua), nil without one.
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
 local diagnostics = require("diagnostics")
 local locate = require("locate")
+local parameters = require("expression.parameters")
 local rules = require("rules")
 local schema = require("schema")
+local score = require("expression.score")
 local tree = require("tree")
 local values = require("values")
 
@@ -65,13 +68,13 @@ local function unknown_field(context, node, path, kind, legal)
     if kind == "none" then
       hint = hint .. (': set %s.kind'):format(parent)
     end
-  elseif type(node.value) == "function" then
-    hint = "no field takes a function in this version"
   else
     local near = diagnostics.nearest(name, expected)
     if near then
       local meant = schema.at[(parent and parent .. "." or "") .. near]
       hint = ('did you mean "%s"? It says: %s'):format(near, meant.doc)
+    elseif type(node.value) == "function" then
+      hint = "encoding.score takes a function, no other field"
     end
   end
   add(context, node, path, "no such field" .. kind_text, table.concat(expected, ", "), hint)
@@ -165,12 +168,27 @@ local function origin_text(origin)
   return ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
 end
 
+-- The formula of the score, or nil; positions that only a score reads are drawn anew for every block.
+local function resolve_score(context, texts)
+  local encoding = context.resolved.encoding
+  if not encoding or not context.resolved.model then
+    return nil
+  end
+  local formula = score.resolve(context, texts)
+  if formula and encoding.positions.kind == "randomized" and schema.score_reads_positions(context.resolved)
+    and context.origins["encoding.positions.draw"] == DEFAULT then
+    encoding.positions.draw = "layer"
+  end
+  return formula
+end
+
 -- Validates a loaded spec. options.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, options)
   local context = { diagnostics = d, tasks = options.tasks, root = loaded.tree, origins = {},
     resolved = { id = loaded.id, source = loaded.source } }
   read_children(context, "", loaded.tree, context.resolved)
+  local formula = resolve_score(context, loaded.texts)
   context.good = d:count() == 0
   local warnings = rules.apply(context)
   if d:count() > 0 then
@@ -180,7 +198,7 @@ function M.resolve(loaded, d, options)
   for path, origin in next, context.origins do
     origins[path] = origin_text(origin)
   end
-  return context.resolved, { origins = origins, warnings = warnings }
+  return context.resolved, { origins = origins, warnings = warnings, score = formula }
 end
 
 local function list_text(list)
@@ -199,6 +217,19 @@ local function value_text(value)
   return list_text(value)
 end
 
+-- A line for each parameter of the score.
+local function parameter_rows(list, origins, rows)
+  local names = {}
+  for name in next, list or {} do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local path = "encoding.parameters." .. name
+    rows[#rows + 1] = { path, parameters.text(list[name]), origins[path] }
+  end
+end
+
 -- A resolved spec as text, one line per field with its value and origin: what `check --print` prints.
 function M.print_resolved(resolved, origins)
   local rows, widest_path, widest_value = {}, 0, 0
@@ -207,13 +238,17 @@ function M.print_resolved(resolved, origins)
     for name in field.path:gmatch("[^%.]+") do
       value = type(value) == "table" and value[name]
     end
-    if field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
+    if field.type == "parameters" then
+      parameter_rows(value, origins, rows)
+    elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
       and origins[field.path] then
-      local row = { field.path, value_text(value), origins[field.path] or "default" }
-      rows[#rows + 1] = row
-      widest_path = math.max(widest_path, #row[1])
-      widest_value = math.max(widest_value, math.min(#row[2], 32))
+      rows[#rows + 1] = { field.path, field.type == "score" and value or value_text(value),
+        origins[field.path] or "default" }
     end
+  end
+  for _, row in ipairs(rows) do
+    widest_path = math.max(widest_path, #row[1])
+    widest_value = math.max(widest_value, math.min(#row[2], 32))
   end
   local out = {}
   for i, row in ipairs(rows) do

@@ -31,7 +31,7 @@ end
 local function wrong_type(context, field, node, hint, expected)
   local text = found(node)
   if type(node.value) == "function" then
-    hint = "no field takes a function in this version"
+    hint = "encoding.score takes a function, no other field"
   end
   add(context, node, field.path, text .. (text:find(" is ", 1, true) and "" or " does not fit here"),
     expected or schema.expected(field), hint)
@@ -228,6 +228,25 @@ function readers.keep(context, field, node)
     return ascending(context, node, field.path, 2147483647)
   end
   return one_of(context, field, node, field.choices, schema.expected(field))
+end
+
+-- A score and its parameters are read together, when the rest is known (expression/score.lua).
+function readers.score(context, field, node)
+  context.score_node = node
+  if type(node.value) ~= "function" and not tree.is_table(node) then
+    wrong_type(context, field, node, node.origin.set
+      and 'a function cannot come from the command line; a preset can: { use = "alibi" }' or nil)
+    context.score_node = false
+  end
+end
+
+function readers.parameters(context, field, node)
+  if not tree.is_table(node) or #node.items > 0 then
+    wrong_type(context, field, node)
+    context.score_node = false
+  else
+    context.parameters_node = node
+  end
 end
 
 -- The value of a node for a field that is no table.

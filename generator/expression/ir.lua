@@ -9,6 +9,8 @@
 --   sure        the range follows from positions and constants alone, not from learned numbers or logits
 --   row         where an integer is a q + b k + c of the raw indices: { q, k, c }; so differences are recognised
 --
+-- A builder whose `trusted` is set asks no more whether arguments can leave a function's domain.
+--
 -- Nodes are made by a builder: ir.new(context), context = { heads, layers, positions, max_position }; positions is
 -- "index", "difference", "drawn" or "clamped" (docs/encodings.md). Longest sequences: M.LONGEST tokens.
 
@@ -75,13 +77,14 @@ function Builder:truth(value)
 end
 
 -- A raw position or a combination of both: q times the query's index plus k times the key's plus c.
-function Builder:index_symbol(name, row, low, high)
+function Builder:index_symbol(name, row, low, high, shown)
   return self:make("symbol", {}, name,
-    { name = name, type = "integer", low = low, high = high, sure = true, row = row })
+    { name = name, type = "integer", low = low, high = high, sure = true, row = row, shown = shown })
 end
 
-function Builder:drawn_symbol(name, low, high)
-  return self:make("symbol", {}, name, { name = name, type = "integer", low = low, high = high, sure = true })
+function Builder:drawn_symbol(name, low, high, shown)
+  return self:make("symbol", {}, name,
+    { name = name, type = "integer", low = low, high = high, sure = true, shown = shown })
 end
 
 local symbols = {}
@@ -98,13 +101,15 @@ function symbols.key_index(b)
   return b:index_symbol("key_index", { 0, 1, 0 }, 0, M.LONGEST - 1)
 end
 
--- key - query and key + query of the raw indices: no names of a spec, but what its formulas come down to.
+-- key - query and key + query of the raw indices: no names of a spec, but what its formulas come down to. Only where
+-- positions are the indices is the first the distance.
 function symbols.offset(b)
-  return b:index_symbol("offset", { -1, 1, 0 }, 1 - M.LONGEST, M.LONGEST - 1)
+  return b:index_symbol("offset", { -1, 1, 0 }, 1 - M.LONGEST, M.LONGEST - 1,
+    b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
 end
 
 function symbols.total(b)
-  return b:index_symbol("total", { 1, 1, 0 }, 0, 2 * M.LONGEST - 2)
+  return b:index_symbol("total", { 1, 1, 0 }, 0, 2 * M.LONGEST - 2, "(x.query_index + x.key_index)")
 end
 
 local function place(b, name)
@@ -154,7 +159,7 @@ function symbols.layers(b)
 end
 
 function symbols.query_length(b)
-  return b:drawn_symbol("length", 1, M.LONGEST)
+  return b:drawn_symbol("length", 1, M.LONGEST, "x.query_length")
 end
 
 symbols.key_length = symbols.query_length -- one sequence attends to itself
@@ -212,10 +217,25 @@ function Builder:sum(count, body)
   self.depth = depth
   if not term then
     return nil, message
+  elseif M.depends(term, self:symbol("score")) then
+    return self:written_out(count, body)
   elseif term.type == "truth" then
     return problem("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
   end
   return self:sum_over(index, term)
+end
+
+-- A sum whose terms need the logit stands in the pair loop, term by term.
+function Builder:written_out(count, body)
+  local total = self:number(0)
+  for m = 0, count - 1 do
+    local term, message = body(self:number(m))
+    if not term then
+      return nil, message
+    end
+    total = self:apply("add", total, term)
+  end
+  return total
 end
 
 -- The sum of a term over an index that is already made.

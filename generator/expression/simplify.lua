@@ -180,7 +180,7 @@ end
 function M.div(b, x, y)
   if is(y, 0) then
     return problem("division by the constant zero", "a divisor that is not zero")
-  elseif y.sure and y.low <= 0 and y.high >= 0 and not is(y) then
+  elseif y.sure and y.low <= 0 and y.high >= 0 and not is(y) and not b.trusted then
     return problem("the divisor can be 0: " .. text.formula(y), "a divisor that is never 0",
       "max(1, ...) or adding a constant keeps it away from 0; both branches of select are computed")
   elseif is(x) and is(y) then
@@ -262,7 +262,7 @@ end
 -- A function of one real: its name in Lua's math or as a function, whether it ascends, its range.
 local function elementary(op, value, low, high, domain)
   M[op] = function(b, x)
-    if domain then
+    if domain and not b.trusted then
       local fault, message = domain(x)
       if fault then
         return nil, message
@@ -348,7 +348,7 @@ function M.pow(b, x, y)
     return M.exp(b, M.mul(b, b:number(math.log(x.value)), y))
   end
   local whole = is(y) and y.value == math.floor(y.value)
-  if is(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0 and x.high >= 0) then
+  if not b.trusted and (is(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0 and x.high >= 0)) then
     return problem(("the base of pow can be %s: %s"):format(text.number(x.low), text.formula(x)), "a base above 0",
       "max keeps it away from there; both branches of select are computed")
   end

@@ -74,7 +74,7 @@ function leaves.truth(node)
 end
 
 function leaves.symbol(node)
-  return "x." .. (node.name == "offset" and "distance" or node.name)
+  return node.shown or "x." .. node.name
 end
 
 function leaves.parameter(node)

@@ -84,8 +84,9 @@ local function read_corpus()
   end
   for _, section in ipairs({ "encoding", "model", "train", "eval" }) do
     for _, path in ipairs(names_of("spec/" .. load_module.FOLDERS[section])) do
-      local preset = support.read(path):gsub("^.-return ", "")
-      texts[#texts + 1] = ('return {\n  task = { kind = "bucket_sort" },\n  %s = %s}\n'):format(section, preset)
+      local head, preset = ("\n" .. support.read(path)):match("^(.*)\nreturn (.*)$")
+      texts[#texts + 1] = ('%s\nreturn {\n  task = { kind = "bucket_sort" },\n  %s = %s}\n'):format(head, section,
+        preset)
     end
   end
   return texts
@@ -99,10 +100,22 @@ local VALUES = { "0", "-1", "1", "2", "3", "7", "8", "40", "64", "65", "256", "2
   "-1/0", "0/0", "0x7fffffff", "0x1p-3", "1e", "true", "false", "nil", "{}", "{ 1 }", "{ 1, 40 }", "{ 40, 1 }",
   "{ 1, 40, step = 7 }", "{ list = { 6, 10, 50 } }", "{ list = {} }", "{ 1, nil, 3 }", "{ [0] = 1 }", "{ [1.5] = 2 }",
   "{ [{}] = 1 }", "{ kind = 'none' }", "{ kind = {} }", "{ use = {} }", "{ use = 'quick' }", '""', '"\\0"', '"none"',
+  '"transformer_xl"', '"shaw"', '"clamped"',
   '"rope"', '"learned"', '"sinusoid"', '"randomized"', '"index"', '"pass"', '"layer"', '"all"', '"last"', '"quick"',
   '"./base.lua"', '"./probe.lua"', '"../../etc/passwd"', '"/etc/passwd"', '"a.lua"', '"%s%n%d"', '"\\xff\\xfe"',
   '("x")', "[[\n\n]]", "[==[x]==]", "function() end", "function(x) return x end", "function(x) return x.y + 1 end",
-  "function(x) if x then return 1 end end", "(function() while true do end end)()", "(function() return 5 end)()",
+  "function(x) if x then return 1 end end",
+  "function(x) return x.score end", "function(x) return x.score * x.slope end",
+  "function(x) return x.score - x.slope * abs(x.distance) end",
+  "function(x) return x.score + lookup(x.bias, mod(x.distance, 3)) end",
+  "function(x) return x.score + sum(3, function(m) return pow(x.distance, m) end) end",
+  "function(x) return x.score + select(less(x.query, x.key), 0, 1 / x.width) end",
+  "function(x) for i = 1, 1e9 do x = x end return x.score end",
+  "(function() local function f(x) return f(x) end return f end)()", "abs", "{ use = 'window', width = 3 }",
+  "{ { use = 'alibi' }, { use = 't5' } }", "{ slope = { per = 'head', init = 'alibi_slopes' } }", "{ width = 3 }",
+  "{ bias = { shape = 3, per = 'layer_head', init = { normal = 1 } } }", "{ bias = { 1, 2, 3 } }",
+  "{ bias = { index = { -2, 2 }, values = 1, outside = 'clip' } }", "(function() while true do end end)()",
+  "(function() return 5 end)()",
   "(function(...) return ... end)(1, 2)", "(function() local t = {} t.t = t return t end)()",
   "(function() local t = {} for i = 1, 400 do t[i] = i end return t end)()",
   "(function() local t = {} for i = 1, 100 do t = { t } end return t end)()",
@@ -118,7 +131,8 @@ local STATEMENTS = { "local t = 5\n", "x = 1\n", "goto out\n::out::\n",
 local TOKENS = { "{", "}", "(", ")", "[", "]", "=", "==", ",", ";", ".", "..", "...", ":", "::", "#", "-", "+", "*",
   "/", "//", "%", "^", "~", "&", "|", "<", ">", "'", '"', "[[", "]]", "--", "--[[", "and", "break", "do", "else", "end",
   "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or", "repeat", "return", "then", "true",
-  "until", "while", "\\", "\\z", "\n", " ", "use", "kind", "step", "list" }
+  "until", "while", "score", "x", "x.score", "x.distance", "abs", "less", "lookup", "bucket", "sum",
+  "max", "log", "\\", "\\z", "\n", " ", "use", "kind", "step", "list" }
 
 -- Splits a text into pieces that join to it again: blanks, comments, words, numbers, strings, single bytes.
 local PATTERNS = { "^%s+", "^%-%-[^\n]*", "^[%a_][%w_]*", "^%.?%d[%w%.]*", '^"[^"\n]*"', "^'[^'\n]*'" }
@@ -294,7 +308,12 @@ local function run(path, sets, render)
     assert(not text:find("stack traceback", 1, true), text)
     return "refused"
   end
-  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest })
+  local plan, refusal = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest,
+    score = info.score })
+  if not plan then
+    assert(refusal:find("error: ", 1, true) and #validate.print_resolved(resolved, info.origins) > 0, refusal)
+    return "planned"
+  end
   assert(#plan_module.text(plan) > 0 and #validate.print_resolved(resolved, info.origins) > 0)
   if not render then
     return "planned"

@@ -30,7 +30,8 @@ function TestValidate.test_defaults_are_the_papers()
     id = "probe", source = "probe.lua", precision = "float32",
     task = { kind = "bucket_sort" },
     model = { kind = "encoder", layers = 5, heads = 8, width = 64, feedforward = 256, dropout = 0.1 },
-    encoding = { rotation = { kind = "none" }, positions = { kind = "index" }, additive = { kind = "none" } },
+    encoding = { rotation = { kind = "none" }, relative = { kind = "none" }, positions = { kind = "index" },
+      additive = { kind = "none" } },
     train = { batch = 128, shards = 16, steps = 2000000, learning_rate = 3e-4,
       lengths = { first = 1, last = 40, step = 1 },
       optimizer = { kind = "adam", beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 },
@@ -51,6 +52,12 @@ function TestValidate.test_defaults_follow_other_fields()
   lu.assertEquals(resolved.eval.during, { every = 10, lengths = { first = 5, last = 9, step = 2 }, examples = 128 })
   resolved = good("return { " .. PLAIN .. 'encoding = { kind = "rope", positions = { kind = "randomized" } } }')
   lu.assertEquals(resolved.encoding.positions.draw, "layer")
+  for _, kind in ipairs({ "relative", "shaw" }) do
+    resolved = good("return { " .. PLAIN .. ('encoding = { kind = %q, positions = { kind = "randomized" } } }'):format(
+      kind))
+    lu.assertEquals({ resolved.encoding.positions.draw, resolved.encoding.positions.reading }, { "layer", "drawn" })
+  end
+  lu.assertEquals(resolved.encoding.relative, { kind = "shaw", clip = 16 })
 end
 
 -- Presets are whole, can be changed and switched off, and kind none is as if nothing had been said.
@@ -107,8 +114,9 @@ function TestValidate.test_lengths_forms()
 end
 
 function TestValidate.test_functions_fit_no_field()
-  refused("return { " .. PLAIN .. "train = { steps = function() end } }", "no field takes a function in this version")
-  refused("return { " .. PLAIN .. "encoding = { score = function(x) return x end } }", "encoding.score: no such field")
+  refused("return { " .. PLAIN .. "train = { steps = function() end } }",
+    "encoding.score takes a function, no other field")
+  refused("return { " .. PLAIN .. "encoding = { scores = function(x) return x end } }", 'did you mean "score"?')
   refused("return { " .. PLAIN .. "model = function() end }", "model: a function does not fit here")
 end
 
@@ -163,6 +171,14 @@ function TestValidate.test_warnings()
   lu.assertStrContains(
     warnings('encoding = { kind = "sinusoid", positions = { kind = "randomized", draw = "layer" } }'),
     'the same as "pass"')
+  for _, scheme in ipairs({ "relative", "rope", "shaw" }) do
+    lu.assertEquals(warnings(('encoding = { kind = %q, positions = { kind = "randomized" } }'):format(scheme)), "")
+  end
+  lu.assertEquals(
+    warnings('encoding = { kind = "shaw", positions = { kind = "randomized", reading = "clamped" } }'), "")
+  lu.assertStrContains(
+    warnings('encoding = { kind = "rope", positions = { kind = "randomized", reading = "clamped" } }'),
+    "nothing reads distances")
   lu.assertStrContains(warnings("train = { steps = 50 }"), "train.log_every: 100 is past the last step, 50")
   lu.assertStrContains(warnings("train = { steps = 500, checkpoint = { keep = { 5, 501 } } }"), "step 501 is past")
   lu.assertStrContains(warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"), "eval.during.every")

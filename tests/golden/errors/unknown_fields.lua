@@ -2,6 +2,6 @@
 return {
   tsk = { kind = "bucket_sort" },
   task = { kind = "bucket_srot" },
-  encoding = { adition = { kind = "sinusoid" }, score = function(x) return x.score end },
+  encoding = { adition = { kind = "sinusoid" }, bias = function(x) return x.score end },
   train = { use = "quick", learningrate = 1e-3, optimizer = { kind = "adam", beta = 0.9 } },
 }

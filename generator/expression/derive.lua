@@ -1,0 +1,198 @@
+-- Reverse-mode derivatives of a lowered formula, as nodes of the same builder.
+--
+-- Input: a builder, a node, the gradient of it that comes in (a node), and which leaves are wanted. Output: a list of
+-- { leaf, gradient, loops }: leaf is a symbol, parameter, lookup or table load; loops are the indices of the sums
+-- around it, outermost first, over which the gradient is to be added up. In the order of the leaves' ids.
+-- Where a function has a corner, the gradient is that of one side: max and min take their first argument at a tie,
+-- abs that of the right.
+
+local ir = require("expression.ir")
+
+local M = {}
+
+local TINY = 1e-30 -- under a logarithm whose factor is 0 there
+
+local rules = {}
+
+function rules.add(_, _, a)
+  return a, a
+end
+
+function rules.sub(b, _, a)
+  return a, b:apply("neg", a)
+end
+
+function rules.neg(b, _, a)
+  return b:apply("neg", a)
+end
+
+function rules.mul(b, node, a)
+  return b:apply("mul", a, node[2]), b:apply("mul", a, node[1])
+end
+
+function rules.div(b, node, a)
+  local share = b:apply("div", a, node[2])
+  return share, b:apply("neg", b:apply("mul", share, node))
+end
+
+function rules.min(b, node, a)
+  local first = b:apply("less_equal", node[1], node[2])
+  return b:apply("select", first, a, 0), b:apply("select", first, 0, a)
+end
+
+function rules.max(b, node, a)
+  local first = b:apply("less_equal", node[2], node[1])
+  return b:apply("select", first, a, 0), b:apply("select", first, 0, a)
+end
+
+function rules.abs(b, node, a)
+  return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a)
+end
+
+function rules.mod(_, _, a)
+  return a
+end
+
+function rules.exp(b, node, a)
+  return b:apply("mul", a, node)
+end
+
+function rules.log(b, node, a)
+  return b:apply("div", a, node[1])
+end
+
+function rules.log1p(b, node, a)
+  return b:apply("div", a, b:apply("add", node[1], 1))
+end
+
+function rules.sqrt(b, node, a)
+  return b:apply("div", b:apply("mul", 0.5, a), node)
+end
+
+function rules.tanh(b, node, a)
+  return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node)))
+end
+
+function rules.sigmoid(b, node, a)
+  return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node))
+end
+
+function rules.sin(b, node, a)
+  return b:apply("mul", a, b:apply("cos", node[1]))
+end
+
+function rules.cos(b, node, a)
+  return b:apply("neg", b:apply("mul", a, b:apply("sin", node[1])))
+end
+
+function rules.pow(b, node, a, wants)
+  local x, y = node[1], node[2]
+  local dx = wants(x) and b:apply("mul", b:apply("mul", a, y), b:apply("pow", x, b:apply("sub", y, 1)))
+  local dy = wants(y)
+    and b:apply("mul", b:apply("mul", a, node), b:apply("log", b:apply("max", x, TINY)))
+  return dx, dy
+end
+
+function rules.select(b, node, a)
+  return nil, b:apply("select", node[1], a, 0), b:apply("select", node[1], 0, a)
+end
+
+-- Whether a node leads to a wanted leaf.
+local function finder(wanted)
+  local known = {}
+  local function wants(node)
+    if known[node] == nil then
+      known[node] = wanted(node) or false
+      for _, argument in ipairs(node) do
+        known[node] = wants(argument) or known[node]
+      end
+      if node.op == "floor" or node.op == "bucket" or node.type == "truth" then
+        known[node] = false
+      end
+    end
+    return known[node]
+  end
+  return wants
+end
+
+local Walk = {}
+Walk.__index = Walk
+
+function Walk:add(gradients, node, gradient)
+  gradients[node] = gradients[node] and assert(self.builder:apply("add", gradients[node], gradient)) or gradient
+end
+
+-- The node with the largest id that has a gradient: its own is complete, because all that use it have larger ids.
+local function last(gradients)
+  local found
+  for node in next, gradients do
+    if not found or node.id > found.id then
+      found = node
+    end
+  end
+  return found
+end
+
+local function is_leaf(node)
+  return node.op == "symbol" or node.op == "parameter" or node.op == "lookup" or node.op == "table"
+end
+
+function Walk:sum(outer, node, gradient, loops)
+  local deeper = table.move(loops, 1, #loops, 1, {})
+  deeper[#deeper + 1] = node.index
+  local inner, constant = { [node[1]] = gradient }, {}
+  self:descend(inner, deeper, function(child, part)
+    if ir.depends(child, node.index) then
+      return false
+    end
+    self:add(constant, child, part)
+    return true
+  end)
+  while next(constant) do
+    local child = last(constant)
+    self:add(outer, child, self.builder:sum_over(node.index, constant[child]))
+    constant[child] = nil
+  end
+end
+
+-- Sends gradients down to the leaves; `leaves_loop` takes those of nodes that do not need the innermost index.
+function Walk:descend(gradients, loops, leaves_loop)
+  while next(gradients) do
+    local node = last(gradients)
+    local gradient = gradients[node]
+    gradients[node] = nil
+    if leaves_loop and leaves_loop(node, gradient) then -- luacheck: ignore 542
+    elseif is_leaf(node) then
+      self.found[#self.found + 1] = { leaf = node, gradient = gradient, loops = loops }
+    elseif node.op == "sum" then
+      self:sum(gradients, node, gradient, loops)
+    else
+      local parts = table.pack(rules[node.op](self.builder, node, gradient, self.wants))
+      for i, argument in ipairs(node) do
+        if self.wants(argument) then
+          self:add(gradients, argument, assert(parts[i], node.op))
+        end
+      end
+    end
+  end
+end
+
+-- wanted(leaf) says for which leaves.
+function M.gradients(builder, root, gradient, wanted)
+  local walk = setmetatable({ builder = builder, found = {}, wants = finder(wanted) }, Walk)
+  if walk.wants(root) then
+    walk:descend({ [root] = gradient }, {})
+  end
+  local kept = {}
+  for _, entry in ipairs(walk.found) do
+    if wanted(entry.leaf) and not (entry.gradient.op == "number" and entry.gradient.value == 0) then
+      kept[#kept + 1] = entry
+    end
+  end
+  table.sort(kept, function(x, y)
+    return x.leaf.id < y.leaf.id or x.leaf.id == y.leaf.id and x.gradient.id < y.gradient.id
+  end)
+  return kept
+end
+
+return M

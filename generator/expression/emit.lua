@@ -1,0 +1,499 @@
+-- Nodes as C: which statements stand at which level of a loop nest, with what names. The one place where Lua makes C
+-- text, and it makes expressions only; templates/parts/statements.tpl gives the statements their form.
+--
+-- Input: an environment that says how leaves look in this loop nest, and effects: what the nest is to do. Output: lists
+-- of statements by level, "outer", "key", "lane", "head", each nested in the one before.
+--
+--   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; lanes: the letters
+--                (lower.lua) that differ from lane to lane; flat: everything stands at one level
+--   effect       { kind, node, per_head, loops, ... }; what else it has is carried to the statement, with value = text
+--                of the node, index = text of index_node, place = base + index
+--   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
+--                count }, { kind = "close" } at its end, or an effect's; each with its indent
+--
+-- A part gets a name where it is used twice, where it can be computed further out, and where a line becomes too long.
+-- A part of a sum for one head that is the same for all heads becomes an array, filled once for all of them.
+
+local lower = require("expression.lower")
+
+local M = {}
+
+local LINE = 94 -- characters of an indented expression, beside what makes it a statement
+local INDENT = { outer = 8, key = 12, lane = 16, head = 20 } -- at most
+local RANK = { outer = 1, key = 2, lane = 3, head = 4 }
+
+local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
+local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
+  equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
+local FUNCTIONS = { abs = "abs", floor = "floor", exp = "exp", log = "log", log1p = "log1p", sqrt = "sqrt",
+  tanh = "tanh", sigmoid = "sigmoid", sin = "sin", cos = "cos", pow = "pow", mod = "mod", min = "minimum",
+  max = "maximum" }
+local BARE = { minimum = true, maximum = true } -- vector forms without the ending _of
+
+local NAMES = { add = "total", sub = "difference", mul = "product", div = "ratio", neg = "negative", abs = "size",
+  floor = "whole", mod = "remainder", min = "smaller", max = "larger", exp = "exponential", log = "logarithm",
+  log1p = "logarithm", sqrt = "root", tanh = "tangent", sigmoid = "gate", sin = "sine", cos = "cosine", pow = "power",
+  select = "choice", sum = "summed", bucket = "bucket", less = "test", less_equal = "test", equal = "test",
+  all = "test", any = "test", negate = "test" }
+
+local Emitter = {}
+Emitter.__index = Emitter
+
+function Emitter:needs(node)
+  return lower.needs(self.state, node)
+end
+
+function Emitter:is_vector(node)
+  for letter in next, self:needs(node) do
+    if self.environment.lanes[letter] then
+      return true
+    end
+  end
+  return false
+end
+
+function Emitter:type(node)
+  local vector = self:is_vector(node)
+  if node.type == "truth" then
+    return vector and "bits" or "bool"
+  end
+  return vector and "vector" or "real"
+end
+
+function Emitter:level(node)
+  if self.environment.flat then
+    return "lane"
+  end
+  local needs = self:needs(node)
+  return needs.h and "head" or self:is_vector(node) and "lane" or needs.k and "key" or "outer"
+end
+
+function Emitter:fresh(name)
+  self.names[name] = (self.names[name] or 0) + 1
+  return self.names[name] > 1 and name .. "_" .. self.names[name] or name
+end
+
+local function index_name(index)
+  return "m" .. (index.depth > 0 and index.depth + 1 or "")
+end
+
+-- The scope that a node belongs to: the innermost open loop whose index it needs, else its level.
+function Emitter:scope(node)
+  local needs = self:needs(node)
+  for i = #self.open, 1, -1 do
+    if needs[self.open[i].index] then
+      return self.open[i]
+    end
+  end
+  return self.levels[self:level(node)]
+end
+
+function Emitter:named(node)
+  local needs = self:needs(node)
+  if self.arrays[node] then
+    return self.arrays[node]
+  end
+  for i = #self.open, 1, -1 do
+    if self.open[i].known[node] or needs[self.open[i].index] then
+      return self.open[i].known[node]
+    end
+  end
+  return self.levels[self:level(node)].known[node]
+end
+
+function Emitter:set(node)
+  local base = NAMES[node.op] or node.name or node.op
+  if node.op == "lookup" then
+    base = node.parameter.name .. "_value"
+  elseif node.op == "table" then
+    base = node.table.name
+  end
+  local text = self:line(node, true)
+  local scope, name = self:scope(node), self:fresh(base)
+  table.insert(scope.list, { kind = "set", type = self:type(node), name = name, value = text })
+  scope.known[node] = name
+  return name
+end
+
+-- The body of a loop over an index; fill makes its statements.
+function Emitter:loop(index, scope, fill)
+  local loop = { index = index, list = {}, known = {} }
+  self.open[#self.open + 1] = loop
+  local result = fill()
+  self.open[#self.open] = nil
+  local statement = { kind = "loop", index = index_name(index), count = index.count, body = loop.list }
+  table.insert(scope.list, statement)
+  return statement, result
+end
+
+function Emitter:set_sum(node)
+  local scope, name = self:scope(node), self:fresh(NAMES.sum)
+  local type = self:type(node)
+  local before = { kind = "set", type = type, name = name, value = type == "vector" and "{0}" or self.zero }
+  local statement, value = self:loop(node.index, { list = {} }, function() return self:line(node[1]) end)
+  table.insert(statement.body, { kind = "add", target = name, value = value })
+  table.insert(scope.list, before)
+  table.insert(scope.list, statement)
+  scope.known[node] = name
+  return name
+end
+
+-- Operations of a part, loads and leaves not counted.
+local function operations(node)
+  local count = (#node > 0 and node.op ~= "lookup") and 1 or 0
+  for _, argument in ipairs(node) do
+    count = count + operations(argument)
+  end
+  return count
+end
+
+-- The one index that a node needs, nil where there is none or more than one.
+function Emitter:only_index(node)
+  local found
+  for key in next, self:needs(node) do
+    if type(key) == "table" then
+      if found then
+        return nil
+      end
+      found = key
+    end
+  end
+  return found
+end
+
+local LONGEST_ARRAY = 64
+
+-- Whether a part of a sum for one head is the same for all heads, and work.
+function Emitter:shared_by_heads(node, level)
+  if level ~= "head" or self.environment.flat or self:level(node) == "head" or #self.open == 0 then
+    return false
+  end
+  local index = self:only_index(node)
+  return index ~= nil and index.count <= LONGEST_ARRAY and operations(node) >= 2
+end
+
+-- An array of a part's values by its index, at the level where heads make no difference.
+function Emitter:array(node)
+  local index = self:only_index(node)
+  local scope, open = self.levels[self:level(node)], self.open
+  local base = self:fresh(NAMES[node.op] or node.op)
+  self.open = {}
+  local statement = { kind = "array", type = self:type(node), name = base, count = index.count }
+  local outside = { list = {} }
+  local loop, value = self:loop(index, outside, function() return self:line(node, true) end)
+  local element = ("%s[%s]"):format(base, index_name(index))
+  table.insert(loop.body, { kind = "assign", target = element, value = value })
+  table.insert(scope.list, statement)
+  table.insert(scope.list, loop)
+  self.open = open
+  self.arrays[node] = element
+  return element
+end
+
+-- Whether a part is worth a name at a place of that level.
+function Emitter:deserves_name(node, level)
+  local op = node.op
+  if op == "number" or op == "truth" or op == "index" or op == "parameter" then
+    return false
+  elseif op == "sum" or self.forced[node] then
+    return true
+  elseif op == "symbol" and not self:is_vector(node) then
+    return false
+  elseif op == "table" and not self:is_vector(node) then
+    return false
+  elseif self.uses[node] > 1 and op ~= "neg" then
+    return op ~= "symbol" or not self:needs(node).s -- arguments have names
+  end
+  local loop = self.open[#self.open]
+  if loop and self:needs(node)[loop.index] then
+    return false
+  end
+  local further_out = loop ~= nil or RANK[self:level(node)] < RANK[level]
+  return further_out and (#node > 0 or op == "symbol" and not self:needs(node).s)
+end
+
+-- A whole expression for one line, the definition of a name or a use; parts that make it too long get names. taken:
+-- characters of the line that other things need; binding: how tightly its place binds.
+function Emitter:line(node, defines, taken, binding)
+  local function whole()
+    local level = self:level(node)
+    return defines and (self:bare(node, level)) or self:print(node, binding or 0, level)
+  end
+  local text = whole()
+  local room = LINE - (self.environment.flat and 4 or INDENT[self:level(node)]) - 4 * #self.open - (taken or 0)
+  while #text > room do
+    local longest, most
+    for _, argument in ipairs(node) do
+      local part = self:print(argument, 0, self:level(node))
+      if #argument > 0 and not self:named(argument) and (not most or #part > most) then
+        longest, most = argument, #part
+      end
+    end
+    if not longest and not defines and #node > 0 and not self:named(node) then
+      longest = node
+    elseif not longest then
+      break
+    end
+    self.forced[longest] = true
+    text = whole()
+  end
+  return text
+end
+
+-- As a vector, whatever it is.
+function Emitter:lanes(node, level)
+  local text = self:print(node, 0, level)
+  return self:is_vector(node) and text or ("broadcast(%s)"):format(text)
+end
+
+function Emitter:mask(node, level)
+  local text = self:print(node, 0, level)
+  return self:is_vector(node) and text or ("mask_of(%s)"):format(text)
+end
+
+-- An integer as an index in C.
+function Emitter:integer(node, level)
+  if node.op == "number" then
+    return ("%d"):format(node.value)
+  elseif node.op == "index" then
+    return index_name(node)
+  elseif node.op == "symbol" and node.name == "head" then
+    return "h"
+  elseif node.op == "symbol" and node.name == "layer" then
+    return "l"
+  elseif (node.op == "add" or node.op == "sub") and not self:named(node) then
+    return self:integer(node[1], level) .. BINARY[node.op][1] .. self:integer(node[2], level)
+  end
+  return "(int)" .. self:print(node, 13, level)
+end
+
+function Emitter:lookup(node, level)
+  local p = node.parameter
+  local per_head = p.per == "head" or p.per == "layer_head"
+  local member = self.environment.parameter(p)
+  if self:is_vector(node[1]) then
+    local from = per_head and ("%s + h * %d"):format(member, p.size) or member
+    return ("gather(%s, %s)"):format(from, self:print(node[1], 0, level))
+  end
+  local index = self:integer(node[1], level)
+  return ("%s[%s%s]"):format(member, per_head and ("h * %d + "):format(p.size) or "", index)
+end
+
+function Emitter:select(node, level)
+  if not self:is_vector(node) then
+    return ("%s ? %s : %s"):format(self:print(node[1], 4, level), self:print(node[2], 4, level),
+      self:print(node[3], 4, level)), 3
+  end
+  local mask = self:mask(node[1], level)
+  if node[3].op == "number" and node[3].value == 0 then
+    return ("keep_where(%s, %s)"):format(mask, self:lanes(node[2], level)), 14
+  elseif node[2].op == "number" and node[2].value == 0 then
+    return ("keep_where(not_of(%s), %s)"):format(mask, self:lanes(node[3], level)), 14
+  end
+  return ("choose(%s, %s, %s)"):format(mask, self:lanes(node[2], level), self:lanes(node[3], level)), 14
+end
+
+function Emitter:call(node, level)
+  local vector, name = self:is_vector(node), FUNCTIONS[node.op]
+  local parts = {}
+  for i, argument in ipairs(node) do
+    parts[i] = vector and self:lanes(argument, level) or self:print(argument, 0, level)
+  end
+  local ending = vector and (BARE[name] and "" or "_of") or "_real"
+  return ("%s%s(%s)"):format(name, ending, table.concat(parts, ", "))
+end
+
+function Emitter:compare(node, level)
+  local form = COMPARE[node.op]
+  if self:is_vector(node) then
+    local as = (node.op == "all" or node.op == "any") and self.mask or self.lanes
+    return ("%s(%s, %s)"):format(form[3], as(self, node[1], level), as(self, node[2], level)), 14
+  end
+  return self:print(node[1], form[2], level) .. form[1] .. self:print(node[2], form[2] + 1, level), form[2]
+end
+
+function Emitter:bucket(node, level)
+  local edges = self.environment.edges(node.edges)
+  local name = self:is_vector(node) and "bucket_of" or "bucket_real"
+  return ("%s(%s, %d, %s)"):format(name, self:print(node[1], 0, level), #node.edges, edges)
+end
+
+local leaves = {}
+
+function leaves.number(self, node)
+  return self.environment.literal(node.value), node.value < 0 and 13 or 14
+end
+
+function leaves.truth(_, node)
+  return node.value and "true" or "false"
+end
+
+function leaves.symbol(self, node)
+  return self.environment.symbol(node.name)
+end
+
+function leaves.table(self, node)
+  return self.environment.load(node.table)
+end
+
+function leaves.index(_, node)
+  return "(real)" .. index_name(node), 13
+end
+
+function leaves.parameter(self, node)
+  local p = node.parameter
+  return self.environment.parameter(p) .. ((p.per == "head" or p.per == "layer_head") and "[h]" or "[0]")
+end
+
+leaves.lookup, leaves.select, leaves.bucket = Emitter.lookup, Emitter.select, Emitter.bucket
+
+-- Text and how tightly it binds.
+function Emitter:bare(node, level)
+  local operator = BINARY[node.op]
+  if operator then
+    local right = (node.op == "sub" or node.op == "div") and operator[2] + 1 or operator[2]
+    return self:print(node[1], operator[2], level) .. operator[1] .. self:print(node[2], right, level), operator[2]
+  elseif node.op == "neg" then
+    return "-" .. self:print(node[1], 14, level), 13
+  elseif node.op == "negate" then
+    if self:is_vector(node) then
+      return ("not_of(%s)"):format(self:print(node[1], 0, level)), 14
+    end
+    return "!" .. self:print(node[1], 14, level), 13
+  elseif COMPARE[node.op] then
+    return self:compare(node, level)
+  elseif FUNCTIONS[node.op] then
+    return self:call(node, level), 14
+  end
+  local text, binding = leaves[node.op](self, node, level)
+  return text, binding or 14
+end
+
+-- The text of a node at a place of that level which binds so tightly.
+function Emitter:print(node, binding, level)
+  local name = self:named(node)
+  if name then
+    return name
+  elseif self:shared_by_heads(node, level) then
+    return self:array(node)
+  elseif self:deserves_name(node, level) then
+    return node.op == "sum" and self:set_sum(node) or self:set(node)
+  end
+  local text, own = self:bare(node, level)
+  return own < binding and "(" .. text .. ")" or text
+end
+
+local function count_uses(effects)
+  local uses = {}
+  local function visit(node)
+    uses[node] = (uses[node] or 0) + 1
+    if uses[node] == 1 then
+      for _, argument in ipairs(node) do
+        visit(argument)
+      end
+    end
+  end
+  for _, effect in ipairs(effects) do
+    visit(effect.node)
+    if effect.index_node then
+      visit(effect.index_node)
+    end
+  end
+  return uses
+end
+
+function Emitter:perform(effect, level)
+  local statement = {}
+  for name, value in next, effect do
+    statement[name] = value
+  end
+  if effect.index_node then
+    statement.index = self:is_vector(effect.index_node) and self:print(effect.index_node, 0, level)
+      or self:integer(effect.index_node, level)
+  end
+  statement.place = effect.base and statement.index and effect.base .. " + " .. statement.index
+    or effect.base or statement.index or "0"
+  local room = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
+  local added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
+  statement.value = self:line(effect.node, false, room and #statement.target or 0, added and 12 or 0)
+  if effect.kind == "result" and not self:is_vector(effect.node) then
+    statement.value = ("broadcast(%s)"):format(statement.value)
+  end
+  local scope = self.open[#self.open] or self.levels[level]
+  table.insert(scope.list, statement)
+end
+
+function Emitter:effect_level(effect)
+  return effect.per_head and not self.environment.flat and "head" or self:level(effect.node)
+end
+
+-- Effects of one level within the same loops.
+function Emitter:effects(group)
+  local loops = group[1].loops or {}
+  local level = self:effect_level(group[1])
+  local function nest(depth)
+    if loops[depth] then
+      self:loop(loops[depth], self.open[#self.open] or self.levels[level], function() nest(depth + 1) end)
+      return
+    end
+    for _, effect in ipairs(group) do
+      self:perform(effect, level)
+    end
+  end
+  nest(1)
+end
+
+-- Effects that can share their loops; those without loops stand alone. In the order of the first of each group.
+function Emitter:groups(effects)
+  local groups, known = {}, {}
+  for _, effect in ipairs(effects) do
+    local key = { self:effect_level(effect) }
+    for i, index in ipairs(effect.loops or {}) do
+      key[i + 1] = index.id
+    end
+    key = #key > 1 and table.concat(key, " ")
+    if key and known[key] then
+      table.insert(known[key], effect)
+    else
+      groups[#groups + 1] = { effect }
+      if key then
+        known[key] = groups[#groups]
+      end
+    end
+  end
+  return groups
+end
+
+-- Loops as statements of one list.
+local function flatten(list, indent, out)
+  for _, statement in ipairs(list) do
+    statement.indent = indent
+    out[#out + 1] = statement
+    if statement.kind == "loop" then
+      flatten(statement.body, indent .. "    ", out)
+      statement.body = nil
+      out[#out + 1] = { kind = "close", indent = indent }
+    end
+  end
+  return out
+end
+
+-- Statements by level for a list of effects. state: of lower.lua.
+function M.statements(state, environment, effects)
+  local levels = {}
+  for name in next, RANK do
+    levels[name] = { list = {}, known = {} }
+  end
+  local emitter = setmetatable({ state = state, environment = environment, levels = levels, open = {}, names = {},
+    arrays = {}, forced = {}, uses = count_uses(effects), zero = environment.literal(0) }, Emitter)
+  for _, group in ipairs(emitter:groups(effects)) do
+    emitter:effects(group)
+  end
+  local flat = {}
+  for name in next, RANK do
+    flat[name] = flatten(levels[name].list, "", {})
+  end
+  return flat
+end
+
+return M

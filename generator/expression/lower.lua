@@ -1,0 +1,276 @@
+-- Takes a score expression apart by what its parts depend on.
+--
+-- Input: a builder, the root of a formula, { draws_per_layer }. Output: { tables, score }: tables in the order of
+-- making, and the formula that is left for the pair loop, over the logit and loads from the tables.
+-- A table is { name, class, per_head, per_layer, learned, value }; value is a node over symbols, parameters and loads
+-- from tables of lower classes. Classes, by what an entry depends on:
+--
+--   uniform    nothing but the head          query, key   one of the two tokens
+--   distance   key - query                   sum          key + query          pair   both, in some other way
+--
+-- Everything that does not need the logit is hoisted out of the pair loop, into the lowest class that holds it; only
+-- cheap combinations of two classes stay there.
+
+local M = {}
+
+local EXPENSIVE = { exp = true, log = true, log1p = true, sqrt = true, tanh = true, sigmoid = true, sin = true,
+  cos = true, pow = true, div = true, mod = true, lookup = true, sum = true, bucket = true }
+local CHEAP_OPERATIONS = 4 -- of a pair's two classes in the pair loop, at most; more make a table of pairs
+
+M.RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
+
+-- The letters of what a leaf depends on: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset) t(otal).
+local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
+  offset = "o", distance = "o", total = "t", length = "", dscore = "s", weighted = "s" }
+local PER = { model = "", layer = "l", head = "h", layer_head = "hl" }
+local DRAWN = { query = true, key = true, distance = true }
+
+local function leaf_needs(state, node)
+  if node.op == "symbol" then
+    return SYMBOLS[node.name] .. (state.draws_per_layer and DRAWN[node.name] and "l" or "")
+  elseif node.parameter then
+    return PER[node.parameter.per] .. (node.parameter.learned and "p" or "")
+  elseif node.op == "table" then
+    local t = node.table
+    return ({ uniform = "", query = "q", key = "k", distance = "o", sum = "t", pair = "qk" })[t.class]
+      .. (t.per_head and "h" or "") .. (t.per_layer and "l" or "") .. (t.learned and "p" or "")
+  end
+  return ""
+end
+
+-- What a node depends on, as a set of letters; p: a learned number; indices of sums by node.
+function M.needs(state, node)
+  local known = state.needs[node]
+  if known then
+    return known
+  end
+  local set = {}
+  for letter in leaf_needs(state, node):gmatch(".") do
+    set[letter] = true
+  end
+  if node.op == "index" then
+    set[node] = true
+  end
+  for _, argument in ipairs(node) do
+    for letter in next, M.needs(state, argument) do
+      set[letter] = true
+    end
+  end
+  if node.op == "sum" then
+    set[node.index] = nil
+  end
+  state.needs[node] = set
+  return set
+end
+
+function M.class_of(needs)
+  local found
+  for letter, class in next, { q = "query", k = "key", o = "distance", t = "sum" } do
+    if needs[letter] then
+      found = found and "pair" or class
+    end
+  end
+  return found or "uniform"
+end
+
+local function has_index(needs)
+  for key in next, needs do
+    if type(key) == "table" then
+      return true
+    end
+  end
+  return false
+end
+
+-- Operations of a node that are not of a lower class than `class`, and whether one of them is expensive.
+local function work(state, node, class, seen)
+  if seen[node] or #node == 0 and node.op ~= "lookup" then
+    return 0, false
+  elseif class and M.RANK[M.class_of(M.needs(state, node))] < M.RANK[class] then
+    return 0, false
+  end
+  seen[node] = true
+  local count, expensive = 1, EXPENSIVE[node.op] or false
+  for _, argument in ipairs(node) do
+    local inner, dear = work(state, argument, class, seen)
+    count, expensive = count + inner, expensive or dear
+  end
+  return count, expensive
+end
+
+-- A copy of a node with other arguments.
+local function rebuild(state, node, arguments)
+  local same = true
+  for i, argument in ipairs(node) do
+    same = same and argument == arguments[i]
+  end
+  if same then
+    return node
+  elseif node.op == "sum" then
+    return state.builder:sum_over(node.index, arguments[1])
+  elseif node.op == "lookup" then
+    return state.builder:make("lookup", arguments, node.parameter.name,
+      { parameter = node.parameter, type = "real", low = node.low, high = node.high })
+  elseif node.op == "bucket" then
+    return state.builder:apply("bucket", arguments[1], node.edges)
+  end
+  return assert(state.builder:apply(node.op, table.unpack(arguments)))
+end
+
+local tabulate
+
+-- A part of a table's value, parts of lower classes that are worth it put into tables of their own.
+local function inside(state, node, class)
+  local needs = M.needs(state, node)
+  local own = M.class_of(needs)
+  local hoistable = node.type ~= "truth" and not has_index(needs) and next(needs)
+  if hoistable and M.RANK[own] < M.RANK[class] then
+    local count, expensive = work(state, node, nil, {})
+    local drawn = class == "pair" and node.op == "symbol" and DRAWN[node.name]
+    if expensive or count > 2 or drawn then
+      return tabulate(state, node)
+    end
+  end
+  local arguments = {}
+  for i, argument in ipairs(node) do
+    arguments[i] = inside(state, argument, class)
+  end
+  return rebuild(state, node, arguments)
+end
+
+local NAMES = { uniform = "by_head", query = "by_query", key = "by_key", distance = "by_distance", sum = "by_sum",
+  pair = "by_pair" }
+
+-- The load of an entry of the table that holds this node.
+function tabulate(state, node)
+  if state.loads[node] then
+    return state.loads[node]
+  end
+  local needs = M.needs(state, node)
+  local class = M.class_of(needs)
+  local value = inside(state, node, class)
+  local name = class == "uniform" and not needs.h and "scalar" or NAMES[class]
+  state.names[name] = (state.names[name] or 0) + 1
+  if state.names[name] > 1 then
+    name = name .. "_" .. state.names[name]
+  end
+  local entry = { name = name, class = class, per_head = needs.h or false, per_layer = needs.l or false,
+    learned = needs.p or false, value = value }
+  state.tables[#state.tables + 1] = entry
+  state.loads[node] = state.builder:leaf("table", name, { table = entry, low = node.low, high = node.high })
+  return state.loads[node]
+end
+
+-- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, divided by.
+local function operands(state, node, kind, inverse, out)
+  local down, up = kind == "sum" and "sub" or "div", kind == "sum" and "add" or "mul"
+  if node.op == up then
+    operands(state, node[1], kind, inverse, out)
+    operands(state, node[2], kind, inverse, out)
+  elseif node.op == down and (kind == "sum" or not M.needs(state, node[2]).s) then
+    operands(state, node[1], kind, inverse, out)
+    out[#out + 1] = { node[2], not inverse }
+  elseif node.op == "neg" then
+    if kind == "sum" then
+      operands(state, node[1], kind, not inverse, out)
+    else
+      out[#out + 1] = { state.builder:number(-1), false }
+      operands(state, node[1], kind, inverse, out)
+    end
+  else
+    out[#out + 1] = { node, inverse }
+  end
+  return out
+end
+
+local lower
+
+local function combine(state, kind, total, node, inverse)
+  local b = state.builder
+  if not total then
+    return inverse and (kind == "sum" and b:apply("neg", node) or assert(b:apply("div", 1, node))) or node
+  end
+  local op = kind == "sum" and (inverse and "sub" or "add") or inverse and "div" or "mul"
+  return assert(b:apply(op, total, node))
+end
+
+local ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
+
+-- A sum or product with the logit in it: what does not need the logit is gathered by class.
+local function gather(state, node, kind)
+  local total
+  local groups = {}
+  for _, operand in ipairs(operands(state, node, kind, false, {})) do
+    local needs = M.needs(state, operand[1])
+    if needs.s then
+      total = combine(state, kind, total, lower(state, operand[1]), operand[2])
+    else
+      local class = M.class_of(needs)
+      groups[class] = combine(state, kind, groups[class], operand[1], operand[2])
+    end
+  end
+  local host = groups.distance and "distance" or groups.query and "query" or groups.key and "key"
+    or groups.sum and "sum"
+  if groups.uniform and host then
+    groups[host] = combine(state, kind, groups[host], groups.uniform, false)
+    groups.uniform = nil
+  end
+  for _, class in ipairs(ORDER) do
+    if groups[class] then
+      total = combine(state, kind, total, lower(state, groups[class]), false)
+    end
+  end
+  return total
+end
+
+local function lower_arguments(state, node)
+  local arguments = {}
+  for i, argument in ipairs(node) do
+    arguments[i] = lower(state, argument)
+  end
+  return rebuild(state, node, arguments)
+end
+
+-- A part without the logit: a number, a load, or a cheap combination of loads. Truth values are not kept in tables.
+local function free(state, node)
+  if node.op == "number" or node.op == "truth" then
+    return node
+  elseif node.type == "truth" then
+    return lower_arguments(state, node)
+  elseif M.class_of(M.needs(state, node)) == "pair" then
+    local count, expensive = work(state, node, "pair", {})
+    if not expensive and count <= CHEAP_OPERATIONS then
+      return lower_arguments(state, node)
+    end
+  end
+  return tabulate(state, node)
+end
+
+-- A node of the formula as the pair loop computes it.
+function lower(state, node)
+  local needs = M.needs(state, node)
+  if not needs.s then
+    return free(state, node)
+  elseif #node == 0 then
+    return node
+  elseif node.op == "add" or node.op == "sub" or node.op == "neg" then
+    return gather(state, node, "sum")
+  elseif node.op == "mul" or node.op == "div" and not M.needs(state, node[2]).s then
+    return gather(state, node, "product")
+  end
+  local arguments = {}
+  for i, argument in ipairs(node) do
+    arguments[i] = has_index(M.needs(state, argument)) and argument or lower(state, argument)
+  end
+  return rebuild(state, node, arguments)
+end
+
+function M.lower(builder, root, options)
+  builder.trusted = true -- what is taken apart here has been checked as a whole
+  local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
+    names = {} }
+  local score = lower(state, root)
+  return { tables = state.tables, score = score, state = state }
+end
+
+return M

@@ -1,0 +1,9 @@
+-- Scores that grow with the logarithm of the sequence's length, so that attention stays as sharp on longer ones.
+--
+-- Chiang & Cholak 2022; 1 at train_length tokens, which is to be the longest of training.
+return {
+  score = function(x)
+    return x.score * (log(x.key_length) / log(x.train_length))
+  end,
+  parameters = { train_length = 80 },
+}

@@ -1,0 +1,12 @@
+-- The inner product of two sinusoidal position vectors of width 128, smaller in later heads (Chi et al. 2023).
+--
+-- That product depends on the distance alone: sum over m of cos(distance / 10000^(2 m / 128)). Head h of H divides it
+-- by 8 (h + 1) / H. Nothing is learned.
+return {
+  score = function(x)
+    local product = sum(64, function(m)
+      return cos(x.distance * pow(10000, -m / 64))
+    end)
+    return x.score + product / (8 * (x.head + 1) / x.heads)
+  end,
+}

@@ -1,0 +1,1 @@
+return { encoding = { kind = "alibi", rotation = { kind = "rope" } } }

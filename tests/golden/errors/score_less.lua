@@ -1,0 +1,9 @@
+-- A comparison in a score.
+return {
+  task = { kind = "bucket_sort" },
+  encoding = {
+    score = function(x)
+      return x.score - select(x.distance < 0, 1, 0)
+    end,
+  },
+}

@@ -1,0 +1,7 @@
+-- Parameters without a score.
+return {
+  task = { kind = "bucket_sort" },
+  encoding = {
+    parameters = { width = 4 },
+  },
+}
