@@ -77,20 +77,36 @@ static lh_status write_all(int file, const char *path, const void *data, size_t 
     return LH_OK;
 }
 
-/* Compares the file with what was written; asks the system to read it from the disk. */
-static lh_status check_written(int file, const char *path, const char *data, size_t bytes, lh_error *error) {
-    char piece[16384];
-    (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
-    if (lseek(file, 0, SEEK_SET) != 0) return system_failure(path, "cannot read back", error);
-    for (size_t done = 0;;) {
-        ssize_t got = read(file, piece, sizeof piece);
+/* Compares the next bytes of the file with what was written. */
+static lh_status check_piece(int file, const char *path, const char *data, size_t bytes, lh_error *error) {
+    char read_back[16384];
+    while (bytes > 0) {
+        ssize_t got = read(file, read_back, bytes < sizeof read_back ? bytes : sizeof read_back);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_failure(path, "cannot read back", error);
-        if (got == 0 && done == bytes) return LH_OK;
-        if (got == 0 || (size_t)got > bytes - done || memcmp(piece, data + done, (size_t)got) != 0)
+        if (got == 0 || memcmp(read_back, data, (size_t)got) != 0)
             return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk returned other bytes than were written", path);
-        done += (size_t)got;
+        data += got;
+        bytes -= (size_t)got;
     }
+    return LH_OK;
+}
+
+/* Compares the whole file; asks the system to read it from the disk. */
+static lh_status check_written(int file, const char *path, const lh_piece *pieces, int count, lh_error *error) {
+    struct stat found;
+    lh_status status = LH_OK;
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++) bytes += pieces[i].bytes;
+    (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    if (lseek(file, 0, SEEK_SET) != 0 || fstat(file, &found) != 0)
+        return system_failure(path, "cannot read back", error);
+    if ((size_t)found.st_size != bytes)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk has %lld bytes, %zu were written", path,
+                       (long long)found.st_size, bytes);
+    for (int i = 0; status == LH_OK && i < count; i++)
+        status = check_piece(file, path, pieces[i].data, pieces[i].bytes, error);
+    return status;
 }
 
 /* Opens a new file in directory; *name is malloc'ed. */
@@ -133,15 +149,17 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error) {
     return status;
 }
 
-static lh_status fill_temporary(int file, const char *path, const void *data, size_t bytes, lh_error *error) {
-    lh_status status = write_all(file, path, data, bytes, error);
+static lh_status fill_temporary(int file, const char *path, const lh_piece *pieces, int count, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < count; i++)
+        status = write_all(file, path, pieces[i].data, pieces[i].bytes, error);
     if (status == LH_OK && fsync(file) != 0) status = system_failure(path, "cannot force to the disk", error);
-    if (status == LH_OK) status = check_written(file, path, data, bytes, error);
+    if (status == LH_OK) status = check_written(file, path, pieces, count, error);
     if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
     return status;
 }
 
-lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error) {
+lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, int count, lh_error *error) {
     char *directory = directory_of(path), *name = NULL;
     if (!directory) return no_memory(path, error);
     int file = open_temporary(directory, &name);
@@ -149,9 +167,33 @@ lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_e
     if (file < 0) {
         status = system_failure(path, "cannot make a file beside it", error);
     } else {
-        status = fill_temporary(file, path, data, bytes, error);
+        status = fill_temporary(file, path, pieces, count, error);
         if (status == LH_OK) status = lh_rename_file(name, path, error);
         if (status != LH_OK) unlink(name); /* gone already where only the last fsync failed */
+    }
+    free(name);
+    free(directory);
+    return status;
+}
+
+lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error) {
+    const lh_piece whole = {data, bytes};
+    return lh_replace_file_by(path, &whole, 1, error);
+}
+
+lh_status lh_can_replace(const char *path, lh_error *error) {
+    struct stat found;
+    char *directory = directory_of(path), *name = NULL;
+    if (!directory) return no_memory(path, error);
+    int file = open_temporary(directory, &name);
+    lh_status status = LH_OK;
+    if (file < 0) {
+        status = system_failure(path, "cannot make a file beside it", error);
+    } else {
+        unlink(name);
+        close(file);
+        if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: is a directory, expected a file", path);
     }
     free(name);
     free(directory);

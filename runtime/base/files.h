@@ -15,6 +15,16 @@ lh_status lh_make_directories(const char *path, lh_error *error);
  * failure. */
 lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error);
 
+/* The same bytes in pieces, one behind the other: what is large need not be copied together. */
+typedef struct lh_piece {
+    const void *data;
+    size_t bytes;
+} lh_piece;
+lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, int count, lh_error *error);
+
+/* Whether lh_replace_file could begin, asked before the work that makes the bytes. */
+lh_status lh_can_replace(const char *path, lh_error *error);
+
 /* Renames within one file system, replacing `to`, and forces the directory to the disk. */
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 

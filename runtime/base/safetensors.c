@@ -101,34 +101,42 @@ static void put_length(char *to, uint64_t value) {
     for (int i = 0; i < 8; i++) to[i] = (char)(value >> 8 * i & 0xff);
 }
 
-/* The file's bytes, malloc'ed. */
-static char *join(const char *header, const lh_st_tensor *const *sorted, int count, size_t *bytes) {
-    size_t length = strlen(header), padded = (length + 7) / 8 * 8, total = 8 + padded;
-    for (int i = 0; i < count; i++) total += sorted[i]->bytes;
-    char *text = malloc(total);
+/* Length and header as they open the file, malloc'ed. */
+static char *opening(const char *header, size_t *bytes) {
+    size_t length = strlen(header), padded = (length + 7) / 8 * 8;
+    char *text = malloc(8 + padded);
     if (!text) return NULL;
     put_length(text, padded);
     memset(text + 8, ' ', padded);
     memcpy(text + 8, header, length);
-    char *next = text + 8 + padded;
-    for (int i = 0; i < count; i++) {
-        if (sorted[i]->bytes) memcpy(next, sorted[i]->data, sorted[i]->bytes);
-        next += sorted[i]->bytes;
-    }
-    *bytes = total;
+    *bytes = 8 + padded;
     return text;
+}
+
+static lh_status write_pieces(const char *path, const char *header, const lh_st_tensor *const *sorted, int count,
+                              lh_error *error) {
+    size_t bytes = 0;
+    char *text = header ? opening(header, &bytes) : NULL;
+    lh_piece *pieces = calloc((size_t)count + 1, sizeof *pieces);
+    lh_status status;
+    if (text && pieces) {
+        pieces[0] = (lh_piece){text, bytes};
+        for (int i = 0; i < count; i++) pieces[1 + i] = (lh_piece){sorted[i]->data, sorted[i]->bytes};
+        status = lh_replace_file_by(path, pieces, count + 1, error);
+    } else {
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
+    }
+    free(text);
+    free(pieces);
+    return status;
 }
 
 static lh_status write_sorted(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
                               int meta_count, lh_error *error) {
     json_t *header = describe_all(path, sorted, count, meta, meta_count, error);
     if (!header) return LH_ERR_INPUT;
-    char *printed = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER), *text = NULL;
-    size_t bytes = 0;
-    if (printed) text = join(printed, sorted, count, &bytes);
-    lh_status status = text ? lh_replace_file(path, text, bytes, error)
-                            : lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
-    free(text);
+    char *printed = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    lh_status status = write_pieces(path, printed, sorted, count, error);
     free(printed);
     json_decref(header);
     return status;

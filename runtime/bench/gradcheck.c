@@ -47,6 +47,7 @@ static int64_t element(const lh_tensor *tensor, int64_t e) {
 static double objective(check *c, double *gradient) {
     lh_sums sums = {0};
     c->program->begin_step(&c->step, 0, 1);
+    if (c->program->begin_shard != NULL) c->program->begin_shard(&c->step, c->workspace);
     c->program->train_block(&c->step, &c->block, c->workspace, gradient, &sums);
     if (c->program->end_shard != NULL) c->program->end_shard(&c->step, c->workspace, gradient);
     return sums.loss * c->block.loss_scale;

@@ -16,7 +16,15 @@ static lh_status no_memory(int64_t line, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
 }
 
-/* The task length whose input has this many tokens, and whether the positions are as many as it needs. */
+/* Whether a list that the line may have has as many elements as the sequence has tokens. */
+static lh_status check_count(const char *name, const int32_t *list, int count, int sequence, int64_t line,
+                             lh_error *error) {
+    if (list == NULL || count == sequence) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: %d %s\n  expected: %d, one per token of the sequence",
+                   (long long)line, count, name, sequence);
+}
+
+/* The task length whose input has this many tokens, and whether positions and distances are as many as it needs. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     const lh_task *task = spec->task;
     int most = 4 * input->input_length + 16;
@@ -26,9 +34,9 @@ static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line,
         return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens",
                        (long long)line, task->kind, input->input_length);
     int sequence = lh_shape_at(spec, input->n, 1).length[0];
-    if (input->positions == NULL || input->positions_length == sequence) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: %d positions\n  expected: %d, one per token of the sequence",
-                   (long long)line, input->positions_length, sequence);
+    lh_status status = check_count("positions", input->positions, input->positions_length, sequence, line, error);
+    if (status != LH_OK) return status;
+    return check_count("distances", input->distances, input->distances_length, sequence, line, error);
 }
 
 static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line, const json_t *list, lh_error *error) {
@@ -50,22 +58,41 @@ static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line,
     return LH_OK;
 }
 
-static lh_status read_positions(lh_input *input, int range, int64_t line, const json_t *list, lh_error *error) {
+/* The list of integers below range that an object may have under this name; the caller frees it. */
+static lh_status read_list(const json_t *object, const char *name, int range, int64_t line, int32_t **out, int *count,
+                           lh_error *error) {
+    const json_t *list = json_object_get(object, name);
     if (list == NULL) return LH_OK;
-    if (range == 0) return fail_line(line, error, "\"positions\" is given, but this encoding draws none");
+    if (range == 0)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding draws none", (long long)line,
+                       name);
     if (!json_is_array(list) || json_array_size(list) == 0)
-        return fail_line(line, error, "\"positions\" is no list of integers");
-    input->positions_length = (int)json_array_size(list);
-    input->positions = calloc((size_t)input->positions_length, sizeof *input->positions);
-    if (input->positions == NULL) return no_memory(line, error);
-    for (int i = 0; i < input->positions_length; i++) {
-        const json_t *position = json_array_get(list, (size_t)i);
-        json_int_t value = json_integer_value(position);
-        if (!json_is_integer(position) || value < 0 || value >= range)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: positions[%d] is no integer from 0 to %d", (long long)line,
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is no list of integers", (long long)line, name);
+    *count = (int)json_array_size(list);
+    *out = calloc((size_t)*count, sizeof **out);
+    if (*out == NULL) return no_memory(line, error);
+    for (int i = 0; i < *count; i++) {
+        const json_t *item = json_array_get(list, (size_t)i);
+        json_int_t value = json_integer_value(item);
+        if (!json_is_integer(item) || value < 0 || value >= range)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is no integer from 0 to %d", (long long)line, name,
                            i, range - 1);
-        input->positions[i] = (int32_t)value;
+        (*out)[i] = (int32_t)value;
     }
+    return LH_OK;
+}
+
+/* distances[d] is for tokens d apart, so the first is 0 and each is larger than the one before. */
+static lh_status check_distances(const lh_input *input, int64_t line, lh_error *error) {
+    const int32_t *distances = input->distances;
+    if (distances == NULL) return LH_OK;
+    if (distances[0] != 0)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: distances[0] is %d\n  expected: 0, of a token to itself",
+                       (long long)line, distances[0]);
+    for (int i = 1; i < input->distances_length; i++)
+        if (distances[i] <= distances[i - 1])
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: distances[%d] is %d\n  expected: more than %d, they ascend",
+                           (long long)line, i, distances[i], distances[i - 1]);
     return LH_OK;
 }
 
@@ -76,7 +103,12 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     if (object == NULL) return fail_line(line, error, problem.text);
     lh_status status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
     if (status == LH_OK)
-        status = read_positions(input, spec->position_range, line, json_object_get(object, "positions"), error);
+        status = read_list(object, "positions", spec->position_range, line, &input->positions, &input->positions_length,
+                           error);
+    if (status == LH_OK)
+        status = read_list(object, "distances", spec->distance_range, line, &input->distances, &input->distances_length,
+                           error);
+    if (status == LH_OK) status = check_distances(input, line, error);
     json_decref(object);
     return status == LH_OK ? find_length(input, spec, line, error) : status;
 }
@@ -94,7 +126,13 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
     return find_length(input, spec, line, error);
 }
 
+lh_query lh_input_query(const lh_input *input) {
+    return (lh_query){
+        .n = input->n, .input = input->input, .positions = input->positions, .distances = input->distances};
+}
+
 void lh_input_free(lh_input *input) {
     free(input->input);
     free(input->positions);
+    free(input->distances);
 }

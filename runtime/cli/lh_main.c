@@ -19,6 +19,7 @@ static const struct {
     {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths"},
     {"sample", lh_verb_sample, "examples of the task"},
     {"predict", lh_verb_predict, "logits for inputs of your own"},
+    {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file"},
     {"gradcheck", lh_verb_gradcheck, "analytic against numeric gradients"},
     {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak"},
 };

@@ -23,8 +23,8 @@ static lh_status forward(prediction *p, lh_error *error) {
     if (status != LH_OK) return status;
     p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);
     if (p->logits == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
-    lh_query query = {
-        n, p->in.input, p->in.positions, {lh_key_of_seed((uint64_t)p->seed), (uint32_t)n, 0, LH_DOMAIN_EVAL}};
+    lh_query query = lh_input_query(&p->in);
+    query.draw = lh_condition_at(n, 1, (uint64_t)p->seed, 0).draw;
     p->engine->ops->predict(p->engine, &query, p->logits);
     return LH_OK;
 }
@@ -85,9 +85,11 @@ static lh_status predict_lines(prediction *p, lh_error *error) {
 }
 
 lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
-    static const lh_verb verb = {
-        "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
-        "Optional \"positions\":[...], one per token of the sequence, replace the draws in every layer."};
+    static const lh_verb verb = {"predict",
+                                 "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
+                                 "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
+                                 "replace the draws in every\n"
+                                 "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending."};
     const char *checkpoint = NULL, *text = NULL;
     int64_t step, seed = LH_EVAL_SEED, threads = 1;
     bool done;

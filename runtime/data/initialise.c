@@ -10,7 +10,7 @@
 /* A uniform in the open interval (0, 1): the middle of the word's cell. */
 static double uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 
-static double value_of(const lh_tensor *tensor, uint32_t word) {
+static double random_value(const lh_tensor *tensor, uint32_t word) {
     if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(uniform(word));
     double low = lh_normal_cumulative(-2.0);
     double p = low + uniform(word) * (1.0 - 2.0 * low);
@@ -22,12 +22,14 @@ static void put(void *parameters, int real_bytes, int64_t at, double value) {
     else ((float *)parameters)[at] = (float)value;
 }
 
-static void fill(const lh_tensor *tensor, lh_rng rng, int real_bytes, void *parameters) {
+static void fill(const lh_tensor *tensor, const double *values, lh_rng rng, int real_bytes, void *parameters) {
     int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 1;
     int64_t columns = tensor->rank == 2 ? tensor->shape[1] : tensor->shape[0];
     for (int64_t r = 0; r < rows; r++) {
         for (int64_t c = 0; c < columns; c++) {
-            double value = tensor->init == LH_INIT_CONSTANT ? tensor->value : value_of(tensor, lh_rng_word(&rng));
+            double value = tensor->value;
+            if (tensor->init == LH_INIT_VALUES) value = values[(int64_t)tensor->value + r * columns + c];
+            else if (tensor->init != LH_INIT_CONSTANT) value = random_value(tensor, lh_rng_word(&rng));
             put(parameters, real_bytes, tensor->offset + r * tensor->stride + c, value);
         }
     }
@@ -37,6 +39,6 @@ void lh_initialise(const lh_spec *spec, uint64_t seed, int real_bytes, void *par
     memset(parameters, 0, (size_t)spec->parameter_storage * (size_t)real_bytes);
     for (int t = 0; t < spec->tensor_count; t++) {
         lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, (uint32_t)t, lh_site(LH_DOMAIN_INIT, 0, 0));
-        fill(&spec->tensors[t], rng, real_bytes, parameters);
+        fill(&spec->tensors[t], spec->initial_values, rng, real_bytes, parameters);
     }
 }

@@ -30,11 +30,22 @@ static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *
     }
 }
 
+static lh_rng rng_at(const lh_draw *draw, uint32_t layer, uint32_t eval_place, uint32_t place) {
+    if (draw->domain == LH_DOMAIN_EVAL) place = eval_place;
+    return lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
+}
+
 void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
                        int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    uint32_t place = draw->domain == LH_DOMAIN_EVAL ? LH_PLACE_POSITIONS : 0;
-    lh_rng rng = lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
+    lh_rng rng = rng_at(draw, layer, LH_PLACE_POSITIONS, LH_PLACE_DRAWN_POSITIONS);
     if (sorted) draw_sorted(&rng, first, range, count, out, scratch);
     else draw_ordered(&rng, first, range, count, out, scratch);
+}
+
+void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch) {
+    LH_TIMED(LH_PART_SAMPLING);
+    lh_rng rng = rng_at(draw, layer, LH_PLACE_DISTANCES, LH_PLACE_DRAWN_DISTANCES);
+    out[0] = 0;
+    draw_sorted(&rng, 1, range - 1, count - 1, out + 1, scratch);
 }

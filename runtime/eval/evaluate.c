@@ -8,6 +8,8 @@
 #include "eval/eval_lines.h"
 #include "train/json_text.h"
 
+bool lh_draws_anything(const lh_spec *spec) { return spec->position_range > 0 || spec->distance_range > 0; }
+
 bool lh_is_training_length(const lh_spec *spec, int n) {
     for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++)
         if (lh_lengths_at(&spec->train.lengths, i) == n) return true;
@@ -87,7 +89,7 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
             .split = request->split != NULL ? request->split : split,
             .n = n,
             .examples = request->examples,
-            .draws = spec->position_range > 0 ? request->draws : 1,
+            .draws = lh_draws_anything(spec) ? request->draws : 1,
         };
     }
 }

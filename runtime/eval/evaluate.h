@@ -45,6 +45,9 @@ typedef struct lh_eval_means {
 
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split);
 
+/* Whether a pass draws positions or distances. */
+bool lh_draws_anything(const lh_spec *spec);
+
 /* Whether n is one of the spec's training lengths. */
 bool lh_is_training_length(const lh_spec *spec, int n);
 

@@ -9,8 +9,8 @@
 #ifndef LONGHAND_CHECKPOINT_H
 #define LONGHAND_CHECKPOINT_H
 
+#include "base/safetensors.h"
 #include "longhand/spec.h"
-#include "longhand/status.h"
 
 /* Vectors in engine layout: [parameter_storage] real. */
 typedef struct lh_state {
@@ -26,6 +26,10 @@ typedef struct lh_run_facts {
     uint64_t seed;
     double learning_rate;
 } lh_run_facts;
+
+/* What a file's metadata says of the program that wrote it: id, digests, level, compiler, precision. */
+enum { LH_IDENTITY_COUNT = 7 };
+void lh_identity(const lh_spec *spec, const char *level, const char *compiler, lh_st_meta meta[LH_IDENTITY_COUNT]);
 
 /* Writes path atomically and checks what was written. */
 lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,

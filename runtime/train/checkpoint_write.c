@@ -21,7 +21,7 @@
 #include "train/checkpoint_parts.h"
 #include "train/json_text.h"
 
-enum { META_COUNT = 12 };
+enum { META_COUNT = LH_IDENTITY_COUNT + 5 };
 
 static size_t elements_of(const lh_tensor *tensor) {
     return (size_t)(lh_tensor_rows(tensor) * lh_tensor_columns(tensor));
@@ -92,26 +92,33 @@ static uint64_t checksum_of(const content *c, const lh_st_meta *meta) {
     return sum;
 }
 
+void lh_identity(const lh_spec *spec, const char *level, const char *compiler, lh_st_meta meta[LH_IDENTITY_COUNT]) {
+    const lh_st_meta identity[LH_IDENTITY_COUNT] = {
+        {"id", spec->id},
+        {"plan_digest", spec->plan_digest},
+        {"model_digest", spec->model_digest},
+        {"source_digest", spec->source_digest},
+        {"level", level},
+        {"compiler", compiler},
+        {"precision", spec->precision},
+    };
+    memcpy(meta, identity, sizeof identity);
+}
+
 static lh_status write_content(const char *path, const content *c, const lh_spec *spec, const lh_run_facts *facts,
                                lh_error *error) {
     char step[32], seed[32], rate[LH_NUMBER_TEXT], sum[24] = "";
     snprintf(step, sizeof step, "%" PRId64, facts->step);
     snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
 
-    const lh_st_meta meta[META_COUNT] = {
+    lh_st_meta meta[META_COUNT] = {
         {"format", LH_CHECKPOINT_FORMAT},
-        {"id", spec->id},
-        {"plan_digest", spec->plan_digest},
-        {"model_digest", spec->model_digest},
-        {"source_digest", spec->source_digest},
-        {"level", facts->level},
-        {"compiler", facts->compiler},
-        {"precision", spec->precision},
-        {"step", step},
+        [1 + LH_IDENTITY_COUNT] = {"step", step},
         {"seed", seed},
         {"learning_rate", lh_shortest(facts->learning_rate, rate)},
         {LH_CHECKSUM_KEY, sum},
     };
+    lh_identity(spec, facts->level, facts->compiler, meta + 1);
     snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c, meta));
     return lh_st_write(path, c->tensors, c->count, meta, META_COUNT, error);
 }

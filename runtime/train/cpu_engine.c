@@ -148,6 +148,7 @@ static const lh_engine_ops cpu_ops = {
     .reserve = lh_cpu_reserve,
     .evaluate = lh_cpu_evaluate,
     .predict = lh_cpu_predict,
+    .trace = lh_cpu_trace,
     .read_state = engine_read_state,
     .write_state = engine_write_state,
     .close = engine_close,

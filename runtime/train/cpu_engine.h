@@ -1,4 +1,5 @@
-/* Inside the CPU engine: shared by cpu_engine.c (memory), cpu_step.c (training) and cpu_forward.c (evaluation). */
+/* Inside the CPU engine: shared by cpu_engine.c (memory), cpu_step.c (training), cpu_forward.c
+ * (evaluation) and cpu_trace.c. */
 #ifndef LONGHAND_CPU_ENGINE_H
 #define LONGHAND_CPU_ENGINE_H
 
@@ -67,9 +68,15 @@ int lh_cpu_longest_stream(const lh_spec *spec, const lh_shape *shape);
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
+/* The step and the one-sequence block of a query in lane 0, begun. */
+void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block);
+/* Lane 0's logits of one sequence as doubles, [labels][classes]. */
+void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
+
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 void lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each);
 void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits);
+void lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
 void lh_cpu_forward_close(lh_cpu_forward *forward, int threads);
 
 #endif

@@ -201,28 +201,40 @@ void lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *
     for (int i = 0; i < job.blocks; i++) lh_sums_add(sums, &cpu->forward.block_sums[i]);
 }
 
-void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits) {
-    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    const lh_spec *spec = engine->spec;
+void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
+    const lh_spec *spec = cpu->engine.spec;
     lh_cpu_forward_lane *lane = &cpu->forward.lanes[0];
-    lh_cpu_step step = forward_step(cpu, query->n, 1, &query->draw);
-    int labels = step.shape.labels;
-    step.positions = query->positions;
+    *step = forward_step(cpu, query->n, 1, &query->draw);
+    int labels = step->shape.labels;
+    step->positions = query->positions;
+    step->distances = query->distances;
     memset(lane->batch.labels, 0, (size_t)labels * sizeof *lane->batch.labels);
     memset(lane->batch.mask, 0, (size_t)labels);
     lh_example example = {spec->task->input_length(query->n), spec->task->output_length(query->n), query->input,
                           lane->batch.labels, lane->batch.mask};
     spec->format->assemble(&example, lane->batch.tokens);
-    lh_cpu_block block = {
+    *block = (lh_cpu_block){
         .sequences = 1,
         .labels = lane->batch.labels,
         .mask = lane->batch.mask,
         .loss_scale = 1.0,
         .logits = lane->logits,
     };
-    for (int s = 0; s < spec->format->streams; s++) block.tokens[s] = lane->batch.tokens[s];
+    for (int s = 0; s < spec->format->streams; s++) block->tokens[s] = lane->batch.tokens[s];
+    cpu->program->begin_step(step, 0, 1);
+}
+
+void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
+    size_t count = (size_t)labels * (size_t)cpu->engine.spec->classes;
+    for (size_t i = 0; i < count; i++) logits[i] = logit_at(cpu, cpu->forward.lanes[0].logits, i);
+}
+
+void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_cpu_step step;
+    lh_cpu_block block;
     lh_sums sums = {0};
-    cpu->program->begin_step(&step, 0, 1);
-    cpu->program->forward_block(&step, &block, lane->workspace, &sums);
-    for (size_t i = 0; i < (size_t)labels * (size_t)spec->classes; i++) logits[i] = logit_at(cpu, lane->logits, i);
+    lh_cpu_begin_query(cpu, query, &step, &block);
+    cpu->program->forward_block(&step, &block, cpu->forward.lanes[0].workspace, &sums);
+    lh_cpu_take_logits(cpu, step.shape.labels, logits);
 }

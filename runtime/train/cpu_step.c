@@ -75,6 +75,7 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
 
     lh_sums sums = {0};
     int most = cpu->program->block_sequences(shape->length);
+    if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&cpu->job, lane->workspace);
     for (int start = 0; start < count; start += most) {
         lh_cpu_block block = {
             .sequences = count - start < most ? count - start : most,

@@ -47,6 +47,7 @@ typedef struct lh_query {
     int n;                    /* task length */
     uint16_t *input;          /* [task input length] */
     const int32_t *positions; /* [length of stream 0], or NULL: drawn */
+    const int32_t *distances; /* [length of stream 0] for tokens 0, 1, ... apart, or NULL: drawn */
     lh_draw draw;
 } lh_query;
 
@@ -67,6 +68,9 @@ typedef struct lh_engine_ops {
 
     /* Logits of one sequence at a reserved length, [labels][classes]. */
     void (*predict)(lh_engine *engine, const lh_query *query, double *logits);
+
+    /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there. */
+    void (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
 
     /* Copies parameters and, where both sides have it, optimiser state to or from vectors of spec->parameter_storage
      * elements of engine->real_bytes. */

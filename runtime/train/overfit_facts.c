@@ -212,7 +212,7 @@ static void ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, d
     p->largest = 0;
     for (int i = 0; i < run->examples && p->count < MOST_POINTS; i++) {
         lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1);
-        lh_query query = {run->length, batch->input, NULL, {key, 0, 0, LH_DOMAIN_EVAL}};
+        lh_query query = {run->length, batch->input, NULL, NULL, {key, 0, 0, LH_DOMAIN_EVAL}};
         engine->ops->predict(engine, &query, logits);
         for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {
             const double *row = logits + (size_t)j * (size_t)p->classes;

@@ -5,7 +5,7 @@
  *
  *     once            make_tables
  *     training step   begin_step by all threads in parts | barrier
- *                     per shard: train_block over its blocks, then fold in shard order | barrier
+ *                     per shard: begin_shard, train_block over its blocks, end_shard, fold in shard order | barrier
  *                     squared_norm per chunk | barrier | update per chunk
  *     evaluation      begin_step | barrier | forward_block over blocks
  *
@@ -33,7 +33,7 @@ typedef struct lh_shape {
     int labels;                 /* labelled positions per sequence */
 } lh_shape;
 
-/* Where random positions come from; the site's place is LH_PLACE_POSITIONS in LH_DOMAIN_EVAL, 0 otherwise. */
+/* Where random positions and distances come from; places: rng.h. */
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;
@@ -47,6 +47,7 @@ typedef struct lh_cpu_step {
     uint32_t step;            /* dropout counter */
     lh_draw draw;             /* positions */
     const int32_t *positions; /* [length[0]] given by the caller in place of every draw, or NULL */
+    const int32_t *distances; /* [length[0]] likewise for pairs 0, 1, ... tokens apart; ascending from 0; or NULL */
     const void *parameters;   /* [parameter_storage] real */
     const void *tables;       /* written by make_tables */
     void *shared;             /* written by begin_step, read by the blocks */
@@ -70,6 +71,13 @@ typedef struct lh_cpu_block {
     double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch */
     void *logits;                           /* [sequences][labels][classes] real, written by forward_block; or NULL */
 } lh_cpu_block;
+
+/* Where one site of a forward pass (lh_spec.sites) is written; real, sequence after sequence. NULL: not wanted. */
+typedef struct lh_trace {
+    void *activation; /* [sequences][length][channels] */
+    void *scores;     /* [sequences][heads][queries][keys] what the softmax sees */
+    void *attention;  /* the same shape: what it gives */
+} lh_trace;
 
 typedef struct lh_update {
     void *parameters;           /* real, updated in place */
@@ -103,13 +111,19 @@ typedef struct lh_cpu_program {
     /* Draws, and what every block of the step shares. Each of `parts` threads calls it once with its own part. */
     void (*begin_step)(const lh_cpu_step *step, int part, int parts);
 
+    /* Once per shard before its first block: clears what its blocks add up in the workspace; NULL where nothing is. */
+    void (*begin_shard)(const lh_cpu_step *step, void *workspace);
     /* Forward and backward; gradients are added to gradient, losses and counts to sums. Dropout on. */
     void (*train_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                         lh_sums *sums);
-    /* Once per shard after its last block; NULL where nothing is shared. */
+    /* Once per shard after its last block: adds to the gradient what begin_shard cleared; NULL where that is. */
     void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
     /* Forward only, dropout off. */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
+
+    /* The same, and what to[site] asks for; NULL: this model has no traces. Memory as for forward_block. */
+    void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
+                        lh_sums *sums);
 
     /* total += gradient; gradient = 0; count elements from both pointers. */
     void (*fold)(void *total, void *gradient, size_t count);

@@ -19,4 +19,8 @@
 void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
                        int32_t *scratch);
 
+/* Random distances for sequences of `count` tokens: out[0] = 0, then a sorted draw of count - 1 from
+ * {1, ..., range - 1}; out[d] is for tokens d apart. At a site of its own: a step may draw both. */
+void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch);
+
 #endif

@@ -21,14 +21,16 @@ enum {                          /* domains */
        LH_DOMAIN_INIT = 1,      /* layer: 0; place: 0; example: index of the tensor in lh_spec.tensors */
        LH_DOMAIN_DATA = 2,      /* place: below */
        LH_DOMAIN_DROPOUT = 3,   /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
-       LH_DOMAIN_POSITIONS = 4, /* layer: 0 for a draw per pass, l + 1 for a draw of block l */
+       LH_DOMAIN_POSITIONS = 4, /* layer: 0 for a draw per pass, l + 1 for a draw of block l; place: below */
        LH_DOMAIN_EVAL = 5       /* everything random in an evaluation; place: below */
 };
-enum {                        /* places within data and evaluation */
-       LH_PLACE_SAMPLE = 0,   /* the example itself */
-       LH_PLACE_LENGTH = 1,   /* length of a training batch; example = LH_SHARED */
-       LH_PLACE_POSITIONS = 2 /* evaluation: a position draw; example = index of the draw */
+enum {                         /* places within data and evaluation */
+       LH_PLACE_SAMPLE = 0,    /* the example itself */
+       LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
+       LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
+       LH_PLACE_DISTANCES = 3  /* evaluation: a draw of distances; likewise */
 };
+enum { LH_PLACE_DRAWN_POSITIONS = 0, LH_PLACE_DRAWN_DISTANCES = 1 }; /* places within LH_DOMAIN_POSITIONS */
 #define LH_SHARED 0xffffffffu
 
 typedef struct lh_key {

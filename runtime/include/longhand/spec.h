@@ -10,10 +10,11 @@
 #include "longhand/cpu.h"
 #include "longhand/task.h"
 
-#define LH_ABI 1
+#define LH_ABI 2
 
 typedef enum lh_init_kind {
     LH_INIT_CONSTANT,        /* value */
+    LH_INIT_VALUES,          /* lh_spec.initial_values, row-major, from index `value` on */
     LH_INIT_NORMAL,          /* sd = value */
     LH_INIT_TRUNCATED_NORMAL /* normal of sd = value cut at +-2 value, not rescaled (Haiku's) */
 } lh_init_kind;
@@ -45,6 +46,14 @@ typedef struct lh_format {
     /* Writes the tokens of every stream; labels and mask are the example's target and mask. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
 } lh_format;
+
+/* A place of the forward pass that can be traced: an activation, or an attention's scores and weights. */
+typedef struct lh_trace_site {
+    const char *name; /* "layers.0.output"; of an attention its place, "layers.0": files add what it is */
+    int channels;     /* of an activation; 0: an attention */
+    int heads;        /* of an attention */
+    int query, key;   /* streams of its two sides; an activation is as long as the first */
+} lh_trace_site;
 
 /* An inclusive strided range, or a list. */
 typedef struct lh_lengths {
@@ -98,13 +107,17 @@ typedef struct lh_spec {
 
     const lh_tensor *tensors;
     int tensor_count;
-    int64_t parameter_count;   /* elements of learned tensors */
-    int64_t parameter_storage; /* elements of the vector, a multiple of LH_CHUNK */
+    const double *initial_values; /* of tensors that begin with given numbers; NULL: none do */
+    int64_t parameter_count;      /* elements of learned tensors */
+    int64_t parameter_storage;    /* elements of the vector, a multiple of LH_CHUNK */
 
     const lh_task *task; /* sampler */
     const lh_format *format;
+    const lh_trace_site *sites; /* in the order of trace_block; NULL: no traces */
+    int site_count;
     int classes;        /* width of the output layer */
-    int position_range; /* drawn positions are 0 .. position_range - 1; 0: nothing is drawn */
+    int position_range; /* drawn positions are 0 .. position_range - 1; 0: none are drawn */
+    int distance_range; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:

@@ -1,0 +1,32 @@
+/* See memory.h. Linux tells in /proc and, of the process's control group as a container sees it, in /sys/fs/cgroup. */
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* The number behind `key` in the first line that starts with it; INFINITY: no such file, line or number ("max"). */
+static double number_in(const char *path, const char *key) {
+    char line[256];
+    double number = INFINITY;
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return INFINITY;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, key, strlen(key)) == 0) {
+            if (sscanf(line + strlen(key), "%lf", &number) != 1) number = INFINITY;
+            break;
+        }
+    fclose(file);
+    return number;
+}
+
+double lh_memory_available(void) {
+    struct rlimit limit;
+    double least = number_in("/proc/meminfo", "MemAvailable:") * 1024;
+    double group = number_in("/sys/fs/cgroup/memory.max", ""), taken = number_in("/sys/fs/cgroup/memory.stat", "anon ");
+    if (isfinite(group) && isfinite(taken)) least = fmin(least, fmax(group - taken, 0));
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        least = fmin(least, (double)limit.rlim_cur);
+    return least;
+}

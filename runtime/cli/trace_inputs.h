@@ -1,0 +1,18 @@
+/* Inputs of trace: a file of JSON lines as predict reads them. */
+#ifndef LONGHAND_TRACE_INPUTS_H
+#define LONGHAND_TRACE_INPUTS_H
+
+#include "cli/input.h"
+
+typedef struct lh_trace_inputs {
+    lh_input *list;    /* [count] */
+    lh_query *queries; /* [count]; point into list, without draws */
+    int count;
+} lh_trace_inputs;
+
+/* Reads every line that is not blank. LH_ERR_INPUT names the file, the line and what is wrong, or that there is none.
+ * Whatever the outcome, inputs is for lh_trace_inputs_free. */
+lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, lh_error *error);
+void lh_trace_inputs_free(lh_trace_inputs *inputs);
+
+#endif

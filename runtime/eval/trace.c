@@ -1,0 +1,210 @@
+/* See trace.h: the passes, and the file. What there is to compute is decided in trace_plan.c. */
+#include "eval/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "longhand/math.h"
+
+static double real_at(const void *array, int real_bytes, int64_t i) {
+    return real_bytes == 8 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+double lh_traced_at(const lh_traced *tensor, int64_t i) {
+    if (tensor->kind == LH_TRACE_TOKENS) return ((const int32_t *)tensor->data)[i];
+    return real_at(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
+}
+
+/* One pass at work. */
+typedef struct pass {
+    const lh_traces *traces;
+    const lh_trace_group *group;
+    lh_engine *engine;
+    lh_batch batch; /* one sequence */
+    lh_trace *to;   /* [sites] */
+    int draw, example;
+} pass;
+
+/* ---- memory ---- */
+
+static lh_status take_room(lh_traces *traces, lh_error *error) {
+    for (int i = 0; i < traces->count; i++) {
+        lh_traced *t = &traces->tensors[i];
+        size_t bytes = t->mean ? (size_t)t->each * sizeof(double) : t->file.bytes;
+        t->data = lh_engine_memory(bytes, t->name, error);
+        if (t->data == NULL) return LH_ERR_ENVIRONMENT;
+    }
+    return LH_OK;
+}
+
+static lh_status open_site(const pass *p, int site, lh_trace *to, lh_error *error) {
+    void **const place[] = {
+        [LH_TRACE_ACTIVATIONS] = &to->activation,
+        [LH_TRACE_SCORES] = &to->scores,
+        [LH_TRACE_ATTENTION] = &to->attention,
+    };
+    for (int kind = 0; kind < LH_TRACE_ENTROPY; kind++) {
+        size_t bytes = lh_trace_scratch(p->traces, p->group->n, site, (lh_trace_kind)kind);
+        if (bytes > 0 && (*place[kind] = lh_engine_memory(bytes, "one pass", error)) == NULL) return LH_ERR_ENVIRONMENT;
+    }
+    return LH_OK;
+}
+
+static lh_status open_pass(pass *p, lh_error *error) {
+    const lh_spec *spec = p->traces->spec;
+    lh_lengths lengths = {NULL, 0, p->group->n, p->group->n, 1};
+    lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
+    if (status == LH_OK) status = lh_batch_open(&p->batch, spec, p->group->n, 1, error);
+    if (status != LH_OK) return status;
+    p->to = lh_engine_memory((size_t)spec->site_count * sizeof *p->to, "one pass", error);
+    if (p->to == NULL) return LH_ERR_ENVIRONMENT;
+    for (int site = 0; status == LH_OK && site < spec->site_count; site++)
+        status = open_site(p, site, &p->to[site], error);
+    return status;
+}
+
+static void close_pass(pass *p) {
+    for (int site = 0; p->to != NULL && site < p->traces->spec->site_count; site++) {
+        free(p->to[site].activation);
+        free(p->to[site].scores);
+        free(p->to[site].attention);
+    }
+    free(p->to);
+    lh_batch_close(&p->batch);
+}
+
+/* ---- one pass ---- */
+
+/* The input of this length that is the i-th of its kind. */
+static const lh_query *input_of(const lh_trace_request *request, int n, int i) {
+    const lh_query *input = request->inputs;
+    while (input->n != n || i-- > 0) input++;
+    return input;
+}
+
+/* What goes through the model; p->batch holds its tokens. */
+static lh_query query_of(pass *p) {
+    const lh_trace_request *request = &p->traces->request;
+    const lh_spec *spec = p->traces->spec;
+    int n = p->group->n;
+    lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
+    if (request->inputs == NULL) {
+        lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1);
+        return (lh_query){.n = n, .input = p->batch.input, .draw = condition.draw};
+    }
+    lh_query query = *input_of(request, n, p->example);
+    query.draw = condition.draw;
+    int labels = spec->format->labels(n);
+    memset(p->batch.labels, 0, (size_t)labels * sizeof *p->batch.labels);
+    memset(p->batch.mask, 0, (size_t)labels);
+    lh_example example = {spec->task->input_length(n), spec->task->output_length(n), query.input, p->batch.labels,
+                          p->batch.mask};
+    spec->format->assemble(&example, p->batch.tokens);
+    return query;
+}
+
+double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys) {
+    double sum = 0;
+    for (int64_t i = 0; i < queries * keys; i++) {
+        double weight = real_at(weights, real_bytes, i);
+        if (weight > 0) sum -= weight * lh_log(weight);
+    }
+    return sum / (double)queries;
+}
+
+/* Adds each head's entropy to sums. weights: [heads][queries][keys]. */
+static void add_entropy(const pass *p, const lh_trace_site *site, const char *weights, double *sums) {
+    lh_shape shape = lh_shape_at(p->traces->spec, p->group->n, 1);
+    int64_t queries = shape.length[site->query], keys = shape.length[site->key];
+    int bytes = p->engine->real_bytes;
+    for (int h = 0; h < site->heads; h++)
+        sums[h] += lh_entropy(weights + h * queries * keys * bytes, bytes, queries, keys);
+}
+
+static void take_tokens(const pass *p, lh_traced *t) {
+    int32_t *to = (int32_t *)t->data + p->example * t->each;
+    for (int64_t i = 0; i < t->each; i++) to[i] = p->batch.tokens[t->stream][i];
+}
+
+static const void *source_of(const lh_trace *to, lh_trace_kind kind) {
+    return kind == LH_TRACE_ACTIVATIONS ? to->activation : kind == LH_TRACE_SCORES ? to->scores : to->attention;
+}
+
+/* From what the pass wrote to what is kept of it. */
+static void take(const pass *p, lh_traced *t) {
+    if (t->kind == LH_TRACE_TOKENS) {
+        take_tokens(p, t);
+        return;
+    }
+    const void *source = source_of(&p->to[t->site], t->kind);
+    double *sums = t->data;
+    if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, &p->traces->spec->sites[t->site], source, sums);
+    else if (t->mean)
+        for (int64_t i = 0; i < t->each; i++) sums[i] += real_at(source, p->engine->real_bytes, i);
+    else {
+        size_t bytes = (size_t)t->each * (size_t)p->engine->real_bytes;
+        size_t index = (size_t)p->draw * (size_t)p->group->examples + (size_t)p->example;
+        memcpy((char *)t->data + index * bytes, source, bytes);
+    }
+}
+
+/* In place, from sums in double to means of the file's type. */
+static void finish_mean(lh_traced *t, double passes) {
+    char *data = t->data;
+    int bytes = lh_st_element_bytes(t->file.dtype);
+    for (int64_t i = 0; i < t->each; i++) {
+        double sum;
+        memcpy(&sum, data + (size_t)i * sizeof sum, sizeof sum);
+        double mean = sum / passes;
+        float rounded = (float)mean;
+        memcpy(data + i * bytes, bytes == 8 ? (const void *)&mean : (const void *)&rounded, (size_t)bytes);
+    }
+}
+
+static lh_status run_group(lh_traces *traces, const lh_trace_group *group, lh_engine *engine, int64_t *done,
+                           lh_error *error) {
+    const lh_trace_request *request = &traces->request;
+    pass p = {.traces = traces, .group = group, .engine = engine};
+    lh_traced *tensors = traces->tensors + group->first_tensor;
+    lh_status status = open_pass(&p, error);
+    for (p.draw = 0; status == LH_OK && p.draw < request->draws; p.draw++)
+        for (p.example = 0; p.example < group->examples; p.example++) {
+            lh_query query = query_of(&p);
+            engine->ops->trace(engine, &query, p.to, NULL);
+            for (int i = 0; i < group->tensors; i++) take(&p, &tensors[i]);
+            if (request->watch != NULL) request->watch(request->context, group->n, ++*done, traces->passes);
+        }
+    close_pass(&p);
+    for (int i = 0; status == LH_OK && i < group->tensors; i++)
+        if (tensors[i].mean) finish_mean(&tensors[i], (double)request->draws * group->examples);
+    return status;
+}
+
+lh_status lh_traces_run(lh_traces *traces, lh_engine *engine, lh_error *error) {
+    int64_t done = 0;
+    lh_status status = take_room(traces, error);
+    for (int g = 0; status == LH_OK && g < traces->group_count; g++)
+        status = run_group(traces, &traces->groups[g], engine, &done, error);
+    return status;
+}
+
+lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st_meta *meta, int meta_count,
+                          lh_error *error) {
+    lh_st_tensor *list = lh_engine_memory(((size_t)traces->count + 1) * sizeof *list, "a list of tensors", error);
+    if (list == NULL) return LH_ERR_ENVIRONMENT;
+    for (int i = 0; i < traces->count; i++) {
+        list[i] = traces->tensors[i].file;
+        list[i].name = traces->tensors[i].name;
+        list[i].data = traces->tensors[i].data;
+    }
+    lh_status status = lh_st_write(path, list, traces->count, meta, meta_count, error);
+    free(list);
+    return status;
+}
+
+void lh_traces_close(lh_traces *traces) {
+    for (int i = 0; traces->tensors != NULL && i < traces->count; i++) free(traces->tensors[i].data);
+    free(traces->tensors);
+    free(traces->groups);
+    memset(traces, 0, sizeof *traces);
+}

@@ -1,0 +1,179 @@
+/* Which tensors a trace has, and what memory they take; see trace.h. Sizes are doubles until they are known to fit. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "eval/evaluate.h"
+#include "eval/trace.h"
+
+const char *lh_trace_kind_name(lh_trace_kind kind) {
+    static const char *const names[LH_TRACE_KINDS] = {"attention", "scores", "activations", "entropy", "tokens"};
+    return names[kind];
+}
+
+static lh_status too_large(double bytes, double available, const char *what, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT,
+                   "%s takes %.1f MB of memory, %.1f MB are available\n"
+                   "  hint: fewer examples, shorter lengths, fewer kinds; averaged, examples take no room",
+                   what, bytes / 1e6, available / 1e6);
+}
+
+/* ---- groups: one per task length ---- */
+
+static lh_trace_group *find_group(lh_traces *traces, int n) {
+    for (int g = 0; g < traces->group_count; g++)
+        if (traces->groups[g].n == n) return &traces->groups[g];
+    return NULL;
+}
+
+static lh_status add_group(lh_traces *traces, int n, int examples, lh_error *error) {
+    lh_lengths length = {NULL, 0, n, n, 1};
+    traces->groups[traces->group_count++] = (lh_trace_group){.n = n, .examples = examples};
+    return lh_check_limit(traces->spec, &length, error);
+}
+
+static lh_status group_inputs(lh_traces *traces, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < traces->request.input_count; i++) {
+        int n = traces->request.inputs[i].n;
+        lh_trace_group *group = find_group(traces, n);
+        if (group != NULL) group->examples++;
+        else status = add_group(traces, n, 1, error);
+    }
+    return status;
+}
+
+static lh_status group_lengths(lh_traces *traces, lh_error *error) {
+    const lh_lengths *lengths = &traces->request.lengths;
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++) {
+        int n = lh_lengths_at(lengths, i);
+        if (lengths->list != NULL && find_group(traces, n) != NULL)
+            return lh_fail(error, LH_ERR_INPUT, "length %d is there twice", n);
+        status = add_group(traces, n, traces->request.examples, error);
+    }
+    return status;
+}
+
+static lh_status make_groups(lh_traces *traces, lh_error *error) {
+    bool given = traces->request.inputs != NULL;
+    size_t most = (size_t)(given ? traces->request.input_count : lh_lengths_count(&traces->request.lengths));
+    traces->groups = lh_engine_memory(most * sizeof *traces->groups, "a list of lengths", error);
+    if (traces->groups == NULL) return LH_ERR_ENVIRONMENT;
+    return given ? group_inputs(traces, error) : group_lengths(traces, error);
+}
+
+/* ---- tensors ---- */
+
+/* Dimensions of one pass behind those of draws and examples; returns their number. */
+static int pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
+    lh_shape lengths = lh_shape_at(traces->spec, t->n, 1);
+    if (t->kind == LH_TRACE_TOKENS) {
+        shape[0] = lengths.length[t->stream];
+        return 1;
+    }
+    const lh_trace_site *site = &traces->spec->sites[t->site];
+    shape[0] = site->heads;
+    if (t->kind == LH_TRACE_ENTROPY) return 1;
+    if (t->kind == LH_TRACE_ACTIVATIONS) {
+        shape[0] = lengths.length[site->query];
+        shape[1] = site->channels;
+        return 2;
+    }
+    shape[1] = lengths.length[site->query];
+    shape[2] = lengths.length[site->key];
+    return 3;
+}
+
+static void name_tensor(const lh_traces *traces, lh_traced *t) {
+    const lh_spec *spec = traces->spec;
+    if (t->kind == LH_TRACE_TOKENS && spec->format->streams == 1) snprintf(t->name, sizeof t->name, "n%d.tokens", t->n);
+    else if (t->kind == LH_TRACE_TOKENS)
+        snprintf(t->name, sizeof t->name, "n%d.tokens.%s", t->n, spec->format->stream[t->stream].name);
+    else if (t->kind == LH_TRACE_ACTIVATIONS)
+        snprintf(t->name, sizeof t->name, "n%d.%s", t->n, spec->sites[t->site].name);
+    else snprintf(t->name, sizeof t->name, "n%d.%s.%s", t->n, spec->sites[t->site].name, lh_trace_kind_name(t->kind));
+}
+
+/* Adds a tensor of the group and what it takes. */
+static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced made) {
+    const lh_trace_request *request = &traces->request;
+    lh_traced *t = &traces->tensors[traces->count++];
+    int rank = 0;
+    *t = made;
+    t->n = group->n;
+    t->mean = request->average || t->kind == LH_TRACE_ENTROPY;
+    name_tensor(traces, t);
+    if (!t->mean && request->draws > 1 && t->kind != LH_TRACE_TOKENS) t->file.shape[rank++] = request->draws;
+    if (!t->mean) t->file.shape[rank++] = group->examples;
+    int all = rank + pass_shape(traces, t, t->file.shape + rank);
+    t->file.rank = all;
+    t->each = 1;
+    for (int i = rank; i < all; i++) t->each *= t->file.shape[i];
+    t->file.dtype = t->kind == LH_TRACE_TOKENS ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
+    double bytes = lh_st_element_bytes(t->file.dtype);
+    for (int i = 0; i < all; i++) bytes *= (double)t->file.shape[i];
+    t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* beyond, nothing is computed */
+    traces->bytes += bytes;
+    traces->memory += t->mean ? (double)t->each * (double)sizeof(double) : bytes;
+    group->tensors++;
+}
+
+static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
+    const lh_spec *spec = traces->spec;
+    const bool *wanted = traces->request.wanted;
+    bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
+    group->first_tensor = traces->count;
+    for (int s = 0; kept && !traces->request.average && s < spec->format->streams; s++)
+        add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TOKENS, .site = -1, .stream = s});
+    for (int site = 0; site < spec->site_count; site++)
+        for (int kind = 0; kind < LH_TRACE_TOKENS; kind++)
+            if (wanted[kind] && (kind == LH_TRACE_ACTIVATIONS) == (spec->sites[site].channels > 0))
+                add_tensor(traces, group, (lh_traced){.kind = (lh_trace_kind)kind, .site = site});
+}
+
+size_t lh_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind) {
+    const lh_trace_site *s = &traces->spec->sites[site];
+    const bool *wanted = traces->request.wanted;
+    lh_shape shape = lh_shape_at(traces->spec, n, 1);
+    size_t row = (size_t)shape.length[s->query] * (size_t)traces->real_bytes;
+    bool needed = wanted[kind] || (kind == LH_TRACE_ATTENTION && wanted[LH_TRACE_ENTROPY]);
+    if (!needed || (kind == LH_TRACE_ACTIVATIONS) != (s->channels > 0)) return 0;
+    return row * (size_t)(s->channels > 0 ? s->channels : s->heads * shape.length[s->key]);
+}
+
+/* What one pass of a group writes, at all sites. */
+static double scratch_of(const lh_traces *traces, const lh_trace_group *group) {
+    double scratch = 0;
+    for (int site = 0; site < traces->spec->site_count; site++)
+        for (int kind = 0; kind < LH_TRACE_ENTROPY; kind++)
+            scratch += (double)lh_trace_scratch(traces, group->n, site, (lh_trace_kind)kind);
+    return scratch;
+}
+
+static lh_status make_tensors(lh_traces *traces, lh_error *error) {
+    const lh_spec *spec = traces->spec;
+    double most = (double)traces->group_count * (spec->format->streams + 3 * spec->site_count), one_pass = 0;
+    double list = most * sizeof *traces->tensors, available = lh_memory_available();
+    if (list > available) return too_large(list, available, "the list of tensors", error);
+    traces->tensors = lh_engine_memory((size_t)list, "a list of tensors", error);
+    if (traces->tensors == NULL) return LH_ERR_ENVIRONMENT;
+    for (int g = 0; g < traces->group_count; g++) {
+        add_group_tensors(traces, &traces->groups[g]);
+        double scratch = scratch_of(traces, &traces->groups[g]);
+        if (scratch > one_pass) one_pass = scratch;
+        traces->passes += (int64_t)traces->groups[g].examples * traces->request.draws;
+    }
+    traces->memory += one_pass;
+    return traces->memory <= available ? LH_OK : too_large(traces->memory, available, "the trace", error);
+}
+
+lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error) {
+    *traces = (lh_traces){.spec = engine->spec, .request = *request, .real_bytes = engine->real_bytes};
+    if (!lh_draws_anything(engine->spec)) traces->request.draws = 1;
+    if (engine->spec->sites == NULL)
+        return lh_fail(error, LH_ERR_INPUT, "%s: this model has nothing to trace", engine->spec->id);
+    lh_status status = make_groups(traces, error);
+    return status == LH_OK ? make_tensors(traces, error) : status;
+}
