@@ -96,11 +96,14 @@ RUNTIME_SOURCES := $(sort $(filter-out runtime/main.c runtime/static.c,$(shell f
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*.c 2>/dev/null)
-PLAIN_UNITS := $(filter-out $(WITH_SPECS) tests/unit/test_kernels.c,$(wildcard tests/unit/test_*.c))
-# test_kernels is compiled as generated code is, once per level and element size, and once for the plainest level.
+# test_expressions links four files of generated formulas: tests/run.sh writes them.
+WITH_FORMULAS := tests/unit/test_expressions.c
+# Tests of kernels/cpu are compiled as generated code is, once per level and element size, and once for the plainest level.
+WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_functions.c
+PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
-UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%))
-UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%)
+UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
+UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNITS),$(WITH_KERNELS:%.c=$(B)/%.$(unit)))
 UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
@@ -216,15 +219,28 @@ $(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^
 
+FORMULA_OBJECTS = $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
+FORMULA_CFLAGS = $(STEP_CFLAGS) -O1 $(march.$(lastword $(LINKED_LEVELS))) $(TEST_INCLUDES)
+
+$(B)/expressions/%.o: build/tests/expressions/%.c Makefile $(B)/compiler
+	@mkdir -p $(@D)
+	$(CC) $(FORMULA_CFLAGS) -Werror -MMD -MP -c -o $@ $<
+
+$(WITH_FORMULAS:%.c=$(B)/%): $(B)/%: %.c $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(FORMULA_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+
 $(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
 
-$(KERNEL_UNITS:%=$(B)/tests/unit/test_kernels.%): $(B)/tests/unit/test_kernels.%: tests/unit/test_kernels.c \
-		$(B)/lib/libspecs.a $(LIBRARY) Makefile
-	@mkdir -p $(@D)
-	$(CC) $(STEP_CFLAGS) $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) $(TEST_INCLUDES) $(CHECKS) \
-		-MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+define kernel_rules
+$(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY) Makefile
+	@mkdir -p $$(@D)
+	$$(CC) $$(STEP_CFLAGS) $$(march.$$(basename $$*)) -DREAL_BYTES=$$(subst .,,$$(suffix $$*)) $$(TEST_INCLUDES) $$(CHECKS) \
+		-MMD -MP -MF $$@.d -o $$@ $$< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $$(LIBRARIES)
+endef
+$(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
 
 # Fuzzing. libFuzzer comes with clang; without it, LH_FUZZ_CASES makes the unit test's own mutations run for longer.
 FUZZ_SECONDS ?= 60

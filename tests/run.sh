@@ -158,6 +158,8 @@ layer_generated() {
         echo "FAILED: ./longhand gen $spec"
         cat "$log"
     done
+    mkdir -p build/tests/expressions
+    check "two hundred random formulas" "$LUA" tests/expressions/generate.lua build/tests/expressions
     build_and_run_units VARIANT=release "LEVELS=${long:-best}"
 }
 

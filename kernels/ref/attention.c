@@ -32,6 +32,22 @@ static void softmax(int count, double *x) {
     for (int i = 0; i < count; i++) x[i] /= sum;
 }
 
+static double at(const double *x, int i) { return x ? x[i] : 0; }
+
+/* The scaled logit of query i and key j of head h. */
+static double logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
+    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    const double *query = q + i * C + h * D, *key = k + j * C + h * D;
+    double sum = 0;
+    for (int d = 0; d < D; d++) {
+        sum += (query[d] + at(shape->content_bias, h * D + d)) * key[d];
+        if (shape->relative)
+            sum +=
+                (query[d] + at(shape->position_bias, h * D + d)) * shape->relative[((size_t)i * T + j) * C + h * D + d];
+    }
+    return sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * T + j] : 0);
+}
+
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
@@ -39,7 +55,8 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
             double *row = weights + ((size_t)h * T + i) * T, *o = out + i * C + h * D;
-            for (int j = 0; j < T; j++) row[j] = dot(D, turned_q + i * C + h * D, turned_k + j * C + h * D) / sqrt(D);
+            for (int j = 0; j < T; j++) row[j] = logit(shape, turned_q, turned_k, h, i, j);
+            if (shape->logits) memcpy(shape->logits + ((size_t)h * T + i) * T, row, (size_t)T * sizeof *row);
             softmax(T, row);
             for (int d = 0; d < D; d++) {
                 o[d] = 0;
@@ -51,9 +68,27 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     free(turned_k);
 }
 
+/* From the gradient of one pair's logit, already divided by sqrt(D). dq: of the turned query. */
+static void pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
+                      double dlogit, double *dq, double *dk, const lh_ref_relative_grad *drelative) {
+    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    for (int d = 0; d < D; d++) {
+        int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
+        size_t row = ((size_t)i * T + j) * C + c;
+        dq[query] += dlogit * k[key];
+        dk[key] += dlogit * (q[query] + at(shape->content_bias, c));
+        if (shape->content_bias) drelative->content_bias[c] += dlogit * k[key];
+        if (!shape->relative) continue;
+        dq[query] += dlogit * shape->relative[row];
+        drelative->relative[row] += dlogit * (q[query] + at(shape->position_bias, c));
+        if (shape->position_bias) drelative->position_bias[c] += dlogit * shape->relative[row];
+    }
+}
+
 /* With p_j the weights of one query: dp_j = dout . v_j, dscore_j = p_j (dp_j - sum over j of p_j dp_j). */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
-                        const double *weights, const double *dout, double *dq, double *dk, double *dv) {
+                        const double *weights, const double *dout, double *dq, double *dk, double *dv,
+                        const lh_ref_relative_grad *drelative) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
     double *turned_q = rotated(shape, q), *turned_k = rotated(shape, k);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
@@ -65,13 +100,10 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
             double mean = 0;
             for (int j = 0; j < T; j++) mean += row[j] * dot(D, go, v + j * C + h * D);
             for (int j = 0; j < T; j++) {
-                int key = j * C + h * D, query = i * C + h * D;
-                double dscore = row[j] * (dot(D, go, v + key) - mean) / sqrt(D);
-                for (int d = 0; d < D; d++) {
-                    dv[key + d] += row[j] * go[d];
-                    dq[query + d] += dscore * turned_k[key + d];
-                    dk[key + d] += dscore * turned_q[query + d];
-                }
+                int key = j * C + h * D;
+                double dlogit = row[j] * (dot(D, go, v + key) - mean) / sqrt(D);
+                for (int d = 0; d < D; d++) dv[key + d] += row[j] * go[d];
+                pair_grad(shape, turned_q, turned_k, h, i, j, dlogit, dq, dk, drelative);
             }
         }
     }

@@ -30,10 +30,22 @@ static void add_tensor(lh_ref_encoder *e, int rows, int columns, const char *for
     tensor->gradient = doubles((size_t)rows * columns);
 }
 
+static void add_relative(lh_ref_encoder *e, int layer) {
+    int C = e->sizes.width, H = e->sizes.heads;
+    if (e->sizes.relative == LH_REF_TRANSFORMER_XL) {
+        add_tensor(e, C, C, "layers.%d.attention.relative.weight", layer);
+        add_tensor(e, H, C / H, "layers.%d.attention.relative.content_bias", layer);
+        add_tensor(e, H, C / H, "layers.%d.attention.relative.position_bias", layer);
+    } else if (e->sizes.relative == LH_REF_SHAW) {
+        add_tensor(e, 2 * e->sizes.clip + 1, C / H, "layers.%d.attention.relative.table", layer);
+    }
+}
+
 static void add_layer(lh_ref_encoder *e, int layer) {
     static const char *const projection[] = {"query", "key", "value", "output"};
     int C = e->sizes.width, F = e->sizes.feedforward;
     for (int i = 0; i < 4; i++) add_tensor(e, C, C, "layers.%d.attention.%s.weight", layer, projection[i]);
+    add_relative(e, layer);
     for (int i = 1; i <= 2; i++) {
         add_tensor(e, 1, C, "layers.%d.norm%d.scale", layer, i);
         add_tensor(e, 1, C, "layers.%d.norm%d.offset", layer, i);
@@ -45,7 +57,7 @@ static void add_layer(lh_ref_encoder *e, int layer) {
 }
 
 lh_ref_encoder *lh_ref_encoder_new(const lh_ref_sizes *sizes) {
-    enum { PER_LAYER = 12, OUTSIDE = 4 };
+    enum { PER_LAYER = 15, OUTSIDE = 4 };
     lh_ref_encoder *e = calloc(1, sizeof *e);
     if (!e) abort();
     e->sizes = *sizes;
@@ -120,6 +132,7 @@ typedef struct layer_state {
     double *hidden;        /* [T][feedforward] after ReLU */
     double *sum2;          /* g + drop(f) */
     double *cosine, *sine; /* [T][D/2] */
+    double *relative;      /* [T][T][C], or NULL */
 } layer_state;
 
 typedef struct sequence {
@@ -130,12 +143,21 @@ typedef struct sequence {
     double *h; /* [T][C] the running activation, then its gradient */
 } sequence;
 
-static lh_ref_attention attention_of(const sequence *s, const layer_state *state) {
+static lh_ref_attention attention_of(const sequence *s, int l) {
     const lh_ref_sizes *sizes = &s->e->sizes;
-    lh_ref_attention shape = {s->batch->tokens, sizes->heads, sizes->width / sizes->heads, NULL, NULL};
+    const layer_state *state = &s->layers[l];
+    lh_ref_attention shape = {.tokens = s->batch->tokens,
+                              .heads = sizes->heads,
+                              .head_width = sizes->width / sizes->heads,
+                              .relative = state->relative,
+                              .score = s->batch->score};
     if (sizes->rotation) {
         shape.cosine = state->cosine;
         shape.sine = state->sine;
+    }
+    if (sizes->relative == LH_REF_TRANSFORMER_XL) {
+        shape.content_bias = find(s->e, l, "attention.relative.content_bias")->value;
+        shape.position_bias = find(s->e, l, "attention.relative.position_bias")->value;
     }
     return shape;
 }
@@ -150,11 +172,13 @@ static void new_layer_state(const sequence *s, layer_state *state) {
     state->hidden = doubles(T * (size_t)sizes->feedforward);
     state->cosine = doubles(T * C);
     state->sine = doubles(T * C);
+    if (sizes->relative != LH_REF_NO_RELATIVE) state->relative = doubles(T * T * C);
 }
 
 static void free_layer_state(layer_state *state) {
-    double *all[] = {state->input, state->q,      state->k,      state->v,    state->weights, state->mixed,
-                     state->sum1,  state->normed, state->hidden, state->sum2, state->cosine,  state->sine};
+    double *all[] = {state->input,  state->q,    state->k,       state->v,      state->weights,
+                     state->mixed,  state->sum1, state->normed,  state->hidden, state->sum2,
+                     state->cosine, state->sine, state->relative};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -196,6 +220,53 @@ static void embed_grad(sequence *s) {
     for (int t = 0; t < T; t++) add((size_t)C, rows + s->batch->positions[t] * C, s->h + t * C);
 }
 
+static int distance_of(const lh_ref_batch *batch, int query, int key) {
+    return batch->distances ? batch->distances[query * batch->tokens + key] : key - query;
+}
+
+/* The row of Shaw's table. */
+static int table_row(const sequence *s, int query, int key) {
+    int clip = s->e->sizes.clip, distance = distance_of(s->batch, query, key);
+    return (int)fmin(fmax(distance, -clip), clip) + clip;
+}
+
+/* state->relative: the vector of every pair. */
+static void make_relative(const sequence *s, int l) {
+    const lh_ref_sizes *sizes = &s->e->sizes;
+    int T = s->batch->tokens, C = sizes->width, D = C / sizes->heads;
+    double *sinusoid = doubles((size_t)C);
+    for (int pair = 0; pair < T * T; pair++) {
+        double *row = s->layers[l].relative + (size_t)pair * C;
+        if (sizes->relative == LH_REF_TRANSFORMER_XL) {
+            lh_ref_sinusoid(C, distance_of(s->batch, pair / T, pair % T), sinusoid);
+            linear(1, find(s->e, l, "attention.relative.weight"), NULL, sinusoid, row);
+        } else {
+            const double *table = find(s->e, l, "attention.relative.table")->value;
+            for (int c = 0; c < C; c++) row[c] = table[table_row(s, pair / T, pair % T) * D + c % D];
+        }
+    }
+    free(sinusoid);
+}
+
+/* From the gradients of all pairs' vectors to those of the weight or the table. */
+static void relative_grad(const sequence *s, int l, const double *drelative) {
+    const lh_ref_sizes *sizes = &s->e->sizes;
+    int T = s->batch->tokens, C = sizes->width, D = C / sizes->heads;
+    double *sinusoid = doubles((size_t)C), *unused = doubles((size_t)C);
+    for (int pair = 0; pair < T * T; pair++) {
+        const double *drow = drelative + (size_t)pair * C;
+        if (sizes->relative == LH_REF_TRANSFORMER_XL) {
+            lh_ref_sinusoid(C, distance_of(s->batch, pair / T, pair % T), sinusoid);
+            linear_grad(1, find(s->e, l, "attention.relative.weight"), NULL, sinusoid, drow, unused);
+        } else {
+            double *table = find(s->e, l, "attention.relative.table")->gradient;
+            for (int c = 0; c < C; c++) table[table_row(s, pair / T, pair % T) * D + c % D] += drow[c];
+        }
+    }
+    free(sinusoid);
+    free(unused);
+}
+
 /* s->h: the layer's input, then its output. */
 static void layer_forward(sequence *s, int l) {
     const lh_ref_encoder *e = s->e;
@@ -208,7 +279,10 @@ static void layer_forward(sequence *s, int l) {
     linear(T, find(e, l, "attention.value.weight"), NULL, s->h, state->v);
     const int32_t *positions = s->batch->positions + (s->batch->draws > 1 ? (size_t)l * T : 0);
     if (e->sizes.rotation) lh_ref_rotation(T, D, e->sizes.rotation, positions, state->cosine, state->sine);
-    lh_ref_attention shape = attention_of(s, state);
+    if (e->sizes.relative != LH_REF_NO_RELATIVE) make_relative(s, l);
+    lh_ref_attention shape = attention_of(s, l);
+    double *scores = s->batch->observer ? doubles((size_t)e->sizes.heads * T * T) : NULL;
+    shape.logits = scores;
     lh_ref_attend(&shape, state->q, state->k, state->v, state->weights, state->mixed);
 
     linear(T, find(e, l, "attention.output.weight"), NULL, state->mixed, state->sum1);
@@ -224,6 +298,11 @@ static void layer_forward(sequence *s, int l) {
     add(count, state->sum2, state->normed);
     lh_ref_layer_norm(T, e->sizes.width, state->sum2, find(e, l, "norm2.scale")->value,
                       find(e, l, "norm2.offset")->value, s->h);
+    if (s->batch->observer) {
+        lh_ref_seen seen = {state->input, s->h, scores, state->weights};
+        s->batch->observer->see(s->batch->observer->context, s->index, l, &seen);
+    }
+    free(scores);
 }
 
 /* s->h: the gradient of the layer's output, then that of norm1's output. */
@@ -249,6 +328,22 @@ static void feedforward_grad(sequence *s, int l) {
     free(dhidden);
 }
 
+/* Writes dq, dk, dv from the gradient of the heads' outputs; adds to what belongs to distances. */
+static void attend_grad(sequence *s, int l, const double *dmixed, double *dq, double *dk, double *dv) {
+    const layer_state *state = &s->layers[l];
+    lh_ref_attention shape = attention_of(s, l);
+    lh_ref_relative_grad grad = {NULL, NULL, NULL};
+    size_t T = (size_t)s->batch->tokens;
+    if (shape.relative) grad.relative = doubles(T * T * (size_t)s->e->sizes.width);
+    if (shape.content_bias) {
+        grad.content_bias = find(s->e, l, "attention.relative.content_bias")->gradient;
+        grad.position_bias = find(s->e, l, "attention.relative.position_bias")->gradient;
+    }
+    lh_ref_attend_grad(&shape, state->q, state->k, state->v, state->weights, dmixed, dq, dk, dv, &grad);
+    if (shape.relative) relative_grad(s, l, grad.relative);
+    free(grad.relative);
+}
+
 /* s->h: the gradient of norm1's output, then that of the layer's input. */
 static void attention_grad(sequence *s, int l) {
     const lh_ref_encoder *e = s->e;
@@ -262,8 +357,7 @@ static void attention_grad(sequence *s, int l) {
     memcpy(s->h, da, count * sizeof *da);
     drop(s, l + 1, 0, da);
     linear_grad(T, find(e, l, "attention.output.weight"), NULL, state->mixed, da, dmixed);
-    lh_ref_attention shape = attention_of(s, state);
-    lh_ref_attend_grad(&shape, state->q, state->k, state->v, state->weights, dmixed, dq, dk, dv);
+    attend_grad(s, l, dmixed, dq, dk, dv);
     linear_grad(T, find(e, l, "attention.query.weight"), NULL, state->input, dq, dx);
     add(count, s->h, dx);
     linear_grad(T, find(e, l, "attention.key.weight"), NULL, state->input, dk, dx);

@@ -1,7 +1,7 @@
 /* The whole encoder in double, forward and backward, composed of the operations in ref.h. For tests only.
  *
  *   h = sqrt(C) token[x] (+ additive(position), then dropout at layer 0, place 0)
- *   per layer l: a = attend(h Wq, h Wk, h Wv) Wo          q and k rotated where the model rotates
+ *   per layer l: a = attend(h Wq, h Wk, h Wv) Wo          q and k rotated where the model rotates; r_ij from distances
  *                g = norm1(h + drop(a))                    dropout at layer l + 1, place 0
  *                f = relu(g Wup + bup) Wdown + bdown
  *                h = norm2(g + drop(f))                    dropout at layer l + 1, place 1
@@ -19,11 +19,19 @@
 
 typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh_ref_additive;
 
+typedef enum lh_ref_relative {
+    LH_REF_NO_RELATIVE,
+    LH_REF_TRANSFORMER_XL, /* r_ij = sinusoid(distance_ij) W, biases u and v */
+    LH_REF_SHAW            /* r_ij = table[clip(distance_ij)], shared by the heads */
+} lh_ref_relative;
+
 typedef struct lh_ref_sizes {
     int vocabulary, classes, width, heads, feedforward, layers;
     int rows; /* of the learned table */
     lh_ref_additive additive;
     const lh_ref_rope *rotation; /* of queries and keys, outlives the encoder; NULL: none */
+    lh_ref_relative relative;
+    int clip; /* Shaw: -clip .. clip have rows */
 } lh_ref_sizes;
 
 /* One parameter tensor, named as in a trainer's files. */
@@ -40,17 +48,31 @@ typedef struct lh_ref_encoder {
     int tensor_count;
 } lh_ref_encoder;
 
+/* What a layer computed for one sequence. */
+typedef struct lh_ref_seen {
+    const double *input, *output;     /* [tokens][width] */
+    const double *scores, *attention; /* [heads][tokens][tokens] */
+} lh_ref_seen;
+
+typedef struct lh_ref_observer {
+    void (*see)(void *context, int sequence, int layer, const lh_ref_seen *seen);
+    void *context;
+} lh_ref_observer;
+
 typedef struct lh_ref_batch {
     int sequences, tokens, labels; /* tokens T and label places per sequence; labels <= tokens */
     const uint16_t *token;         /* [sequences][tokens] */
     const uint16_t *label;         /* [sequences][labels] */
     const int32_t *positions;      /* [draws][tokens] */
     int draws;                     /* 1: one row for all layers; else `layers` rows, the first also for the addition */
+    const int32_t *distances;      /* [query][key] signed, for all layers; NULL: key - query */
+    const double *score;           /* [heads][query][key] added to the scaled logits of every layer; NULL: nothing */
     double dropout;                /* rate; 0: off */
     lh_key key;                    /* of dropout, with: */
     uint32_t step, first_example;
-    double loss_scale; /* d(objective) / d(summed loss) */
-    bool backward;     /* add to the gradients */
+    double loss_scale;               /* d(objective) / d(summed loss) */
+    bool backward;                   /* add to the gradients */
+    const lh_ref_observer *observer; /* is shown every layer of every sequence; NULL: nobody */
 } lh_ref_batch;
 
 /* An encoder with its tensors, all zero; lh_ref_encoder_free frees it. Out of memory aborts. */

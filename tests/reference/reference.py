@@ -7,6 +7,8 @@ and are rounded to float32 when stored; logits and losses stay float64.
 
 Source: Ruoss et al. 2023, "Randomized Positional Encodings Boost Length Generalization of Transformers", and its
 official code: an encoder with layer norm after each residual sum, attention without biases, ReLU feed-forward layer.
+Distances in the logits: Dai et al. 2019, "Transformer-XL"; Shaw et al. 2018, "Self-Attention with Relative Position
+Representations" (keys only); Press et al. 2022, "Train Short, Test Long" (ALiBi), to both sides as in Ruoss's code.
 
 Usage: python reference.py [OUTPUT_DIRECTORY]
 """
@@ -31,11 +33,15 @@ LENGTHS = (1, 5, 18)             # input tokens n; the encoder sees T = 2n
 GRADIENT_LENGTH = 18
 SEED = 2023
 
-ENCODINGS = ("none", "sincos", "learned", "rope", "rand_sincos", "rand_learned", "rand_rope",
-             "rope_linear", "rope_ntk", "rope_yarn")
+# A file's random numbers come from its number here.
+ENCODINGS = {"none": 0, "sincos": 1, "learned": 2, "rope": 3, "rand_sincos": 4, "rand_learned": 5, "rand_rope": 6,
+             "rope_linear": 7, "rope_ntk": 8, "rope_yarn": 9,
+             "relative": 7, "rand_relative": 8, "rand_relative_clamped": 9, "rand_relative_difference": 10, "shaw": 11,
+             "alibi": 12, "rand_alibi": 13}
 SCALING = 4.0                    # of rope_*: to reach four times the tokens of the longest batch
 TRAINED = 2 * max(LENGTHS)
 ALPHA, BETA = 0.25, 4            # of rope_yarn: of the four pairs one turns fast, two slowly and one in between
+CLIP = 4                         # of shaw
 
 
 def truncated_normal(rng, shape, sd):
@@ -66,13 +72,21 @@ def initial_parameters(encoding, rng):
     p["output.bias"] = draw(CLASSES, sd=0.2)
     if encoding.endswith("learned"):
         p["embed.position.weight"] = draw(TABLE_ROWS, WIDTH, sd=1.0)
+    for layer in range(LAYERS):
+        name = f"layers.{layer}.attention.relative."
+        if "relative" in encoding:
+            p[f"{name}weight"] = draw(WIDTH, WIDTH, sd=WIDTH**-0.5)
+            p[f"{name}content_bias"] = draw(HEADS, WIDTH // HEADS, sd=0.4)
+            p[f"{name}position_bias"] = draw(HEADS, WIDTH // HEADS, sd=0.4)
+        if encoding == "shaw":
+            p[f"{name}table"] = draw(2 * CLIP + 1, WIDTH // HEADS, sd=0.5)
     return {name: value.astype(np.float32) for name, value in p.items()}
 
 
 def sinusoid(positions):
-    """[T][WIDTH]: sines of WIDTH/2 frequencies, then their cosines."""
+    """[...][WIDTH]: sines of WIDTH/2 frequencies, then their cosines."""
     frequency = 10000.0 ** (-2 * jnp.arange(WIDTH // 2) / WIDTH)
-    angle = positions[:, None] * frequency
+    angle = positions[..., None] * frequency
     return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], axis=-1)
 
 
@@ -106,20 +120,41 @@ def layer_norm(x, scale, offset):
     return (x - mean) / jnp.sqrt(variance + 1e-5) * scale + offset
 
 
-def attention(p, encoding, name, h, positions):
-    """positions: [T], or None where q and k do not turn."""
+def pair_vectors(p, name, encoding, distances):
+    """[T][T][HEADS][D]: for each query (rows) and key (columns) the vector of their distance."""
+    if "relative" in encoding:
+        rows = sinusoid(distances) @ p[f"{name}relative.weight"]
+        return rows.reshape(*distances.shape, HEADS, WIDTH // HEADS)
+    rows = p[f"{name}relative.table"][jnp.clip(distances, -CLIP, CLIP) + CLIP]
+    return jnp.broadcast_to(rows[:, :, None], (*distances.shape, HEADS, WIDTH // HEADS))
+
+
+def alibi(distances):
+    """[HEADS][T][T]: slopes 2^(-8/HEADS), its square, ...; half a step less to the left."""
+    slope = 2.0 ** (-8 / HEADS * (1 + jnp.arange(HEADS)))
+    return slope[:, None, None] * (jnp.where(distances < 0, 0.5, 0.0) - jnp.abs(distances))
+
+
+def attention(p, name, encoding, h, positions, distances):
+    """positions: [T], or None where q and k do not turn; distances: [T][T]."""
     batch, tokens, width = h.shape
     heads = lambda x: x.reshape(batch, tokens, HEADS, width // HEADS)
     q, k, v = (heads(h @ p[f"{name}{m}.weight"]) for m in ("query", "key", "value"))
     if positions is not None:
         q, k = rotate(encoding, q, positions), rotate(encoding, k, positions)
-    scores = jnp.einsum("bihd,bjhd->bhij", q, k) / jnp.sqrt(width / HEADS)
+    scores = jnp.einsum("bihd,bjhd->bhij", q + p.get(f"{name}relative.content_bias", 0), k)
+    if "relative" in encoding or encoding == "shaw":
+        pairs = pair_vectors(p, name, encoding, distances)
+        scores += jnp.einsum("bihd,ijhd->bhij", q + p.get(f"{name}relative.position_bias", 0), pairs)
+    scores /= jnp.sqrt(width / HEADS)
+    if encoding.endswith("alibi"):
+        scores += alibi(distances)
     mixed = jnp.einsum("bhij,bjhd->bihd", jax.nn.softmax(scores, axis=-1), v)
     return mixed.reshape(batch, tokens, width) @ p[f"{name}output.weight"]
 
 
-def encoder(p, encoding, tokens, positions):
-    """tokens [B][T]; positions: one [T] array per layer (the additive encodings use the first).
+def encoder(p, encoding, tokens, positions, distances):
+    """tokens [B][T]; positions: one [T] array per layer (the additive encodings use the first); distances [T][T].
     Returns the logits of every position, [B][T][CLASSES]. Dropout off."""
     h = p["embed.token.weight"][tokens] * jnp.sqrt(WIDTH)
     if encoding.endswith("sincos"):
@@ -129,7 +164,7 @@ def encoder(p, encoding, tokens, positions):
     for layer in range(LAYERS):
         name = f"layers.{layer}."
         turn = positions[layer] if "rope" in encoding else None
-        a = attention(p, encoding, f"{name}attention.", h, turn)
+        a = attention(p, f"{name}attention.", encoding, h, turn, distances)
         g = layer_norm(h + a, p[f"{name}norm1.scale"], p[f"{name}norm1.offset"])
         f = jax.nn.relu(g @ p[f"{name}feedforward.up.weight"] + p[f"{name}feedforward.up.bias"])
         f = f @ p[f"{name}feedforward.down.weight"] + p[f"{name}feedforward.down.bias"]
@@ -137,10 +172,10 @@ def encoder(p, encoding, tokens, positions):
     return h @ p["output.weight"] + p["output.bias"]
 
 
-def loss_and_logits(p, encoding, inputs, target, positions):
+def loss_and_logits(p, encoding, inputs, target, positions, distances):
     """Cross-entropy in nats, averaged over all output places; logits [B][n][CLASSES]."""
     tokens = jnp.concatenate([inputs, jnp.full(target.shape, EMPTY, inputs.dtype)], axis=1)
-    logits = encoder(p, encoding, tokens, positions)[:, -target.shape[1]:]
+    logits = encoder(p, encoding, tokens, positions, distances)[:, -target.shape[1]:]
     picked = jnp.take_along_axis(jax.nn.log_softmax(logits), target[..., None], axis=-1)
     return -jnp.mean(picked), logits
 
@@ -152,8 +187,32 @@ def draw_positions(encoding, tokens, rng):
     return np.arange(tokens, dtype=np.int32)
 
 
+def draw_distances(tokens, rng):
+    """p_0 = 0, then tokens - 1 ascending distances from 1 .. MAX_POSITION - 1, drawn without replacement."""
+    drawn = np.sort(1 + rng.choice(MAX_POSITION - 1, size=tokens - 1, replace=False))
+    return np.concatenate([[0], drawn]).astype(np.int32)
+
+
+def pair_distances(encoding, drawn, positions):
+    """[T][T]: what a query (rows) takes for its distance to a key (columns). Without a draw, of positions."""
+    tokens = len(positions)
+    offset = np.arange(tokens)[None, :] - np.arange(tokens)[:, None]
+    if drawn is None:
+        return (positions[None, :] - positions[:, None]).astype(np.int32)
+    two_sided = np.sign(offset) * drawn[np.abs(offset)]
+    if not encoding.endswith("clamped"):
+        return two_sided.astype(np.int32)
+    # The released code shifts by the number of rows of a table that has only rows 0 .. MAX_POSITION - 1, and JAX reads
+    # the last row where an index is past it.
+    return np.minimum(two_sided + MAX_POSITION, MAX_POSITION - 1).astype(np.int32)
+
+
+def draws_distances(encoding):
+    return encoding in ("rand_relative", "rand_relative_clamped", "rand_alibi")
+
+
 def vectors(encoding):
-    rng = np.random.default_rng([SEED, ENCODINGS.index(encoding)])
+    rng = np.random.default_rng([SEED, ENCODINGS[encoding]])
     stored = initial_parameters(encoding, rng)
     p = {name: jnp.asarray(value, jnp.float64) for name, value in stored.items()}
     out = dict(stored)
@@ -161,11 +220,17 @@ def vectors(encoding):
         inputs = rng.integers(0, SYMBOLS, size=(SEQUENCES, n), dtype=np.int32)
         target = np.sort(inputs, axis=1)
         positions = draw_positions(encoding, 2 * n, rng)
+        drawn = draw_distances(2 * n, rng) if draws_distances(encoding) else None
+        distances = pair_distances(encoding, drawn, positions)
         evaluate = jax.value_and_grad(loss_and_logits, has_aux=True)
-        (loss, logits), gradient = evaluate(p, encoding, inputs, target, [positions] * LAYERS)
+        (loss, logits), gradient = evaluate(p, encoding, inputs, target, [positions] * LAYERS, distances)
         out[f"data.n{n}.input"] = inputs
         out[f"data.n{n}.target"] = target
         out[f"data.n{n}.positions"] = positions[None]
+        if drawn is not None:
+            out[f"data.n{n}.drawn"] = drawn[None]
+        if ENCODINGS[encoding] > ENCODINGS.index("rand_rope"):
+            out[f"data.n{n}.distances"] = distances
         out[f"result.n{n}.logits"] = np.asarray(logits, np.float64)
         out[f"result.n{n}.loss"] = np.asarray(loss, np.float64).reshape(1)
         if n == GRADIENT_LENGTH:

@@ -6,8 +6,24 @@
 #include <string.h>
 
 const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS] = {
-    "none",         "sincos",    "learned",     "rope",     "rand_sincos",
-    "rand_learned", "rand_rope", "rope_linear", "rope_ntk", "rope_yarn"};
+    "none",
+    "sincos",
+    "learned",
+    "rope",
+    "rand_sincos",
+    "rand_learned",
+    "rand_rope",
+    "rope_linear",
+    "rope_ntk",
+    "rope_yarn",
+    "relative",
+    "rand_relative",
+    "rand_relative_clamped",
+    "rand_relative_difference",
+    "shaw",
+    "alibi",
+    "rand_alibi",
+};
 const int lh_vectors_length[LH_VECTORS_LENGTHS] = {1, 5, LH_VECTORS_GRADIENT_LENGTH};
 
 static void broken(const char *what, const char *why) {
@@ -80,6 +96,11 @@ lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding)
         sizes.rows = 64;
     }
     sizes.rotation = rope_of(encoding);
+    if (strstr(encoding, "relative")) sizes.relative = LH_REF_TRANSFORMER_XL;
+    if (strcmp(encoding, "shaw") == 0) {
+        sizes.relative = LH_REF_SHAW;
+        sizes.clip = 4;
+    }
     lh_ref_encoder *encoder = lh_ref_encoder_new(&sizes);
     for (int i = 0; i < encoder->tensor_count; i++) {
         lh_ref_tensor *tensor = &encoder->tensors[i];
@@ -92,14 +113,55 @@ lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding)
     return encoder;
 }
 
-/* The tensor <group>.n<n>.<name>. */
-static double *case_doubles(const lh_st_file *file, const char *group, int n, const char *name, int want) {
+bool lh_vectors_draws_distances(const char *encoding) {
+    return strcmp(encoding, "rand_relative") == 0 || strcmp(encoding, "rand_relative_clamped") == 0 ||
+           strcmp(encoding, "rand_alibi") == 0;
+}
+
+void lh_vectors_distances(const char *encoding, int T, const int32_t *positions, const int32_t *drawn,
+                          int32_t *distances) {
+    bool clamped = strstr(encoding, "clamped") != NULL;
+    for (int i = 0; i < T; i++) {
+        for (int j = 0; j < T; j++) {
+            int32_t *out = &distances[i * T + j];
+            if (!lh_vectors_draws_distances(encoding)) *out = positions[j] - positions[i];
+            else if (clamped) *out = j < i ? LH_VECTORS_RANGE - drawn[i - j] : LH_VECTORS_RANGE - 1;
+            else *out = j < i ? -drawn[i - j] : drawn[j - i];
+        }
+    }
+}
+
+void lh_vectors_alibi(int T, const int32_t *distances, double *score) {
+    static const double slope[] = {1.0 / 16, 1.0 / 256};
+    for (int h = 0; h < 2; h++)
+        for (int pair = 0; pair < T * T; pair++)
+            score[h * T * T + pair] = slope[h] * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
+}
+
+/* The tensor <group>.n<n>.<name>, or NULL. */
+static double *find_doubles(const lh_st_file *file, const char *group, int n, const char *name, int want) {
     char full[64];
     int count = 0;
     snprintf(full, sizeof full, "%s.n%d.%s", group, n, name);
     double *values = lh_vectors_doubles(file, full, &count);
-    if (!values || count != want) broken(full, "missing or of another size");
+    if (values && count != want) broken(full, "of another size");
     return values;
+}
+
+static double *case_doubles(const lh_st_file *file, const char *group, int n, const char *name, int want) {
+    double *values = find_doubles(file, group, n, name, want);
+    if (!values) broken(name, "missing");
+    return values;
+}
+
+static int32_t *case_integers(const lh_st_file *file, int n, const char *name, int count) {
+    double *values = find_doubles(file, "data", n, name, count);
+    if (!values) return NULL;
+    int32_t *out = malloc((size_t)count * sizeof *out);
+    if (!out) abort();
+    for (int i = 0; i < count; i++) out[i] = (int32_t)values[i];
+    free(values);
+    return out;
 }
 
 lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
@@ -107,11 +169,18 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
     int tokens = 2 * n;
     lh_vectors_case out = {.token = malloc(sizeof(uint16_t) * SEQUENCES * (size_t)tokens),
                            .label = malloc(sizeof(uint16_t) * SEQUENCES * (size_t)n),
-                           .positions = malloc(sizeof(int32_t) * (size_t)tokens)};
+                           .positions = case_integers(file, n, "positions", tokens),
+                           .drawn = case_integers(file, n, "drawn", tokens),
+                           .distances = case_integers(file, n, "distances", tokens * tokens)};
     if (!out.token || !out.label || !out.positions) abort();
+    const char *encoding = lh_st_metadata(file, "encoding");
+    if (encoding && strstr(encoding, "alibi")) {
+        out.score = malloc(sizeof(double) * 2 * (size_t)tokens * (size_t)tokens);
+        if (!out.score) abort();
+        lh_vectors_alibi(tokens, out.distances, out.score);
+    }
     double *input = case_doubles(file, "data", n, "input", SEQUENCES * n);
     double *target = case_doubles(file, "data", n, "target", SEQUENCES * n);
-    double *positions = case_doubles(file, "data", n, "positions", tokens);
     double *loss = case_doubles(file, "result", n, "loss", 1);
     for (int b = 0; b < SEQUENCES; b++) {
         for (int i = 0; i < n; i++) {
@@ -120,7 +189,6 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
             out.label[b * n + i] = (uint16_t)target[b * n + i];
         }
     }
-    for (int t = 0; t < tokens; t++) out.positions[t] = (int32_t)positions[t];
     out.logits = case_doubles(file, "result", n, "logits", SEQUENCES * n * CLASSES);
     out.loss = *loss;
     out.batch = (lh_ref_batch){.sequences = SEQUENCES,
@@ -130,11 +198,12 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
                                .label = out.label,
                                .positions = out.positions,
                                .draws = 1,
+                               .distances = out.distances,
+                               .score = out.score,
                                .loss_scale = 1.0 / (SEQUENCES * n),
                                .backward = true};
     free(input);
     free(target);
-    free(positions);
     free(loss);
     return out;
 }
@@ -143,5 +212,8 @@ void lh_vectors_case_free(lh_vectors_case *stored) {
     free(stored->token);
     free(stored->label);
     free(stored->positions);
+    free(stored->drawn);
+    free(stored->distances);
+    free(stored->score);
     free(stored->logits);
 }

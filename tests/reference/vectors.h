@@ -9,7 +9,7 @@
 #include "base/safetensors.h"
 #include "ref/encoder.h"
 
-enum { LH_VECTORS_ENCODINGS = 10, LH_VECTORS_LENGTHS = 3, LH_VECTORS_GRADIENT_LENGTH = 18 };
+enum { LH_VECTORS_ENCODINGS = 17, LH_VECTORS_LENGTHS = 3, LH_VECTORS_GRADIENT_LENGTH = 18 };
 
 extern const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS]; /* "none", "sincos", ... */
 extern const int lh_vectors_length[LH_VECTORS_LENGTHS];             /* 1, 5, 18: input tokens */
@@ -20,6 +20,19 @@ lh_st_file *lh_vectors_open(const char *encoding);
 /* A reference encoder of the right sizes with the file's weights; the caller frees it. */
 lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding);
 
+/* Range of positions and distances where an encoding draws them. */
+enum { LH_VECTORS_RANGE = 64 };
+
+bool lh_vectors_draws_distances(const char *encoding);
+
+/* distances[query][key], signed, of sequences of T tokens: from drawn[T] where the encoding draws them, else of
+ * positions[T]. Ruoss et al. 2023; "clamped": as its released code reads them. */
+void lh_vectors_distances(const char *encoding, int T, const int32_t *positions, const int32_t *drawn,
+                          int32_t *distances);
+
+/* score[2][query][key] of ALiBi for two heads: slopes 1/16 and 1/256, half a step less to the left. */
+void lh_vectors_alibi(int T, const int32_t *distances, double *score);
+
 /* One batch with its results. */
 typedef struct lh_vectors_case {
     lh_ref_batch batch; /* dropout off, loss_scale of the mean, backward on */
@@ -27,6 +40,9 @@ typedef struct lh_vectors_case {
     double loss;        /* mean, in nats */
     uint16_t *token, *label;
     int32_t *positions;
+    int32_t *drawn;     /* [tokens] distances, or NULL */
+    int32_t *distances; /* [tokens][tokens], or NULL */
+    double *score;      /* [heads][tokens][tokens], or NULL */
 } lh_vectors_case;
 
 /* The batch with n input tokens; lh_vectors_case_free frees it. */

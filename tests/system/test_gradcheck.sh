@@ -2,16 +2,18 @@
 
 . tests/system/common.sh
 
-ENCODINGS="none sinusoid learned rope rand_sinusoid rand_learned rand_rope rope_linear rand_rope_ntk rope_yarn"
+ENCODINGS="none sinusoid learned rope rand_sinusoid rand_learned rand_rope rope_linear rand_rope_ntk rope_yarn
+    relative rand_relative rand_relative_difference shaw rand_shaw"
 
-# The spec of an encoding by its name: rand_<name> draws its positions.
+# The spec of an encoding by its name: rand_<name> draws its positions, rand_<name>_<reading> reads distances so.
 spec_of() {
-    positions=''
-    case $1 in rand_*) positions=', positions = { kind = "randomized", max_position = 128 }' ;; esac
+    positions='' reading='' scheme=${1#rand_}
+    case $scheme in *_difference | *_clamped) reading=", reading = \"${scheme#*_}\"" scheme=${scheme%%_*} ;; esac
+    case $1 in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$reading }" ;; esac
     cat >"$work/gradcheck_$1.lua" <<SPEC
 return {
   task = { kind = "bucket_sort" },
-  encoding = { kind = "${1#rand_}"$positions },
+  encoding = { kind = "$scheme"$positions },
   model = { layers = 2, heads = 4, width = 32, feedforward = 48, dropout = 0.1 },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 } },

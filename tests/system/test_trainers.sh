@@ -23,7 +23,9 @@ needs_libc_only() {
 with_sanitizers() {
     ./longhand gen tests/specs/$TINY.lua --out build/tests/specs/$TINY >/dev/null || return
     make -s -j2 trainer VARIANT=asan LEVELS=best ID=$TINY SOURCES=build/tests/specs/$TINY OUT=build/asan/trainers/$TINY &&
-        build/asan/trainers/$TINY/trainer train --steps 3 --out "$work/runs" --threads 2
+        build/asan/trainers/$TINY/trainer train --steps 3 --out "$work/runs" --threads 2 &&
+        build/asan/trainers/$TINY/trainer trace --checkpoint "$work"/runs/*/*/*/checkpoint.safetensors \
+            --what attention,scores,activations,entropy --lengths 1:18:17 --examples 2 --draws 2 --out "$work/trace"
 }
 
 expect trainer_builds_without_lua without_lua

@@ -206,7 +206,8 @@ static void test_predict_bad_lines_named(void **state) {
         {"{\"input\":[1,5]}", "line 1: input[1] is 5\n  expected: a token from 0 to 4"},
         {"{\"input\":[1.5]}", "input[0] is no integer"},
         {"{\"input\":[]}", "\"input\" is no list of tokens"},
-        {"{\"input\":[1,2],\"positions\":[1,2,3,4]}", "this encoding draws none"},
+        {"{\"input\":[1,2],\"positions\":[1,2,3,4]}", "\"positions\" is given, but this encoding draws none"},
+        {"{\"input\":[1,2],\"distances\":[0,2,3,4]}", "\"distances\" is given, but this encoding draws none"},
     };
     check_bad_lines(state, train(state), cases, sizeof cases / sizeof *cases);
 }
@@ -220,6 +221,20 @@ static void test_predict_bad_positions_named(void **state) {
     const char *checkpoint = train(state);
     toy.cpu = toy_drawn_list;
     toy.position_range = 64;
+    check_bad_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
+}
+
+static void test_predict_bad_distances_named(void **state) {
+    static const char *const cases[][2] = {
+        {"{\"input\":[1,2],\"distances\":[0,1]}", "2 distances\n  expected: 4"},
+        {"{\"input\":[1,2],\"distances\":7}", "\"distances\" is no list of integers"},
+        {"{\"input\":[1,2],\"distances\":[0,1,2,3.5]}", "distances[3] is no integer from 0 to 63"},
+        {"{\"input\":[1,2],\"distances\":[0,1,2,64]}", "distances[3] is no integer from 0 to 63"},
+        {"{\"input\":[1,2],\"distances\":[1,2,3,4]}", "distances[0] is 1\n  expected: 0"},
+        {"{\"input\":[1,2],\"distances\":[0,5,5,6]}", "distances[2] is 5\n  expected: more than 5"},
+    };
+    const char *checkpoint = train(state);
+    toy.distance_range = 64;
     check_bad_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
 }
 
@@ -358,6 +373,7 @@ int main(void) {
         WITH_TOY(test_predict_agrees_with_eval),
         WITH_TOY(test_predict_bad_lines_named),
         WITH_TOY(test_predict_bad_positions_named),
+        WITH_TOY(test_predict_bad_distances_named),
         WITH_TOY(test_predict_text_answers_in_symbols),
         WITH_TOY(test_eval_bad_checkpoints_refused),
         WITH_TOY(test_eval_beyond_limit_refused),

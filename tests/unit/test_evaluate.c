@@ -49,6 +49,19 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     engine->ops->close(engine);
 }
 
+static void test_evaluate_drawn_distances_every_draw(void **state) {
+    (void)state;
+    lh_error error;
+    lh_spec spec = lh_toy_spec;
+    spec.distance_range = 64;
+    lh_engine *engine = open_engine(&spec, &toy_drawn);
+    lh_eval_request request = request_of(6, 6, 3);
+    lh_eval_result result;
+    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
+    assert_int_equal(result.draws, 3);
+    engine->ops->close(engine);
+}
+
 static void test_evaluate_nothing_drawn_one_draw(void **state) {
     (void)state;
     lh_error error;
@@ -163,9 +176,13 @@ static void test_evaluate_stops_between_lengths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_evaluate_draws_mean_and_spread), cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
-        WITH_DIRECTORY(test_evaluate_lines_read_back),         WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
-        WITH_DIRECTORY(test_evaluate_per_example_adds_up),     cmocka_unit_test(test_evaluate_stops_between_lengths),
+        cmocka_unit_test(test_evaluate_draws_mean_and_spread),
+        cmocka_unit_test(test_evaluate_drawn_distances_every_draw),
+        cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
+        WITH_DIRECTORY(test_evaluate_lines_read_back),
+        WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
+        WITH_DIRECTORY(test_evaluate_per_example_adds_up),
+        cmocka_unit_test(test_evaluate_stops_between_lengths),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }

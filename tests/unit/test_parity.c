@@ -15,7 +15,9 @@
 
 extern const lh_spec lh_parity_none, lh_parity_sincos, lh_parity_learned, lh_parity_rope, lh_parity_rand_sincos,
     lh_parity_rand_learned, lh_parity_rand_rope, lh_parity_dropout_sincos, lh_parity_dropout_rand_rope,
-    lh_parity_float64_rope, lh_parity_float64_rand_learned;
+    lh_parity_float64_rope, lh_parity_float64_rand_learned, lh_parity_relative, lh_parity_rand_relative,
+    lh_parity_rand_relative_clamped, lh_parity_rand_relative_difference, lh_parity_shaw, lh_parity_float64_relative,
+    lh_parity_float64_rand_relative_difference;
 extern const lh_spec lh_parity_rope_linear, lh_parity_rope_ntk, lh_parity_rope_yarn, lh_parity_float64_rope_yarn;
 
 typedef struct parity_case {
@@ -40,6 +42,13 @@ static const parity_case CASES[] = {
     {"rope_ntk", &lh_parity_rope_ntk, 0},
     {"rope_yarn", &lh_parity_rope_yarn, 0},
     {"rope_yarn", &lh_parity_float64_rope_yarn, 0},
+    {"relative", &lh_parity_relative, 0},
+    {"rand_relative", &lh_parity_rand_relative, 0},
+    {"rand_relative_clamped", &lh_parity_rand_relative_clamped, 0},
+    {"rand_relative_difference", &lh_parity_rand_relative_difference, 0},
+    {"shaw", &lh_parity_shaw, 0},
+    {"relative", &lh_parity_float64_relative, 0},
+    {"rand_relative_difference", &lh_parity_float64_rand_relative_difference, 0},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -107,9 +116,10 @@ static void load_parameters(trainer *t, const lh_ref_encoder *encoder) {
     }
 }
 
-/* Everything that a step of this mode and batch needs; close_trainer frees it. */
+/* Everything that a step of this mode and batch needs; drawn: distances, where the encoding draws them. close_trainer
+ * frees it. */
 static trainer open_trainer(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_encoder *encoder,
-                            const lh_ref_batch *batch, lh_mode mode) {
+                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
     trainer t = {.spec = spec, .program = program};
     lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
     t.parameters = reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
@@ -123,6 +133,7 @@ static trainer open_trainer(const lh_spec *spec, const lh_cpu_program *program, 
                            .key = batch->key,
                            .step = batch->step,
                            .positions = batch->positions,
+                           .distances = drawn,
                            .parameters = t.parameters,
                            .tables = t.tables,
                            .shared = reserve(program->shared_bytes(&shape, mode))};
@@ -141,7 +152,9 @@ static void close_trainer(trainer *t) {
 /* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
 static void run_blocks(trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits) {
     int allowed = t->program->block_sequences(t->step.shape.length);
+    bool train = t->step.mode == LH_MODE_TRAIN;
     if (most > allowed) most = allowed;
+    if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
     for (int first = 0; first < batch->sequences; first += most) {
         int labels = first * batch->labels, count = batch->sequences - first;
         lh_cpu_block block = {.sequences = count < most ? count : most,
@@ -150,15 +163,14 @@ static void run_blocks(trainer *t, const lh_ref_batch *batch, const uint8_t *mas
                               .labels = batch->label + labels,
                               .mask = mask + labels,
                               .loss_scale = batch->loss_scale};
-        if (t->step.mode == LH_MODE_TRAIN) {
+        if (train) {
             t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
         } else {
             block.logits = (char *)logits + (size_t)(labels * t->spec->classes * t->program->real_bytes);
             t->program->forward_block(&t->step, &block, t->workspace, &t->sums);
         }
     }
-    if (t->step.mode == LH_MODE_TRAIN && t->program->end_shard)
-        t->program->end_shard(&t->step, t->workspace, t->gradient);
+    if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
 }
 
 /* ---- comparisons ---- */
@@ -252,7 +264,7 @@ static void check_stored(const parity_case *c, const lh_cpu_program *program) {
         lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
         const lh_ref_batch *batch = &stored.batch;
         int count = batch->sequences * batch->labels * c->spec->classes;
-        trainer t = open_trainer(c->spec, program, encoder, batch, LH_MODE_EVALUATE);
+        trainer t = open_trainer(c->spec, program, encoder, batch, stored.drawn, LH_MODE_EVALUATE);
         double *logits = forward_logits(&t, batch, ALL_COUNT, 2), loss = t.sums.loss * batch->loss_scale;
         lh_assert_close(logits, stored.logits, (size_t)count, 0, allowed->logits * largest(count, stored.logits));
         lh_assert_close(&loss, &stored.loss, 1, allowed->loss, 0);
@@ -289,7 +301,7 @@ static void check_stored_gradient(const parity_case *c, const lh_cpu_program *pr
     lh_st_file *file = lh_vectors_open(c->encoding);
     lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
     lh_vectors_case stored = lh_vectors_case_of(file, LH_VECTORS_GRADIENT_LENGTH);
-    trainer t = open_trainer(c->spec, program, encoder, &stored.batch, LH_MODE_TRAIN);
+    trainer t = open_trainer(c->spec, program, encoder, &stored.batch, stored.drawn, LH_MODE_TRAIN);
     read_gradients(file, encoder);
     run_blocks(&t, &stored.batch, ALL_COUNT, stored.batch.sequences, NULL);
     double loss = t.sums.loss * stored.batch.loss_scale;
@@ -313,8 +325,16 @@ enum { SEQUENCES = 5, LONGEST = 37, SYMBOLS = 5, EMPTY = 6, DROPPED_OUT_STEP = 7
 typedef struct made_batch {
     uint16_t token[SEQUENCES * LONGEST], label[SEQUENCES * LONGEST];
     uint8_t mask[SEQUENCES * LONGEST];
-    int32_t positions[LONGEST];
+    int32_t positions[LONGEST], drawn[LONGEST], distances[LONGEST * LONGEST];
 } made_batch;
+
+/* Ascending integers below 64, with gaps. */
+static void ascend(lh_rng *rng, bool gaps, int tokens, int32_t *out) {
+    for (int t = 0, value = 0; t < tokens; t++, value++) {
+        if (gaps && lh_rng_below(rng, 2)) value++;
+        out[t] = value < 64 - tokens + t ? value : 64 - tokens + t;
+    }
+}
 
 /* Any tokens and labels: the encoder does not know the task. Positions ascend, with gaps where they are drawn. */
 static lh_ref_batch make_batch(const parity_case *c, int tokens, int labels, made_batch *out) {
@@ -327,10 +347,10 @@ static lh_ref_batch make_batch(const parity_case *c, int tokens, int labels, mad
         out->label[i] = (uint16_t)lh_rng_below(&rng, SYMBOLS);
         out->mask[i] = lh_rng_below(&rng, 4) > 0;
     }
-    for (int t = 0, position = 0; t < tokens; t++, position++) {
-        if (c->spec->position_range > 0 && lh_rng_below(&rng, 2)) position++;
-        out->positions[t] = position < 64 - tokens + t ? position : 64 - tokens + t;
-    }
+    ascend(&rng, c->spec->position_range > 0, tokens, out->positions);
+    ascend(&rng, c->spec->distance_range > 0, tokens, out->drawn);
+    out->drawn[0] = 0;
+    lh_vectors_distances(c->encoding, tokens, out->positions, out->drawn, out->distances);
     return (lh_ref_batch){.sequences = SEQUENCES,
                           .tokens = tokens,
                           .labels = labels,
@@ -338,6 +358,7 @@ static lh_ref_batch make_batch(const parity_case *c, int tokens, int labels, mad
                           .label = out->label,
                           .positions = out->positions,
                           .draws = 1,
+                          .distances = out->distances,
                           .dropout = c->dropout,
                           .key = lh_key_of_seed(0xfeedULL << 32 | 5),
                           .step = DROPPED_OUT_STEP,
@@ -355,7 +376,7 @@ static void check_training_at(const parity_case *c, const lh_cpu_program *progra
     lh_ref_encoder_clear(encoder);
     double want = lh_ref_encode(encoder, &batch, logits);
     for (int most = 1; most <= SEQUENCES; most++) {
-        trainer t = open_trainer(c->spec, program, encoder, &batch, LH_MODE_TRAIN);
+        trainer t = open_trainer(c->spec, program, encoder, &batch, made.drawn, LH_MODE_TRAIN);
         run_blocks(&t, &batch, made.mask, most, NULL);
         lh_assert_close(&t.sums.loss, &want, 1, tolerance_of(program)->loss, 0);
         check_counts(&t.sums, &batch, c->spec->classes, logits, made.mask);
@@ -393,7 +414,7 @@ static void check_evaluation(const parity_case *c, const lh_cpu_program *program
         batch.backward = false;
         lh_ref_encode(encoder, &batch, want);
         for (int most = 1; most <= SEQUENCES; most++) {
-            trainer t = open_trainer(c->spec, program, encoder, &batch, LH_MODE_EVALUATE);
+            trainer t = open_trainer(c->spec, program, encoder, &batch, made.drawn, LH_MODE_EVALUATE);
             double *logits = forward_logits(&t, &batch, made.mask, most);
             lh_assert_close(logits, want, (size_t)count, 0, tolerance_of(program)->logits * largest(count, want));
             check_counts(&t.sums, &batch, c->spec->classes, want, made.mask);

@@ -64,6 +64,28 @@ static void test_draw_positions_same_counter_same_bits(void **state) {
     assert_memory_not_equal(a, b, sizeof a); /* another step */
 }
 
+/* 0, then a sorted draw from 1 .. range - 1 at a place of its own. */
+static void test_draw_distances_ascend_from_zero_at_their_own_place(void **state) {
+    (void)state;
+    lh_draw draw = draw_of(3);
+    int32_t out[41], positions[41], want[40], scratch[64];
+    for (int count = 1; count <= 40; count++) {
+        out[count] = -77;
+        lh_draw_distances(&draw, 2, 64, count, out, scratch);
+        assert_int_equal(out[0], 0);
+        for (int i = 1; i < count; i++) assert_in_range(out[i], out[i - 1] + 1, 63);
+        assert_int_equal(out[count], -77);
+    }
+    lh_draw_positions(&draw, 2, 0, 64, 40, true, positions, scratch);
+    assert_memory_not_equal(out + 1, positions + 1, 39 * sizeof *out);
+    lh_draw_distances(&draw, 2, 40, 40, out, scratch); /* all there are */
+    for (int i = 0; i < 40; i++) assert_int_equal(out[i], i);
+    draw.domain = LH_DOMAIN_EVAL;
+    lh_rng rng = lh_rng_at(draw.key, draw.step, draw.example, lh_site(LH_DOMAIN_EVAL, 2, LH_PLACE_DISTANCES));
+    lh_draw_distances(&draw, 2, 64, 2, want, scratch);
+    assert_int_equal(want[1], 1 + (int)lh_rng_below(&rng, 63));
+}
+
 /* The site's place separates a draw of an evaluation from its examples. */
 static void test_draw_positions_counter_as_documented(void **state) {
     (void)state;
@@ -136,6 +158,7 @@ int main(void) {
         cmocka_unit_test(test_draw_positions_whole_range_sorted_is_identity),
         cmocka_unit_test(test_draw_positions_same_counter_same_bits),
         cmocka_unit_test(test_draw_positions_counter_as_documented),
+        cmocka_unit_test(test_draw_distances_ascend_from_zero_at_their_own_place),
         cmocka_unit_test(test_draw_positions_sorted_uniform_over_subsets),
         cmocka_unit_test(test_draw_positions_unsorted_uniform_over_orders),
         cmocka_unit_test(test_draw_positions_large_range_order_statistics),

@@ -241,6 +241,7 @@ typedef struct attention_case {
     lh_ref_attention shape;
     double cosine[T * D / 2], sine[T * D / 2];
     double q[QKV], k[QKV], v[QKV], weights[H * T * T], out[QKV], dout[QKV];
+    double relative[T * QKV], content_bias[H * D], position_bias[H * D], score[H * T * T];
 } attention_case;
 
 static double attention_objective(void *context) {
@@ -250,7 +251,7 @@ static double attention_objective(void *context) {
 }
 
 static attention_case new_attention_case(void) {
-    attention_case c = {.shape = {T, H, D, NULL, NULL}};
+    attention_case c = {.shape = {.tokens = T, .heads = H, .head_width = D}};
     fill(1, QKV, c.q);
     fill(2, QKV, c.k);
     fill(3, QKV, c.v);
@@ -259,12 +260,16 @@ static attention_case new_attention_case(void) {
 }
 
 static void check_attention_gradients(attention_case *c) {
-    double dq[QKV], dk[QKV], dv[QKV];
+    double dq[QKV], dk[QKV], dv[QKV], drelative[T * QKV] = {0}, dcontent[H * D] = {0}, dposition[H * D] = {0};
+    lh_ref_relative_grad grad = {c->shape.relative ? drelative : NULL, dcontent, dposition};
     attention_objective(c);
-    lh_ref_attend_grad(&c->shape, c->q, c->k, c->v, c->weights, c->dout, dq, dk, dv);
+    lh_ref_attend_grad(&c->shape, c->q, c->k, c->v, c->weights, c->dout, dq, dk, dv, &grad);
     check_gradient(attention_objective, c, QKV, c->q, dq);
     check_gradient(attention_objective, c, QKV, c->k, dk);
     check_gradient(attention_objective, c, QKV, c->v, dv);
+    if (c->shape.relative) check_gradient(attention_objective, c, T * QKV, c->relative, drelative);
+    if (c->shape.content_bias) check_gradient(attention_objective, c, H * D, c->content_bias, dcontent);
+    if (c->shape.position_bias) check_gradient(attention_objective, c, H * D, c->position_bias, dposition);
 }
 
 static void test_attend_one_token_gives_value(void **state) {
@@ -318,6 +323,61 @@ static void test_attend_grad_rotated_matches_differences(void **state) {
     c.shape.cosine = c.cosine;
     c.shape.sine = c.sine;
     check_attention_gradients(&c);
+}
+
+static void test_attend_grad_relative_matches_differences(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    fill(5, T * QKV, c.relative);
+    fill(6, H * D, c.content_bias);
+    fill(7, H * D, c.position_bias);
+    fill(8, H * T * T, c.score);
+    c.shape.relative = c.relative;
+    c.shape.score = c.score;
+    check_attention_gradients(&c); /* Shaw: no biases */
+    c.shape.content_bias = c.content_bias;
+    c.shape.position_bias = c.position_bias;
+    check_attention_gradients(&c);
+}
+
+/* Two tokens, one channel in use: logit (q + u) k + (q + v) r, halved, plus the score. */
+static void test_attend_relative_known_logits(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    c.shape = (lh_ref_attention){.tokens = 2,
+                                 .heads = 1,
+                                 .head_width = D,
+                                 .relative = c.relative,
+                                 .content_bias = c.content_bias,
+                                 .position_bias = c.position_bias,
+                                 .score = c.score};
+    memset(c.q, 0, sizeof c.q);
+    memset(c.k, 0, sizeof c.k);
+    memset(c.score, 0, sizeof c.score);
+    c.q[0] = 3, c.k[0] = 1, c.k[D] = 2;
+    c.content_bias[0] = 1, c.position_bias[0] = -1;
+    c.relative[0] = 5, c.relative[D] = 7;
+    c.score[1] = 0.5;
+    lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
+    double first = (4 * 1 + 2 * 5) / 2.0, second = (4 * 2 + 2 * 7) / 2.0 + 0.5;
+    double want = 1 / (1 + exp(second - first));
+    lh_assert_close(c.weights, &want, 1, EXACT, EXACT);
+}
+
+/* Four tokens, plain and with distances 3, 10, 63: minus the distance, half a step less to the left, times the slope. */
+static void test_alibi_known_values(void **state) {
+    (void)state;
+    const int32_t index[] = {0, 1, 2, 3}, drawn[] = {0, 3, 10, 63};
+    const double plain[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};
+    const double random[] = {0, -3, -10, -63, -62.5, -9.5, -2.5, 0}; /* rows 0 and 3 */
+    int32_t distances[16];
+    double score[32];
+    lh_vectors_distances("alibi", 4, index, NULL, distances);
+    lh_vectors_alibi(4, distances, score);
+    for (int i = 0; i < 16; i++) assert_true(score[i] == plain[i] / 16 && score[16 + i] == plain[i] / 256);
+    lh_vectors_distances("rand_alibi", 4, index, drawn, distances);
+    lh_vectors_alibi(4, distances, score);
+    for (int j = 0; j < 4; j++) assert_true(score[j] == random[j] / 16 && score[12 + j] == random[4 + j] / 16);
 }
 
 static void test_attend_rotated_depends_on_position_differences(void **state) {
@@ -542,6 +602,18 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_encoder 
     }
 }
 
+/* The files' distances, made by an index shift and a clamp there, are those that vectors.c makes case by case. */
+static void check_stored_distances(const char *encoding, const lh_vectors_case *stored) {
+    int tokens = stored->batch.tokens;
+    assert_true((stored->drawn != NULL) == lh_vectors_draws_distances(encoding));
+    if (!stored->distances) return;
+    int32_t *distances = malloc(sizeof *distances * (size_t)tokens * (size_t)tokens);
+    assert_non_null(distances);
+    lh_vectors_distances(encoding, tokens, stored->positions, stored->drawn, distances);
+    for (int pair = 0; pair < tokens * tokens; pair++) assert_int_equal(distances[pair], stored->distances[pair]);
+    free(distances);
+}
+
 static void check_stored_encoding(const char *encoding) {
     lh_st_file *file = lh_vectors_open(encoding);
     lh_ref_encoder *encoder = lh_vectors_encoder(file, encoding);
@@ -550,6 +622,7 @@ static void check_stored_encoding(const char *encoding) {
         int count = stored.batch.sequences * stored.batch.labels * encoder->sizes.classes;
         double *logits = malloc((size_t)count * sizeof *logits);
         assert_non_null(logits);
+        check_stored_distances(encoding, &stored);
         lh_ref_encoder_clear(encoder);
         double loss = stored.batch.loss_scale * lh_ref_encode(encoder, &stored.batch, logits);
         lh_assert_close(logits, stored.logits, (size_t)count, STORED_F64, STORED_F64);
@@ -600,6 +673,9 @@ int main(void) {
         cmocka_unit_test(test_attend_score_scaled_by_root_of_head_width),
         cmocka_unit_test(test_attend_grad_plain_matches_differences),
         cmocka_unit_test(test_attend_grad_rotated_matches_differences),
+        cmocka_unit_test(test_attend_grad_relative_matches_differences),
+        cmocka_unit_test(test_attend_relative_known_logits),
+        cmocka_unit_test(test_alibi_known_values),
         cmocka_unit_test(test_attend_rotated_depends_on_position_differences),
         cmocka_unit_test(test_cross_entropy_equal_logits_give_log_classes),
         cmocka_unit_test(test_cross_entropy_grad_matches_differences),

@@ -1,0 +1,323 @@
+-- Writes the C of the expression test: lua5.4 tests/expressions/generate.lua FOLDER [FIRST LAST]
+--
+-- Two hundred random formulas (random.lua), or those from FIRST to LAST, in four files. Each goes the way of any spec,
+-- through sandbox, tracing, checks and templates; what it must give is computed by plain Lua: values, and gradients by
+-- central differences.
+
+local root = arg[0]:match("^(.*)/tests/expressions/generate%.lua$") or "."
+package.path = ("%s/generator/?.lua;%s/tests/expressions/?.lua;%s"):format(root, root, package.path)
+
+local project_module = require("project")
+local random = require("random")
+local render = require("render")
+local score_facet = require("facets.score")
+local write = require("write")
+
+local HEADS, LAYERS, TOKENS, MAX_POSITION, PARTS = 2, 2, 9, 40, 4
+local STEP = 1e-5
+
+local folder, first, last = arg[1], tonumber(arg[2] or 1), tonumber(arg[3] or 200)
+
+local function fraction(...) -- between -1 and 1, from integers
+  local mixed = 17
+  for _, number in ipairs({ ... }) do
+    mixed = (mixed * 69069 + number * 2654435761 + 12345) % 4294967296
+    mixed = (mixed ~ (mixed >> 15)) * 2246822519 % 4294967296
+  end
+  return (mixed ~ (mixed >> 13)) / 2147483648 - 1
+end
+
+local function used(case)
+  local names = {}
+  for name in pairs(random.PARAMETERS) do
+    if case.body:find("x%." .. name .. "%f[^%w_]") then
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function parameter_text(name)
+  local p = random.PARAMETERS[name]
+  local words = { ("per = %q"):format(p.per) }
+  if p.values then
+    words[#words + 1] = ("values = { %s }"):format(table.concat(p.values, ", "))
+  else
+    words[#words + 1] = "init = 0.5"
+  end
+  if p.size then
+    words[#words + 1] = ("index = { %d, %d }"):format(p.first, p.first + p.size - 1)
+    words[#words + 1] = ("outside = %s"):format(type(p.outside) == "string" and '"clip"' or p.outside)
+  end
+  return ("%s = { %s }"):format(name, table.concat(words, ", "))
+end
+
+local function spec_text(case)
+  local parameters = {}
+  for i, name in ipairs(case.names) do
+    parameters[i] = parameter_text(name)
+  end
+  local positions = case.positions == "index" and "" or
+    ('positions = { kind = "randomized", max_position = %d, reading = %q },'):format(MAX_POSITION, case.positions)
+  return ([[
+return {
+  task = { kind = "bucket_sort" },
+  encoding = { %s
+    score = function(x) return %s end,
+    parameters = { %s } },
+  model = { layers = %d, heads = %d, width = 16, feedforward = 16 },
+  train = { lengths = { 1, 4 } }, eval = { lengths = { 1, 4 } },
+  precision = "float64",
+}
+]]):format(positions, case.body, table.concat(parameters, ", "), LAYERS, HEADS)
+end
+
+-- ---- what plain Lua gives ----
+
+-- Elements of a learned parameter: [layer][head][index], each with its value; one value for all it is shared by.
+local function element(case, name, layer, head, index)
+  local p = random.PARAMETERS[name]
+  local l = p.per:find("layer") and layer or 0
+  local h = p.per:find("head") and head or 0
+  local key = ("%s %d %d %d"):format(name, l, h, index)
+  if not case.elements[key] then
+    local value = p.values and p.values[h + 1] or 0.3 + fraction(case.number, name:byte(), l, h, index)
+    case.elements[key] = { value = value, name = name, layer = l, head = h, index = index, learned = not p.values }
+    case.order[#case.order + 1] = case.elements[key]
+  end
+  return case.elements[key]
+end
+
+local function ascending(case, layer, from)
+  local list, at = {}, from
+  for t = 0, TOKENS - 1 do
+    list[t] = at
+    at = at + 1 + math.floor((fraction(case.number, layer, t) + 1) * 1.2)
+  end
+  return list
+end
+
+local function places(case, layer)
+  local drawn = case.drawn[layer]
+  return function(x, i, j)
+    if case.positions == "index" then
+      x.query, x.key, x.distance = i, j, j - i
+    elseif case.positions == "difference" then
+      x.query, x.key, x.distance = drawn[i], drawn[j], drawn[j] - drawn[i]
+    elseif case.positions == "drawn" then
+      x.distance = j < i and -drawn[i - j] or drawn[j - i]
+    else
+      x.distance = j < i and MAX_POSITION - drawn[i - j] or MAX_POSITION - 1
+    end
+  end
+end
+
+local function reader(case, name, layer, head)
+  local p = random.PARAMETERS[name]
+  if not p.size then
+    return element(case, name, layer, head, 0).value
+  end
+  return { first = p.first, size = p.size, outside = p.outside, value = function(index)
+    return element(case, name, layer, head, index).value
+  end }
+end
+
+-- Calls visit(score, layer, head, key, query, x) for every pair.
+local function each_pair(case, visit)
+  for layer = 0, LAYERS - 1 do
+    local place = places(case, layer)
+    for head = 0, HEADS - 1 do
+      local x = { head = head, layer = layer, heads = HEADS, layers = LAYERS, query_length = TOKENS,
+        key_length = TOKENS }
+      for _, name in ipairs(case.names) do
+        x[name] = reader(case, name, layer, head)
+      end
+      for j = 0, TOKENS - 1 do
+        for i = 0, TOKENS - 1 do
+          x.query_index, x.key_index = i, j
+          place(x, i, j)
+          x.score = 1.5 * fraction(3, layer, head, j, i)
+          visit(case.evaluate(x), layer, head, j, i, x)
+        end
+      end
+    end
+  end
+end
+
+local function weight(layer, head, j, i)
+  return fraction(5, layer, head, j, i)
+end
+
+local function objective(case)
+  local total = 0
+  each_pair(case, function(score, layer, head, j, i)
+    total = total + weight(layer, head, j, i) * score
+  end)
+  return total
+end
+
+local function hexadecimal(list)
+  local words = {}
+  for i, value in ipairs(list) do
+    assert(value == value and math.abs(value) < 1e6, "a value out of range")
+    words[i] = ("%a"):format(value)
+  end
+  return table.concat(words, ", ")
+end
+
+local function expectations(case)
+  local scores, slopes = {}, {}
+  each_pair(case, function(score, layer, head, j, i, x)
+    scores[#scores + 1] = score
+    local logit = x.score
+    x.score = logit + STEP
+    local above = case.evaluate(x)
+    x.score = logit - STEP
+    slopes[#slopes + 1] = (above - case.evaluate(x)) / (2 * STEP) * weight(layer, head, j, i)
+  end)
+  case.scores, case.slopes = hexadecimal(scores), hexadecimal(slopes)
+end
+
+-- Elements of a parameter as the struct has them: one list, or one for each layer.
+local function lists(case, name)
+  local p, out = random.PARAMETERS[name], {}
+  local layered = p.per:find("layer") ~= nil
+  for layer = 0, layered and LAYERS - 1 or 0 do
+    local entry = { member = (layered and ("layer[%d]."):format(layer) or "") .. "score_" .. name, elements = {} }
+    for head = 0, p.per:find("head") and HEADS - 1 or 0 do
+      for index = 0, (p.size or 1) - 1 do
+        table.insert(entry.elements, element(case, name, layer, head, index))
+      end
+    end
+    out[#out + 1] = entry
+  end
+  return out
+end
+
+local function gradient_lists(case)
+  case.lists = {}
+  for _, name in ipairs(case.names) do
+    if not random.PARAMETERS[name].values then
+      for _, entry in ipairs(lists(case, name)) do
+        local values, gradients = {}, {}
+        for k, e in ipairs(entry.elements) do
+          local value = e.value
+          values[k] = value
+          e.value = value + STEP
+          local above = objective(case)
+          e.value = value - STEP
+          gradients[k] = (above - objective(case)) / (2 * STEP)
+          e.value = value
+        end
+        table.insert(case.lists, { member = entry.member, count = #values, values = hexadecimal(values),
+          gradients = hexadecimal(gradients) })
+      end
+    end
+  end
+end
+
+-- ---- C ----
+
+local function drawn_text(case)
+  if case.positions == "index" then
+    return false
+  end
+  local rows = {}
+  for layer = 0, LAYERS - 1 do
+    local words = {}
+    for t = 0, TOKENS - 1 do
+      words[t + 1] = ("%d"):format(case.drawn[layer][t])
+    end
+    rows[layer + 1] = "{" .. table.concat(words, ", ") .. "}"
+  end
+  return "{" .. table.concat(rows, ", ") .. "}"
+end
+
+local function positions_plan(case)
+  local drawn = case.positions == "drawn" or case.positions == "clamped"
+  return { kind = case.positions == "difference" and "randomized" or "index",
+    layer_index = case.positions == "difference" and "l" or nil,
+    distance = { kind = case.positions, layer_index = drawn and "l" or nil, draws = drawn and LAYERS or nil } }
+end
+
+-- A formula that comes out constant, or without what it was given, is no case: nil.
+local function prepare(project, number)
+  local case = random.case(number)
+  case.names, case.elements, case.order = used(case), {}, {}
+  case.evaluate = random.evaluator(case)
+  case.drawn = {}
+  for layer = 0, LAYERS - 1 do
+    case.drawn[layer] = ascending(case, layer, case.positions == "difference" and 2 or 0)
+  end
+  local path = ("%s/case_%d.lua"):format(folder, number)
+  local file = assert(io.open(path, "w"))
+  file:write(spec_text(case))
+  file:close()
+  local spec, message = project:resolve(path, {})
+  if not spec then
+    return nil, message
+  end
+  case.positions_plan = positions_plan(case)
+  local plan = { precision = "float64", heads = HEADS, layers = LAYERS, positions = case.positions_plan }
+  case.score = score_facet.plan(spec.score, plan)
+  expectations(case)
+  gradient_lists(case)
+  case.drawn_text = drawn_text(case)
+  case.text = ("%d: %s"):format(number, case.body):gsub('"', "'")
+  return case
+end
+
+local function read(name)
+  local file = io.open(root .. "/templates/" .. name) or io.open(root .. "/tests/expressions/" .. name)
+  local text = file and file:read("a")
+  if file then
+    file:close()
+  end
+  return text
+end
+
+local function part_text(part, cases)
+  local logits, weights = {}, {}
+  for layer = 0, LAYERS - 1 do
+    for head = 0, HEADS - 1 do
+      for j = 0, TOKENS - 1 do
+        for i = 0, TOKENS - 1 do
+          logits[#logits + 1] = 1.5 * fraction(3, layer, head, j, i)
+          weights[#weights + 1] = weight(layer, head, j, i)
+        end
+      end
+    end
+  end
+  local text, problem = render.render("part.c.tpl", { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
+    layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(logits), weights = hexadecimal(weights),
+    relative = { behind = false }, source = "a random formula", about = { score = {} } }, read)
+  if not text then
+    error(("%s:%s: %s"):format(problem.path, problem.line, problem.what))
+  end
+  return text
+end
+
+local REFUSED = { "is not used", "does not use x.score", "can be 0", "the argument of", "the base of pow" }
+
+local project = project_module.new(root)
+local cases, number = {}, first
+while #cases <= last - first do
+  local case, message = prepare(project, number)
+  local known = case ~= nil
+  for _, text in ipairs(REFUSED) do
+    known = known or message and message:find(text, 1, true) ~= nil
+  end
+  if not known then
+    error(message)
+  end
+  cases[#cases + 1] = case
+  number = number + 1
+end
+local size = (#cases + PARTS - 1) // PARTS
+local files = {}
+for part = 0, PARTS - 1 do
+  files[part + 1] = { path = ("part_%d.c"):format(part),
+    text = part_text(part, table.move(cases, part * size + 1, math.min(#cases, (part + 1) * size), 1, {})) }
+end
+assert(write.files(folder, files)) -- only what changed, so that nothing is compiled twice

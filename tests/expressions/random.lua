@@ -1,0 +1,190 @@
+-- Random score formulas: the text of a spec's function, its parameters, and what it gives when plain Lua runs it.
+--
+-- Input: a number, which settles everything. Output: { source, positions, parameters }; M.evaluator(case) runs the same
+-- text with Lua's own arithmetic and mathematics, without any of the generator's code.
+-- Formulas stay where they are smooth: logarithms and roots of positive numbers, steps of positions alone.
+
+local M = {}
+
+local READINGS = { "index", "drawn", "difference", "clamped" }
+
+local Source = {}
+Source.__index = Source
+
+function Source:pick(list)
+  return list[self.random(#list)]
+end
+
+function Source:number()
+  return ("%.3g"):format((self.random(400) - 200) / 100 + 0.005)
+end
+
+-- An integer of positions, head and layer.
+function Source:integer(depth)
+  local leaves = { "x.query_index", "x.key_index", "x.head", "x.layer", "x.distance", "x.distance",
+    "(x.key_index - x.query_index)", "(x.query_index + x.key_index)" }
+  if self.places then
+    leaves[#leaves + 1] = "x.query"
+    leaves[#leaves + 1] = "x.key"
+  end
+  if depth <= 0 then
+    return self:pick(leaves)
+  end
+  local forms = {
+    function() return ("(%s + %s)"):format(self:integer(depth - 1), self:integer(depth - 1)) end,
+    function() return ("(%s - %s)"):format(self:integer(depth - 1), self:integer(depth - 1)) end,
+    function() return ("(%d * %s)"):format(self.random(3), self:integer(depth - 1)) end,
+    function() return ("abs(%s)"):format(self:integer(depth - 1)) end,
+    function() return ("mod(%s, %d)"):format(self:integer(depth - 1), 1 + self.random(6)) end,
+    function() return ("%s(%s, %d)"):format(self:pick({ "min", "max" }), self:integer(depth - 1), self.random(5)) end,
+    function() return ("bucket(%s, { -2, 1, 4, 6.5 })"):format(self:integer(depth - 1)) end,
+    function() return ("floor(%s / 3 + 0.1)"):format(self:integer(depth - 1)) end,
+    function() return ("select(%s, %s, %d)"):format(self:truth(depth - 1), self:integer(depth - 1), self.random(4)) end,
+    function() return self:pick(leaves) end,
+  }
+  return self:pick(forms)()
+end
+
+function Source:truth(depth)
+  local forms = {
+    function() return ("less(%s, %s)"):format(self:integer(depth - 1), self:integer(depth - 1)) end,
+    function() return ("less_equal(%s, %d)"):format(self:integer(depth - 1), self.random(5)) end,
+    function() return ("equal(%s, %d)"):format(self:integer(depth - 1), self.random(3)) end,
+    function() return ("negate(%s)"):format(self:truth(depth - 1)) end,
+    function() return ("all(%s, %s)"):format(self:truth(depth - 1), self:truth(depth - 1)) end,
+    function() return ("any(%s, %s)"):format(self:truth(depth - 1), self:truth(depth - 1)) end,
+  }
+  return forms[depth <= 0 and self.random(3) or self.random(#forms)]()
+end
+
+function Source:positive(depth)
+  return self:pick({
+    function() return ("(abs(%s) + 0.5)"):format(self:real(depth - 1)) end,
+    function() return ("exp(0.3 * tanh(%s))"):format(self:real(depth - 1)) end,
+    function() return ("(1.2 + sin(%s))"):format(self:real(depth - 1)) end,
+  })()
+end
+
+function Source:leaf()
+  return self:pick({
+    function() return self:number() end,
+    function() return ("0.1 * %s"):format(self:integer(1)) end,
+    function() return "x." .. self:pick(self.scalars) end,
+    function() return "x." .. self:pick(self.scalars) end,
+    function() return ("lookup(x.%s, %s)"):format(self:pick(self.tables), self:integer(1)) end,
+    function() return self.logit and "x.score" or self:number() end,
+  })()
+end
+
+function Source:sum(depth)
+  local logit, count = self.logit, 1 + self.random(4)
+  self.logit = self.logit and self.random(3) == 1
+  local term = ("lookup(x.%s, m) * %s(%s + 0.2 * m)"):format(self.tables[2], self:pick({ "sin", "tanh" }),
+    self:real(depth - 1))
+  self.logit = logit
+  return ("sum(%d, function(m) return %s end)"):format(count, term)
+end
+
+function Source:real(depth)
+  if depth <= 0 then
+    return self:leaf()
+  end
+  local function inner()
+    return self:real(depth - 1)
+  end
+  return self:pick({
+    function() return ("(%s + %s)"):format(inner(), inner()) end,
+    function() return ("(%s - %s)"):format(inner(), inner()) end,
+    function() return ("%s * %s"):format(inner(), self:leaf()) end,
+    function() return ("(%s * %s)"):format(inner(), inner()) end,
+    function() return ("(%s) / %s"):format(inner(), self:positive(depth)) end,
+    function() return ("-%s"):format(self:positive(depth)) end,
+    function() return ("%s(%s)"):format(self:pick({ "tanh", "sigmoid", "sin", "cos", "abs" }), inner()) end,
+    function() return ("%s(%s)"):format(self:pick({ "log", "sqrt", "log1p" }), self:positive(depth)) end,
+    function() return ("%s(%s, %s)"):format(self:pick({ "min", "max" }), inner(), inner()) end,
+    function() return ("pow(%s, %s)"):format(self:positive(depth), self:pick({ "2", "0.5", "1.7", "tanh(x.b)" })) end,
+    function() return ("select(%s, %s, %s)"):format(self:truth(1), inner(), inner()) end,
+    function() return self:sum(depth) end,
+    function() return self:leaf() end,
+  })()
+end
+
+-- Parameters that a formula may read. Values come later: value(name, layer, head, index).
+M.PARAMETERS = {
+  a = { per = "head" }, b = { per = "model" }, c = { per = "layer" }, d = { per = "layer_head" },
+  k = { per = "head", values = { 0.75, -1.25 } },
+  t = { per = "head", first = -3, size = 7, outside = "clip" },
+  u = { per = "model", first = 0, size = 5, outside = 0.5 },
+  w = { per = "layer_head", first = 0, size = 3, outside = "clip" },
+}
+
+-- Multiply-with-carry on 32 bits (Marsaglia): Lua's own generator may differ between versions.
+local function generator(seed)
+  local z, w = 362436069 + seed * 2654435761 % 4294967296, 521288629 + seed
+  return function(most)
+    z = 36969 * (z & 65535) + (z >> 16 & 65535)
+    w = 18000 * (w & 65535) + (w >> 16 & 65535)
+    return ((z << 16) + w) % 4294967296 % most + 1
+  end
+end
+
+function M.case(number)
+  local random = generator(number)
+  for _ = 1, 10 do
+    random(2)
+  end
+  local positions = READINGS[number % 4 + 1]
+  local source = setmetatable({ random = random, logit = true, scalars = { "a", "b", "c", "d", "k" },
+    tables = { "t", "u", "w" }, places = positions == "index" or positions == "difference" }, Source)
+  local body = random(3) == 1 and ("(%s) * x.score + %s"):format(source:real(2), source:real(3))
+    or ("x.score + %s"):format(source:real(3 + random(2) - 1))
+  return { number = number, positions = positions, body = body }
+end
+
+-- ---- plain Lua ----
+
+local function clip(table, index)
+  local first, last = table.first, table.first + table.size - 1
+  if type(table.outside) == "number" and (index < first or index > last) then
+    return table.outside
+  end
+  return table.value(math.max(first, math.min(last, index)) - first)
+end
+
+local PLAIN = {
+  abs = math.abs, min = math.min, max = math.max, floor = math.floor, exp = math.exp, log = math.log,
+  sqrt = math.sqrt, sin = math.sin, cos = math.cos,
+  mod = function(a, n) return a - n * math.floor(a / n) end,
+  pow = function(a, b) return a ^ b end,
+  log1p = function(v) return math.log(1 + v) end,
+  tanh = function(v) return 1 - 2 / (math.exp(2 * v) + 1) end,
+  sigmoid = function(v) return 1 / (1 + math.exp(-v)) end,
+  less = function(a, b) return a < b end,
+  less_equal = function(a, b) return a <= b end,
+  equal = function(a, b) return a == b end,
+  all = function(a, b) return a and b end,
+  any = function(a, b) return a or b end,
+  negate = function(a) return not a end,
+  select = function(c, a, b) if c then return a end return b end,
+  lookup = clip,
+  bucket = function(v, edges)
+    local count = 0
+    for _, edge in ipairs(edges) do
+      count = count + (edge <= v and 1 or 0)
+    end
+    return count
+  end,
+  sum = function(count, term)
+    local total = 0
+    for m = 0, count - 1 do
+      total = total + term(m)
+    end
+    return total
+  end,
+}
+
+function M.evaluator(case)
+  return assert(load("local x = ... return " .. case.body, "=case " .. case.number, "t", PLAIN))
+end
+
+return M

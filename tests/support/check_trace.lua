@@ -1,0 +1,120 @@
+-- A reader of safetensors in Lua, and what a file of `trainer trace` must hold.
+--
+--   lua5.4 tests/support/check_trace.lua tensors FILE              names, types, shapes; sorted
+--   lua5.4 tests/support/check_trace.lua meta FILE KEY             one entry of the metadata
+--   lua5.4 tests/support/check_trace.lua attention FILE            rows add up to 1 and are the softmax of the scores
+--   lua5.4 tests/support/check_trace.lua mean FILE AVERAGED        AVERAGED has the means of FILE over its examples
+--   lua5.4 tests/support/check_trace.lua same FILE OTHER           the same tensors, bit for bit
+--
+-- Float32 files alone. Exit status 1 and a line when something is wrong.
+
+local json = require("dkjson")
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  local length = string.unpack("<I8", text)
+  local header = assert(json.decode(text:sub(9, 8 + length)))
+  local meta, names = header.__metadata__, {}
+  header.__metadata__ = nil
+  for name in pairs(header) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return { tensors = header, meta = meta, names = names, data = text:sub(9 + length) }
+end
+
+local function bytes_of(file, name)
+  local offsets = file.tensors[name].data_offsets
+  return file.data:sub(offsets[1] + 1, offsets[2])
+end
+
+local function numbers_of(file, name)
+  local bytes, out = bytes_of(file, name), {}
+  for i = 1, #bytes, 4 do
+    out[#out + 1] = string.unpack("<f", bytes, i)
+  end
+  return out
+end
+
+local function near(a, b, what)
+  assert(math.abs(a - b) <= 1e-6 * math.max(1, math.abs(b)), ("%s: %.9g, expected %.9g"):format(what, a, b))
+end
+
+local function check_row(attention, scores, first, count, name)
+  local largest, sum, total = -math.huge, 0, 0
+  for j = first, first + count - 1 do
+    largest = math.max(largest, scores[j])
+    total = total + attention[j]
+  end
+  for j = first, first + count - 1 do
+    sum = sum + math.exp(scores[j] - largest)
+  end
+  near(total, 1, name .. " sum of a row")
+  for j = first, first + count - 1 do
+    near(attention[j], math.exp(scores[j] - largest) / sum, name .. " weight " .. j)
+  end
+end
+
+local commands = {}
+
+function commands.tensors(path)
+  local file = read(path)
+  for _, name in ipairs(file.names) do
+    local t = file.tensors[name]
+    print(name, t.dtype, table.concat(t.shape, " "))
+  end
+end
+
+function commands.meta(path, key)
+  print(read(path).meta[key])
+end
+
+function commands.attention(path)
+  local file, checked = read(path), 0
+  for _, name in ipairs(file.names) do
+    local place = name:match("^(.*)%.attention$")
+    if place then
+      local attention, scores = numbers_of(file, name), numbers_of(file, place .. ".scores")
+      local shape = file.tensors[name].shape
+      for first = 1, #attention, shape[#shape] do
+        check_row(attention, scores, first, shape[#shape], name)
+        checked = checked + 1
+      end
+    end
+  end
+  assert(checked > 0, "no attention in " .. path)
+end
+
+function commands.mean(path, averaged)
+  local each, mean = read(path), read(averaged)
+  for _, name in ipairs(mean.names) do
+    if not name:find("entropy") then
+      local all, means = numbers_of(each, name), numbers_of(mean, name)
+      local passes = #all // #means
+      assert(passes > 1, name .. ": one example alone")
+      for i = 1, #means do
+        local sum = 0
+        for p = 0, passes - 1 do
+          sum = sum + all[p * #means + i]
+        end
+        near(means[i], sum / passes, name .. " element " .. i)
+      end
+    end
+  end
+end
+
+function commands.same(path, other)
+  local a, b = read(path), read(other)
+  assert(table.concat(a.names, " ") == table.concat(b.names, " "), "other tensors")
+  for _, name in ipairs(a.names) do
+    assert(bytes_of(a, name) == bytes_of(b, name), name .. " differs")
+  end
+end
+
+local ok, err = pcall(commands[arg[1]], table.unpack(arg, 2))
+if not ok then
+  print(err)
+  os.exit(1)
+end

@@ -1,0 +1,96 @@
+# trainer trace: files that another reader opens, examples and inputs of one's own, averages, what is refused.
+
+. tests/system/common.sh
+
+LUA=${LUA:-lua5.4}
+TRAINER=$work/sorts/trainer
+
+build() {
+    cat >"$work/sorts.lua" <<'SPEC'
+return {
+  task = { kind = "bucket_sort" },
+  encoding = { kind = "rope", positions = { kind = "randomized", max_position = 64 } },
+  model = { layers = 2, heads = 4, width = 32, feedforward = 64, dropout = 0.1 },
+  train = { batch = 16, learning_rate = 1e-3, steps = 30, lengths = { 1, 10 } },
+  eval = { lengths = { 5, 6 }, examples = 10 },
+}
+SPEC
+    ./longhand gen "$work/sorts.lua" --out "$work/src" >/dev/null &&
+        make -s trainer LEVELS=best ID=sorts SOURCES="$work/src" OUT="$work/sorts" &&
+        "$TRAINER" train --out "$work/runs" --threads 1 --no-eval
+}
+
+trace() { "$TRAINER" trace --checkpoint "$checkpoint" "$@"; }
+
+look() { $LUA tests/support/check_trace.lua "$@"; }
+
+ALL=attention,scores,activations,entropy
+
+defaults() {
+    trace --out "$work/plain.safetensors" >"$work/said" || return
+    look tensors "$work/plain.safetensors" >"$work/tensors"
+    printf '%s\t%s\t%s\n' n5.layers.0.attention F32 '1 4 10 10' n5.layers.1.attention F32 '1 4 10 10' \
+        n5.tokens I32 '1 10' | cmp - "$work/tensors" || return
+    grep -q 'n5.layers.0.attention .* 1600 bytes .*\[1\]\[4\]\[10\]\[10\]' "$work/said" &&
+        [ "$(look meta "$work/plain.safetensors" id)" = sorts ] &&
+        [ "$(look meta "$work/plain.safetensors" checkpoint)" = "$checkpoint" ] &&
+        [ "$(look meta "$work/plain.safetensors" step)" = 30 ]
+}
+
+everything() {
+    trace --what $ALL --lengths 3:7:4 --examples 3 --draws 2 --out "$work/all.safetensors" &&
+        look attention "$work/all.safetensors" && look tensors "$work/all.safetensors" | grep -F '2 3 4 14 14'
+}
+
+averages() {
+    trace --what $ALL --lengths 3:7:4 --examples 3 --draws 2 --average --out "$work/mean.safetensors" &&
+        look mean "$work/all.safetensors" "$work/mean.safetensors" &&
+        [ "$(look meta "$work/mean.safetensors" examples)" = 3 ] &&
+        [ "$(look meta "$work/mean.safetensors" draws)" = 2 ]
+}
+
+# The examples of a length, given as inputs, are traced to the same bits.
+inputs_are_examples() {
+    "$TRAINER" sample --length 6 --count 3 >"$work/inputs.jsonl" &&
+        trace --what $ALL --length 6 --examples 3 --out "$work/examples.safetensors" &&
+        trace --what $ALL --input "$work/inputs.jsonl" --out "$work/given.safetensors" &&
+        look same "$work/examples.safetensors" "$work/given.safetensors"
+}
+
+entropy_lines() {
+    trace --what entropy --lengths 5:6 --json >"$work/lines" && [ "$(wc -l <"$work/lines")" -eq 4 ] &&
+        grep -q '^{"length":6,"layer":"layers.1","uniform":2.48490664978800[0-9]*,"mean":[0-9.]*,"entropy":\[' "$work/lines"
+}
+
+refuses() {
+    ends_with 2 'attention, scores, activations, entropy' trace --what heat --out "$work/x" &&
+        ends_with 2 '--out: missing' trace --what entropy,scores &&
+        ends_with 2 'only one of the two' trace --length 5 --lengths 5:6 --out "$work/x" &&
+        ends_with 2 'leave out --examples' trace --input "$work/inputs.jsonl" --examples 2 --out "$work/x" &&
+        ends_with 1 'max_position = 64' trace --length 40 --out "$work/x" &&
+        ends_with 1 'bad.jsonl: line 2: input[1] is 9' bad_input &&
+        ends_with 4 'none/x: cannot make a file beside it' trace --out "$work/none/x" &&
+        [ ! -e "$work/x" ]
+}
+
+bad_input() {
+    printf '{"input":[1,2]}\n{"input":[1,9]}\n' >"$work/bad.jsonl"
+    trace --input "$work/bad.jsonl" --out "$work/x"
+}
+
+# Told before it is computed: with 300 MB of address space, 32 x 4 x 64 x 64 x 100,000 floats do not fit.
+too_large() {
+    (ulimit -v 300000 && ends_with 4 'MB of memory,' trace --length 32 --examples 100000 --out "$work/x") &&
+        (ulimit -v 300000 && trace --length 32 --examples 20 --average --out "$work/small")
+}
+
+expect trace_trainer_is_built build
+checkpoint=$(echo "$work"/runs/sorts/*/*/checkpoint.safetensors)
+expect trace_defaults_write_one_example defaults
+expect trace_everything_is_consistent everything
+expect trace_average_is_the_mean averages
+expect trace_inputs_give_the_bits_of_examples inputs_are_examples
+expect trace_entropy_prints_json_lines entropy_lines
+expect trace_refuses_with_reasons refuses
+expect trace_larger_than_memory_is_refused too_large
+finish

@@ -1,0 +1,37 @@
+/* Two hundred random score formulas, as the generator prints them, against plain Lua: values, the logit's gradient and
+ * the parameters' (tests/expressions). */
+#include "support/lh_test.h"
+
+#include "expressions/expressions.h"
+
+static void run_part(const expression_case *part) {
+    int failed = 0, count = 0;
+    for (; part->run; part++, count++) {
+        char message[200] = "";
+        if (part->run(message, sizeof message)) continue;
+        print_message("           formula %s\n           %s\n", part->text, message);
+        failed++;
+    }
+    assert_true(count > 0);
+    assert_int_equal(failed, 0);
+}
+
+#define PART(n) \
+    static void test_formulas_part_##n##_match_plain_lua(void **state) { \
+        (void)state; \
+        run_part(expression_part_##n); \
+    }
+PART(0)
+PART(1)
+PART(2)
+PART(3)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_formulas_part_0_match_plain_lua),
+        cmocka_unit_test(test_formulas_part_1_match_plain_lua),
+        cmocka_unit_test(test_formulas_part_2_match_plain_lua),
+        cmocka_unit_test(test_formulas_part_3_match_plain_lua),
+    };
+    return cmocka_run_group_tests_name("expressions", tests, NULL, NULL);
+}

@@ -1,0 +1,530 @@
+/* Traces of generated trainers (tests/specs/parity_*.lua): against kernels/ref, against what the same trainers predict,
+ * and the tensors that eval/trace.c makes of them. */
+#include "support/lh_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/level.h"
+#include "eval/trace.h"
+#include "reference/vectors.h"
+
+extern const lh_spec lh_parity_none, lh_parity_sincos, lh_parity_learned, lh_parity_rope, lh_parity_rand_sincos,
+    lh_parity_rand_learned, lh_parity_rand_rope, lh_parity_dropout_rand_rope, lh_parity_float64_rope,
+    lh_parity_float64_rand_learned, lh_parity_relative, lh_parity_rand_relative, lh_parity_rand_relative_clamped,
+    lh_parity_rand_relative_difference, lh_parity_shaw, lh_parity_float64_relative,
+    lh_parity_float64_rand_relative_difference;
+
+typedef struct trace_case {
+    const char *encoding; /* of the stored weights */
+    const lh_spec *spec;
+} trace_case;
+
+static const trace_case CASES[] = {
+    {"none", &lh_parity_none},
+    {"sincos", &lh_parity_sincos},
+    {"learned", &lh_parity_learned},
+    {"rope", &lh_parity_rope},
+    {"rand_sincos", &lh_parity_rand_sincos},
+    {"rand_learned", &lh_parity_rand_learned},
+    {"rand_rope", &lh_parity_rand_rope},
+    {"rand_rope", &lh_parity_dropout_rand_rope},
+    {"rope", &lh_parity_float64_rope},
+    {"rand_learned", &lh_parity_float64_rand_learned},
+    {"relative", &lh_parity_relative},
+    {"rand_relative", &lh_parity_rand_relative},
+    {"rand_relative_clamped", &lh_parity_rand_relative_clamped},
+    {"rand_relative_difference", &lh_parity_rand_relative_difference},
+    {"shaw", &lh_parity_shaw},
+    {"relative", &lh_parity_float64_relative},
+    {"rand_relative_difference", &lh_parity_float64_rand_relative_difference},
+};
+enum {
+    CASE_COUNT = sizeof CASES / sizeof *CASES,
+    LAYERS = 2,
+    HEADS = 2,
+    WIDTH = 16,
+    SITES = 1 + 2 * LAYERS,
+    LONGEST = 37
+};
+
+/* Largest error relative to the largest element of a tensor, as in test_parity.c; and of one weight made from its row
+ * of scores by another exp. */
+static double tolerance_of(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
+static double rounding_of(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-15 : 1e-6; }
+
+/* ---- a model at work ---- */
+
+static void *reserve(size_t bytes) {
+    lh_error error;
+    void *memory = lh_engine_memory(bytes, "the test", &error);
+    assert_non_null(memory);
+    return memory;
+}
+
+static const lh_tensor *spec_tensor(const lh_spec *spec, const char *name) {
+    for (int i = 0; i < spec->tensor_count; i++)
+        if (strcmp(spec->tensors[i].name, name) == 0) return &spec->tensors[i];
+    fail_msg("%s has no tensor %s", spec->id, name);
+    return NULL;
+}
+
+static void load_stored(const trace_case *c, const lh_state *state) {
+    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    assert_int_equal(c->spec->tensor_count, encoder->tensor_count);
+    for (int i = 0; i < encoder->tensor_count; i++) {
+        const lh_ref_tensor *from = &encoder->tensors[i];
+        const lh_tensor *to = spec_tensor(c->spec, from->name);
+        for (int e = 0; e < from->rows * from->columns; e++) {
+            int64_t at = to->offset + e / from->columns * to->stride + e % from->columns;
+            if (state->real_bytes == 8) ((double *)state->parameters)[at] = from->value[e];
+            else ((float *)state->parameters)[at] = (float)from->value[e];
+        }
+    }
+    lh_ref_encoder_free(encoder);
+    lh_st_free(file);
+}
+
+/* An engine with the stored weights of an encoding, or with weights of zero. */
+static lh_engine *open_engine(const trace_case *c, const lh_cpu_program *program, int threads, bool zero) {
+    lh_error error = {""};
+    lh_engine *engine;
+    lh_state state;
+    lh_engine_config config = {.spec = c->spec, .threads = threads};
+    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
+    lh_assert_ok(lh_state_open(&state, engine, false, &error), &error);
+    if (!zero) load_stored(c, &state);
+    engine->ops->write_state(engine, &state, 0);
+    lh_state_close(&state);
+    return engine;
+}
+
+static const lh_cpu_program *widest(const lh_spec *spec) {
+    const lh_cpu_program *program;
+    lh_error error = {""};
+    lh_assert_ok(lh_level_choose(spec->cpu, &program, &error), &error);
+    return program;
+}
+
+static void reserve_length(lh_engine *engine, int n) {
+    lh_error error = {""};
+    lh_lengths lengths = {NULL, 0, n, n, 1};
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
+}
+
+/* Buffers for everything that one sequence of T tokens leaves behind. */
+static void open_buffers(const lh_engine *engine, int T, lh_trace *to) {
+    size_t real = (size_t)engine->real_bytes, tokens = (size_t)T;
+    assert_int_equal(engine->spec->site_count, SITES);
+    for (int site = 0; site < SITES; site++) {
+        const lh_trace_site *s = &engine->spec->sites[site];
+        to[site] = (lh_trace){NULL, NULL, NULL};
+        assert_int_equal(s->channels, site % 2 == 0 ? WIDTH : 0);
+        assert_int_equal(s->heads, site % 2 == 0 ? 0 : HEADS);
+        if (s->channels > 0) to[site].activation = reserve(tokens * WIDTH * real);
+        else {
+            to[site].scores = reserve(HEADS * tokens * tokens * real);
+            to[site].attention = reserve(HEADS * tokens * tokens * real);
+        }
+    }
+}
+
+static void close_buffers(lh_trace *to) {
+    for (int site = 0; site < SITES; site++) {
+        free(to[site].activation);
+        free(to[site].scores);
+        free(to[site].attention);
+    }
+}
+
+/* Calls check for every case and every level that runs here. */
+static void for_each_engine(void (*check)(const trace_case *, lh_engine *)) {
+    for (int i = 0; i < CASE_COUNT; i++)
+        for (const lh_cpu_program *const *program = CASES[i].spec->cpu; *program; program++) {
+            if (!lh_level_runs((*program)->level)) continue;
+            print_message("           %s on %s\n", CASES[i].spec->id, (*program)->level);
+            lh_engine *engine = open_engine(&CASES[i], *program, 1, false);
+            check(&CASES[i], engine);
+            engine->ops->close(engine);
+        }
+}
+
+/* ---- numbers ---- */
+
+static double *doubles_of(const lh_engine *engine, const void *array, size_t count) {
+    double *out = reserve(count * sizeof *out);
+    for (size_t i = 0; i < count; i++)
+        out[i] = engine->real_bytes == 8 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+    return out;
+}
+
+static void check_tensor(const lh_engine *engine, const void *got, const double *want, size_t count) {
+    double *values = doubles_of(engine, got, count), most = 0;
+    for (size_t i = 0; i < count; i++) most = fmax(most, fabs(want[i]));
+    lh_assert_close(values, want, count, 0, tolerance_of(engine) * most);
+    free(values);
+}
+
+/* Every row of attention adds up to 1 and is the softmax of its row of scores. */
+static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
+    size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
+    double *scores = doubles_of(engine, to->scores, count), *attention = doubles_of(engine, to->attention, count);
+    for (size_t row = 0; row < count; row += (size_t)T) {
+        double largest = scores[row], sum = 0, total = 0, one = 1;
+        for (int j = 0; j < T; j++) largest = fmax(largest, scores[row + (size_t)j]);
+        for (int j = 0; j < T; j++) {
+            scores[row + (size_t)j] = exp(scores[row + (size_t)j] - largest);
+            sum += scores[row + (size_t)j];
+            total += attention[row + (size_t)j];
+        }
+        for (int j = 0; j < T; j++) scores[row + (size_t)j] /= sum;
+        lh_assert_close(&total, &one, 1, 0, rounding_of(engine));
+    }
+    lh_assert_close(attention, scores, count, rounding_of(engine), 0);
+    free(scores);
+    free(attention);
+}
+
+/* ---- one pass ---- */
+
+typedef struct observed {
+    const lh_engine *engine;
+    const lh_trace *to;
+    int tokens, layers;
+} observed;
+
+static void see_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
+    observed *o = context;
+    const lh_trace *at = &o->to[2 * layer];
+    size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
+    assert_int_equal(sequence, 0);
+    check_tensor(o->engine, at[0].activation, seen->input, activations);
+    check_tensor(o->engine, at[1].scores, seen->scores, pairs);
+    check_tensor(o->engine, at[1].attention, seen->attention, pairs);
+    check_tensor(o->engine, at[2].activation, seen->output, activations);
+    o->layers++;
+}
+
+/* Sequence s of a stored batch through the trainer and through the reference. */
+static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_encoder *encoder,
+                           const lh_vectors_case *stored, int s) {
+    const lh_ref_batch *batch = &stored->batch;
+    int T = batch->tokens, n = T / 2, classes = c->spec->classes;
+    lh_trace to[SITES];
+    uint16_t input[LH_VECTORS_GRADIENT_LENGTH];
+    double traced[LH_VECTORS_GRADIENT_LENGTH * 8], predicted[LH_VECTORS_GRADIENT_LENGTH * 8];
+    memcpy(input, batch->token + s * T, (size_t)n * sizeof *input);
+    lh_query query = {.n = n,
+                      .input = input,
+                      .positions = c->spec->position_range > 0 ? batch->positions : NULL,
+                      .distances = stored->drawn};
+    open_buffers(engine, T, to);
+    engine->ops->trace(engine, &query, to, traced);
+    engine->ops->predict(engine, &query, predicted);
+    assert_memory_equal(traced, predicted, (size_t)(n * classes) * sizeof *traced);
+
+    observed o = {engine, to, T, 0};
+    lh_ref_observer observer = {see_layer, &o};
+    lh_ref_batch one = *batch;
+    one.sequences = 1;
+    one.token = batch->token + s * T;
+    one.label = batch->label + s * batch->labels;
+    one.backward = false;
+    one.observer = &observer;
+    lh_ref_encode(encoder, &one, NULL);
+    assert_int_equal(o.layers, LAYERS);
+    for (int l = 0; l < LAYERS; l++) check_softmax(engine, T, &to[1 + 2 * l]);
+    close_buffers(to);
+}
+
+static void check_stored(const trace_case *c, lh_engine *engine) {
+    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
+        lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
+        reserve_length(engine, lh_vectors_length[i]);
+        for (int s = 0; s < stored.batch.sequences; s++) check_sequence(c, engine, encoder, &stored, s);
+        lh_vectors_case_free(&stored);
+    }
+    lh_ref_encoder_free(encoder);
+    lh_st_free(file);
+}
+
+static void test_trace_stored_batches_match_reference_and_prediction(void **state) {
+    (void)state;
+    for_each_engine(check_stored);
+}
+
+/* The program's own functions at work, at lengths that no task has. */
+typedef struct bare {
+    const lh_cpu_program *program;
+    lh_state state;
+    void *tables, *workspace;
+    lh_cpu_step step;
+    int32_t positions[LONGEST];
+} bare;
+
+static void open_bare(bare *b, lh_engine *engine, const lh_cpu_program *program, int T) {
+    lh_error error = {""};
+    lh_shape shape = {2, {T, 0}, 1};
+    *b = (bare){.program = program};
+    for (int t = 0; t < T; t++) b->positions[t] = t;
+    lh_assert_ok(lh_state_open(&b->state, engine, false, &error), &error);
+    engine->ops->read_state(engine, &b->state);
+    b->tables = reserve(program->tables_bytes ? program->tables_bytes(T) : 1);
+    if (program->make_tables) program->make_tables(b->tables, T);
+    b->workspace = reserve(program->workspace_bytes(&shape, LH_MODE_EVALUATE));
+    b->step = (lh_cpu_step){.mode = LH_MODE_EVALUATE,
+                            .shape = shape,
+                            .positions = b->positions,
+                            .distances = b->positions,
+                            .parameters = b->state.parameters,
+                            .tables = b->tables,
+                            .shared = reserve(program->shared_bytes(&shape, LH_MODE_EVALUATE))};
+    program->begin_step(&b->step, 0, 1);
+}
+
+static void close_bare(bare *b) {
+    lh_state_close(&b->state);
+    free(b->tables);
+    free(b->workspace);
+    free(b->step.shared);
+}
+
+static void trace_tokens(bare *b, const uint16_t *tokens, int sequences, const lh_trace *to) {
+    static const uint16_t labels[2] = {0, 0};
+    static const uint8_t mask[2] = {1, 1};
+    lh_sums sums = {0};
+    lh_cpu_block block = {.sequences = sequences, .tokens = {tokens}, .labels = labels, .mask = mask, .loss_scale = 1};
+    b->program->trace_block(&b->step, &block, b->workspace, to, &sums);
+}
+
+/* Attention of layer 1 of two sequences of one block: each as it is alone, where nothing else is asked for. */
+static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
+    bare b;
+    uint16_t tokens[2 * LONGEST];
+    size_t bytes = (size_t)(T * T * HEADS * program->real_bytes);
+    lh_trace both[SITES] = {{0}}, one[SITES] = {{0}};
+    for (int i = 0; i < 2 * T; i++) tokens[i] = (uint16_t)(i * 7 % 5);
+    both[3].attention = reserve(2 * bytes);
+    one[3].attention = reserve(bytes);
+    open_bare(&b, engine, program, T);
+    trace_tokens(&b, tokens, 2, both);
+    for (int s = 0; s < 2; s++) {
+        trace_tokens(&b, tokens + s * T, 1, one);
+        assert_memory_equal((char *)both[3].attention + (size_t)s * bytes, one[3].attention, bytes);
+        double entropy = lh_entropy(one[3].attention, program->real_bytes, HEADS * T, T);
+        assert_true(T == 1 ? entropy == 0 : entropy > 0 && entropy < log(T) + 1e-6);
+    }
+    close_bare(&b);
+    free(both[3].attention);
+    free(one[3].attention);
+}
+
+static void check_blocks(const trace_case *c, lh_engine *engine) {
+    for (const lh_cpu_program *const *program = c->spec->cpu; *program; program++)
+        if (strcmp((*program)->level, engine->level) == 0) {
+            check_block(engine, *program, 1);
+            check_block(engine, *program, LONGEST);
+        }
+}
+
+static void test_trace_block_of_two_sequences_is_each_alone(void **state) {
+    (void)state;
+    for_each_engine(check_blocks);
+}
+
+/* ---- entropy ---- */
+
+static void test_entropy_known_rows_give_known_numbers(void **state) {
+    const double rows[] = {0.5, 0.5, 0, 0, 0.25, 0.25, 0.25, 0.25};
+    const float one = 1;
+    double want = (log(2) + log(4)) / 2, got = lh_entropy(rows, 8, 2, 4);
+    (void)state;
+    lh_assert_close(&got, &want, 1, 1e-15, 0);
+    assert_true(lh_entropy(&one, 4, 1, 1) == 0);
+}
+
+/* ---- tensors ---- */
+
+enum { EXAMPLES = 3, DRAWS = 2 };
+
+static lh_trace_request request_all(int first, int last) {
+    lh_trace_request request = {.draws = DRAWS, .seed = 5, .lengths = {NULL, 0, first, last, 1}, .examples = EXAMPLES};
+    for (int kind = 0; kind < LH_TRACE_TOKENS; kind++) request.wanted[kind] = true;
+    return request;
+}
+
+static lh_traces run_traces(lh_engine *engine, const lh_trace_request *request) {
+    lh_error error = {""};
+    lh_traces traces;
+    lh_assert_ok(lh_traces_open(&traces, engine, request, &error), &error);
+    lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
+    return traces;
+}
+
+static const lh_traced *traced(const lh_traces *traces, const char *name) {
+    for (int i = 0; i < traces->count; i++)
+        if (strcmp(traces->tensors[i].name, name) == 0) return &traces->tensors[i];
+    fail_msg("there is no tensor %s", name);
+    return NULL;
+}
+
+static void check_shape(const lh_traced *t, int rank, const int64_t *shape) {
+    assert_int_equal(t->file.rank, rank);
+    for (int i = 0; i < rank; i++) assert_int_equal(t->file.shape[i], shape[i]);
+}
+
+static void test_traces_shapes_tell_draws_examples_heads_tokens(void **state) {
+    lh_engine *engine = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
+    lh_trace_request request = request_all(4, 5);
+    lh_traces traces = run_traces(engine, &request);
+    (void)state;
+    assert_int_equal(traces.count, 2 * (1 + 1 + LAYERS * 4));
+    assert_int_equal(traces.passes, 2 * EXAMPLES * DRAWS);
+    check_shape(traced(&traces, "n4.tokens"), 2, (const int64_t[]){EXAMPLES, 8});
+    check_shape(traced(&traces, "n5.embedding"), 4, (const int64_t[]){DRAWS, EXAMPLES, 10, WIDTH});
+    check_shape(traced(&traces, "n5.layers.1.output"), 4, (const int64_t[]){DRAWS, EXAMPLES, 10, WIDTH});
+    check_shape(traced(&traces, "n4.layers.0.scores"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 8, 8});
+    check_shape(traced(&traces, "n4.layers.0.attention"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 8, 8});
+    check_shape(traced(&traces, "n4.layers.1.entropy"), 1, (const int64_t[]){HEADS});
+    lh_traces_close(&traces);
+    engine->ops->close(engine);
+}
+
+/* What was averaged is the mean of what was kept, and entropy is that of the kept attention. */
+static void check_means(const lh_engine *engine, const lh_traced *kept, const lh_traced *mean,
+                        const lh_traced *entropy) {
+    int64_t passes = EXAMPLES * DRAWS, pairs = kept->each / HEADS;
+    const double nothing = 0;
+    for (int64_t i = 0; i < mean->each; i++) {
+        double sum = 0, off;
+        for (int64_t p = 0; p < passes; p++) sum += lh_traced_at(kept, p * kept->each + i);
+        off = lh_traced_at(mean, i) - sum / (double)passes;
+        lh_assert_close(&off, &nothing, 1, 0, rounding_of(engine));
+    }
+    for (int h = 0; h < HEADS; h++) {
+        double sum = 0, got = lh_traced_at(entropy, h);
+        for (int64_t p = 0; p < passes; p++)
+            for (int64_t i = 0; i < pairs; i++) {
+                double weight = lh_traced_at(kept, p * kept->each + h * pairs + i);
+                sum -= weight * log(weight);
+            }
+        sum /= (double)(passes * kept->file.shape[kept->file.rank - 1]);
+        lh_assert_close(&got, &sum, 1, rounding_of(engine), 0);
+    }
+}
+
+static void test_traces_averages_are_means_of_what_is_kept(void **state) {
+    (void)state;
+    for (int i = 6; i <= 9; i += 3) { /* a float model and a double one, both with drawn positions */
+        lh_engine *engine = open_engine(&CASES[i], widest(CASES[i].spec), 1, false);
+        lh_trace_request request = request_all(6, 6);
+        lh_traces kept = run_traces(engine, &request);
+        request.average = true;
+        lh_traces mean = run_traces(engine, &request);
+        assert_int_equal(mean.count, kept.count - 1);
+        assert_true(mean.bytes < kept.bytes);
+        check_means(engine, traced(&kept, "n6.layers.1.attention"), traced(&mean, "n6.layers.1.attention"),
+                    traced(&mean, "n6.layers.1.entropy"));
+        const lh_traced *attention = traced(&kept, "n6.layers.1.attention"); /* draws differ */
+        assert_memory_not_equal(attention->data, (char *)attention->data + attention->file.bytes / DRAWS,
+                                attention->file.bytes / DRAWS);
+        lh_traces_close(&kept);
+        lh_traces_close(&mean);
+        engine->ops->close(engine);
+    }
+}
+
+static void test_traces_threads_change_nothing(void **state) {
+    lh_engine *one = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
+    lh_engine *three = open_engine(&CASES[6], widest(CASES[6].spec), 3, false);
+    lh_trace_request request = request_all(5, 7);
+    lh_traces a = run_traces(one, &request), b = run_traces(three, &request);
+    (void)state;
+    for (int i = 0; i < a.count; i++)
+        assert_memory_equal(a.tensors[i].data, b.tensors[i].data, a.tensors[i].file.bytes);
+    lh_traces_close(&a);
+    lh_traces_close(&b);
+    one->ops->close(one);
+    three->ops->close(three);
+}
+
+/* Inputs of one's own in mixed order: together by length, in order within one. */
+static void test_traces_inputs_are_grouped_by_length(void **state) {
+    lh_engine *engine = open_engine(&CASES[1], widest(CASES[1].spec), 1, false);
+    uint16_t input[3][4] = {{1, 2, 3, 4}, {4, 0}, {0, 1, 1, 0}};
+    const lh_query queries[3] = {{.n = 4, .input = input[0]}, {.n = 2, .input = input[1]}, {.n = 4, .input = input[2]}};
+    lh_trace_request request = request_all(1, 1);
+    request.inputs = queries;
+    request.input_count = 3;
+    lh_traces traces = run_traces(engine, &request);
+    (void)state;
+    check_shape(traced(&traces, "n4.tokens"), 2, (const int64_t[]){2, 8});
+    check_shape(traced(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(lh_traced_at(traced(&traces, "n4.tokens"), i), input[0][i]);
+        assert_int_equal(lh_traced_at(traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
+    }
+    lh_traces_close(&traces);
+    engine->ops->close(engine);
+}
+
+/* With all weights zero every logit is zero and attention uniform. */
+static void test_traces_uniform_attention_has_entropy_of_log_length(void **state) {
+    lh_engine *engine = open_engine(&CASES[0], widest(CASES[0].spec), 1, true);
+    lh_trace_request request = request_all(1, 18);
+    lh_traces traces = run_traces(engine, &request);
+    (void)state;
+    for (int n = 1; n <= 18; n++) {
+        char name[40];
+        double want = log(2 * n);
+        snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
+        for (int h = 0; h < HEADS; h++) {
+            double got = lh_traced_at(traced(&traces, name), h);
+            lh_assert_close(&got, &want, 1, 0, 1e-6);
+        }
+    }
+    lh_traces_close(&traces);
+    engine->ops->close(engine);
+}
+
+/* ---- refusals ---- */
+
+static void test_traces_open_refuses_what_does_not_fit(void **state) {
+    lh_engine *engine = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
+    int32_t twice[2] = {5, 5};
+    lh_trace_request request = request_all(33, 33); /* 66 tokens, positions from 0 to 63 */
+    lh_traces traces;
+    lh_error error = {""};
+    (void)state;
+    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "max_position");
+    lh_traces_close(&traces);
+    request.lengths = (lh_lengths){twice, 2, 0, 0, 0};
+    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "length 5 is there twice");
+    lh_traces_close(&traces);
+    request = request_all(32, 32);
+    request.examples = 100000000;
+    request.draws = 1000000;
+    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_ENVIRONMENT, &error, "MB are available");
+    lh_traces_close(&traces);
+    engine->ops->close(engine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trace_stored_batches_match_reference_and_prediction),
+        cmocka_unit_test(test_trace_block_of_two_sequences_is_each_alone),
+        cmocka_unit_test(test_entropy_known_rows_give_known_numbers),
+        cmocka_unit_test(test_traces_shapes_tell_draws_examples_heads_tokens),
+        cmocka_unit_test(test_traces_averages_are_means_of_what_is_kept),
+        cmocka_unit_test(test_traces_threads_change_nothing),
+        cmocka_unit_test(test_traces_inputs_are_grouped_by_length),
+        cmocka_unit_test(test_traces_uniform_attention_has_entropy_of_log_length),
+        cmocka_unit_test(test_traces_open_refuses_what_does_not_fit),
+    };
+    return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+}
