@@ -39,6 +39,9 @@ local function products(plan, tokens, squares)
   end
   add("query, key and value projections", 2 * 3 * C * C * tokens)
   add("attention: logits and weighted values", 4 * squares * C)
+  if plan.relative.kind ~= "none" then
+    add("attention: vectors of distances", 2 * squares * C)
+  end
   add("attention output projection", 2 * C * C * tokens)
   add("feed-forward network", 4 * C * F * tokens)
   return list
@@ -46,6 +49,35 @@ end
 
 local function real_bytes(plan)
   return plan.precision == "float64" and 8 or 4
+end
+
+-- Rows of vectors of distances for sequences of T tokens, at most; 0 where the code makes none.
+local function relative_rows(plan, T)
+  local relative = plan.relative
+  if relative.toeplitz then
+    return 2 * T - 1
+  end
+  return relative.behind and math.min(T * (T - 1) + 1, 2 * plan.max_position - 1) or 0
+end
+
+-- Elements that a shard's blocks add up: lay_out_sums in templates/parts/sums.tpl.
+local function sums_elements(plan, T, lanes)
+  local relative = plan.relative
+  if relative.kind == "none" then
+    return 0
+  end
+  local rows = relative.behind and relative_rows(plan, T) or relative.rows
+  return plan.layers * (rows * relative.width + (relative.biases and 2 * plan.width * lanes or 0))
+end
+
+-- Elements behind the struct shared: templates/parts/relative_tables.tpl.
+local function behind_elements(plan, T)
+  local relative, rows = plan.relative, relative_rows(plan, T)
+  if rows == 0 then
+    return 0
+  end
+  local codes = relative.biases and relative.sets + (relative.toeplitz and plan.layers or 0) or 0
+  return rows * (codes * plan.width + plan.layers * relative.width)
 end
 
 -- Bytes of a block of sequences of T tokens in training; as lay_out in templates/cpu/layers.inc.tpl counts them for the
@@ -58,7 +90,9 @@ local function block_bytes(plan, T)
   local rows = (sequences * T + 5) // 6 * 6
   local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
   local layer = rows * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1)
-  local backward = rows * (8 * C + F) + queries * keys + 2 * T * plan.head_width
+  local dlogits = plan.relative.toeplitz and queries * (T + 8) + 8 * lanes or queries * keys
+  local backward = rows * (8 * C + F) + dlogits + plan.relative.vectors * T * plan.head_width
+    + sums_elements(plan, T, lanes)
   local masks = plan.dropout.kind == "none" and 0 or rows * C * 2
   local embedding_mask = plan.additive.dropout.kind == "none" and 0 or rows * C
   return plan.layers * (layer * real + masks) + backward * real + embedding_mask
@@ -74,13 +108,14 @@ local function workspace_bytes(plan, longest)
   return most
 end
 
--- Bytes of the position tables and of the draws, for sequences of up to T tokens.
+-- Bytes of the position tables, of the draws and of what hangs on distances, for sequences of up to T tokens.
 local function position_bytes(plan, T)
-  local random = plan.positions.kind == "randomized"
-  local rows = random and plan.positions.max_position or T
-  local row = (plan.additive.kind == "sinusoid" and plan.width or 0)
-    + (plan.rotation.kind == "rope" and 2 * plan.rotation.period or 0)
-  return rows * row * real_bytes(plan) + (random and 2 * plan.positions.draws * rows * 4 or 0)
+  local rows = plan.max_position or T
+  local row = (plan.sinusoids and plan.width or 0) + (plan.rotation.kind == "rope" and 2 * plan.rotation.period or 0)
+  local draws = (plan.positions.draws or 0) + (plan.positions.distance.draws or 0)
+  local numbers = plan.relative.behind and not plan.relative.toeplitz and 2 * plan.relative.sets * rows or 0
+  return (rows * row + behind_elements(plan, T)) * real_bytes(plan)
+    + (plan.max_position and (2 * draws * rows + numbers) * 4 or 0)
 end
 
 function M.derive(plan, facts)
@@ -89,6 +124,9 @@ function M.derive(plan, facts)
   plan.flops = {
     weights = weights,
     attention = L * C,
+    pair_factor = plan.relative.kind == "none" and 4 or 6,
+    pair_words = plan.relative.kind == "none" and "twice" or "three times",
+    relative = plan.relative.toeplitz and plan.relative.biases and L * C * C or 0,
     output = C * plan.classes,
     products_text = string.format("%d layers x (4 x %d^2 + 2 x %d x %d) = %d", L, C, C, F, weights),
   }

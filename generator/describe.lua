@@ -13,22 +13,49 @@ local ADDITIVE = {
   learned = "learned vectors are added to the token embedding",
 }
 
+local RELATIVE = {
+  transformer_xl = "logits have vectors of the signed distance, with content and position bias",
+  shaw = "keys have a learned vector of the distance, the same beyond %d",
+}
+
+local DISTANCES = {
+  drawn = "ascending distances drawn from 1 .. %d",
+  clamped = "ascending distances p drawn from 1 .. %d, read as %d - p to the left and as %d elsewhere",
+  difference = "distances are differences of positions",
+}
+
+-- How positions and distances are drawn, or nil.
+local function drawn_words(plan)
+  local positions, parts = plan.positions, {}
+  if positions.kind == "randomized" then
+    parts[1] = string.format("%s positions drawn from 0 .. %d", positions.sorted and "sorted" or "unsorted",
+      positions.max_position - 1)
+  end
+  local words = DISTANCES[positions.distance.kind]
+  if words then
+    local most = plan.max_position
+    parts[#parts + 1] = words:format(most - 1, most, most - 1)
+  end
+  return #parts > 0 and table.concat(parts, ", ") or nil
+end
+
 function M.encoding(plan)
   local parts = { ADDITIVE[plan.additive.kind] }
+  if plan.relative.kind ~= "none" then
+    parts[#parts + 1] = RELATIVE[plan.relative.kind]:format(plan.relative.clip)
+  end
   if plan.rotation.kind == "rope" then
     local scaling = plan.rotation.scaling
     parts[#parts + 1] = "queries and keys are rotated (base " .. plan.rotation.base_text
       .. (scaling.about and ", " .. scaling.about or "") .. ")"
   end
-  if #parts == 0 then
+  if #parts == 0 and not plan.score_text then
     return "no positional encoding"
   end
-  local text = table.concat(parts, ", ")
-  if plan.positions.kind == "randomized" then
-    return text .. string.format("; %s positions drawn from 0 .. %d", plan.positions.sorted and "sorted" or "unsorted",
-      plan.positions.max_position - 1)
-  end
-  return text
+  local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
+  phrases[#phrases + 1] = drawn_words(plan)
+  phrases[#phrases + 1] = plan.score_text and "score = " .. plan.score_text
+  return table.concat(phrases, "; ")
 end
 
 local function sentence(text)
@@ -64,8 +91,12 @@ function M.comments(plan)
     step = wrapped("One training step and one forward pass, block by block.", size, encoding),
     attention = wrapped("Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
       encoding),
+    score = plan.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of what does not "
+      .. "need the logit, and the rest.", "score = " .. plan.score.formula),
     layers = wrapped("The encoder's layers over one block of sequences, forward and backward, and the room they need.",
       size),
+    trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
+      encoding),
     loss = wrapped(string.format("Softmax cross-entropy over %d classes at the last tokens of each sequence.",
       plan.classes)),
   }
@@ -84,6 +115,15 @@ local function choices(plan)
   }
   if plan.positions.kind == "randomized" then
     list[#list + 1] = { what = "position draws per pass", value = plan.positions.draws, why = plan.positions.about }
+  end
+  if plan.draws_distances then
+    local distance = plan.positions.distance
+    list[#list + 1] = { what = "distance draws per pass", value = distance.draws, why = distance.about }
+  end
+  if plan.relative.kind ~= "none" then
+    list[#list + 1] = { what = "vectors of distances", value = plan.relative.toeplitz and "by diagonal" or "by pair",
+      why = plan.relative.toeplitz and "made once per step for every key - query; queries side by side read neighbours"
+        or "differences of random positions: every pair gathers its own, which is several times slower" }
   end
   return list
 end
@@ -150,16 +190,42 @@ function M.text(plan)
   return table.concat(lines, "\n") .. "\n"
 end
 
+local PLAN_COLUMNS = 110
+
+-- A string as Lua literals of at most so many columns, joined.
+local function string_text(value, indent)
+  local pieces = {}
+  for at = 1, math.max(1, #value), PLAN_COLUMNS - 30 do
+    pieces[#pieces + 1] = string.format("%q", value:sub(at, at + PLAN_COLUMNS - 31))
+  end
+  return table.concat(pieces, "\n" .. indent .. "  .. ")
+end
+
+local function list_text(parts, indent)
+  local lines, line = {}, "{"
+  for i, part in ipairs(parts) do
+    local text = part .. (i < #parts and "," or " }")
+    if #line + 1 + #text > PLAN_COLUMNS then
+      lines[#lines + 1] = line
+      line = indent .. "  " .. text
+    else
+      line = line .. " " .. text
+    end
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
+end
+
 local function lua_text(value, indent)
   if type(value) ~= "table" then
-    return type(value) == "string" and string.format("%q", value) or canonical.text(value)
+    return type(value) == "string" and string_text(value, indent) or canonical.text(value)
   end
   local inner, parts = indent .. "  ", {}
   if #value > 0 then
     for i, item in ipairs(value) do
       parts[i] = lua_text(item, inner)
     end
-    return "{ " .. table.concat(parts, ", ") .. " }"
+    return list_text(parts, indent)
   end
   for i, key in ipairs(canonical.sorted_keys(value)) do
     parts[i] = inner .. key .. " = " .. lua_text(value[key], inner) .. ",\n"

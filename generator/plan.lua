@@ -1,6 +1,7 @@
 -- From a resolved spec to a plan: every default settled, every number derived, nothing rendered.
 --
--- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua) and a digest function.
+-- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), a digest function, and the formula
+-- of the score where there is one (expression/score.lua).
 -- Output: pure data that the templates read by name. plan.digest covers what can change the bits of a run; learning
 -- rate, steps, seeds, evaluation and cadences are outside it (a flag or another spec may change them freely).
 
@@ -10,11 +11,13 @@ local costs = require("costs")
 local describe = require("describe")
 local additive_facet = require("facets.additive")
 local positions_facet = require("facets.positions")
+local relative_facet = require("facets.relative")
 local rotation_facet = require("facets.rotation")
+local score_facet = require("facets.score")
 
 local M = {}
 
-M.ABI = 1
+M.ABI = 2
 
 -- Tokens that go through all layers together: at width 64 about 84 keep a layer's activations in a 1 MiB cache next
 -- to its weights, and 84 rows are whole tiles of 6. Measured: docs/performance.md.
@@ -122,9 +125,9 @@ local function string_lines(text)
 end
 
 local function limit_of(plan)
-  if plan.positions.kind == "randomized" then
-    return { tokens = plan.positions.max_position,
-      because = "encoding.positions.max_position = " .. plan.positions.max_position }
+  local drawn = plan.positions.max_position or plan.positions.distance.max_position
+  if drawn then
+    return { tokens = drawn, because = "encoding.positions.max_position = " .. drawn }
   elseif plan.additive.kind == "learned" then
     return { tokens = plan.additive.rows, because = "encoding.additive.rows = " .. plan.additive.rows }
   end
@@ -148,6 +151,25 @@ local function digest_of(resolved, plan, sha256)
   return sha256(text)
 end
 
+-- What of the vectors of distances decides whether a checkpoint fits; nil where there are none.
+local function relative_words(encoding)
+  local relative = encoding.relative
+  if relative.kind == "none" then
+    return nil
+  end
+  return { relative.kind, relative.clip or false, encoding.positions.reading or false }
+end
+
+-- Parameters of a score as a checkpoint knows them; nil without.
+local function parameter_shapes(parameters)
+  local list = parameters and {}
+  for i, name in ipairs(canonical.sorted_keys(parameters or {})) do
+    local p = parameters[name]
+    list[i] = { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
+  end
+  return list
+end
+
 -- What decides whether a checkpoint fits a model: names, shapes, vocabulary, encoding kinds. A scaling of the rotation
 -- is outside it: it is for checkpoints that were trained without.
 local function model_digest_of(resolved, plan, sha256)
@@ -162,18 +184,50 @@ local function model_digest_of(resolved, plan, sha256)
     additive = encoding.additive.kind,
     rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
     positions = encoding.positions.kind,
+    relative = relative_words(encoding),
+    score = encoding.score,
+    parameters = parameter_shapes(encoding.parameters),
     model = { heads = resolved.model.heads, kind = resolved.model.kind },
   })
   return sha256(text)
 end
 
+-- What is handed from a step's functions to those of one head, forward and backward.
+local function derive_arguments(plan, relative, score)
+  local scores, grads = score.kind ~= "none", score.grads
+  local function both(first, second, on)
+    return (relative and first or "") .. (on and second or "")
+  end
+  local arguments = { "const relative_head *relative, ", "const score_head *score, " }
+  plan.head_argument, plan.back_argument = both(arguments[1], arguments[2], scores),
+    both(arguments[1], arguments[2], grads)
+  plan.head_pass, plan.back_pass = both("&relative, ", "&score, ", scores), both("&relative, ", "&score, ", grads)
+  plan.relative_hand_on = relative and "relative, " or ""
+  plan.back_hand_on = both("relative, ", "score, ", grads)
+  plan.scored = { open0 = scores and "score_pair(score, first, 0, " or "",
+    open = scores and "score_pair(score, first, j, " or "", close = scores and ")" or "" }
+  plan.sums = relative or score.trains or false
+  plan.early_take = relative or scores
+  plan.sums_argument = plan.sums and "const shard_sums *sums, " or ""
+  plan.sums_pass = plan.sums and "&w->sums, " or ""
+end
+
 -- Which draws the input reads, words for comments, and arguments that only some encodings need.
 local function derive_words(plan)
   local random, rope = plan.positions.kind == "randomized", plan.rotation.kind == "rope"
+  local relative = plan.relative.kind ~= "none"
+  plan.draws_distances = plan.positions.distance.draws ~= nil
+  plan.max_position = plan.positions.max_position or plan.positions.distance.max_position or false
   plan.input_draw = random and plan.additive.kind ~= "none"
-  plan.tables = plan.additive.kind == "sinusoid" or rope
-  plan.step_argument = rope and "const lh_cpu_step *step, int l, " or ""
-  plan.step_pass = rope and "step, l, " or ""
+  plan.sinusoids = plan.additive.kind == "sinusoid" or plan.relative.kind == "transformer_xl"
+  plan.tables = plan.sinusoids or rope
+  local in_layers = rope or relative or plan.score.kind ~= "none"
+  plan.step_argument = in_layers and "const lh_cpu_step *step, int l, " or ""
+  plan.step_pass = in_layers and "step, l, " or ""
+  local back = rope or relative or plan.score.grads
+  plan.back_step_argument = back and "const lh_cpu_step *step, int l, " or ""
+  plan.back_step_pass = back and "step, l, " or ""
+  derive_arguments(plan, relative, plan.score)
   plan.rotated = rope and ", queries and keys turned" or ""
   plan.rotated_in_place = rope and " (queries and keys are turned in place)" or ""
   plan.embed_adds = plan.additive.kind == "sinusoid" and " + sinusoid of its position"
@@ -184,6 +238,17 @@ local function derive_words(plan)
   local scatters = plan.additive.kind == "learned" and plan.input_draw
   plan.embed_backward_step = scatters and "const lh_cpu_step *step, " or ""
   plan.embed_backward_pass = scatters and "step, " or ""
+end
+
+-- What trace_block can write, in its order: activations have channels, attentions heads; streams are the queries' and
+-- the keys'.
+local function trace_sites(plan)
+  local sites = { { name = "embedding", channels = plan.width, heads = 0, query = 0, key = 0 } }
+  for l = 0, plan.layers - 1 do
+    sites[#sites + 1] = { name = "layers." .. l, channels = 0, heads = plan.heads, query = 0, key = 0 }
+    sites[#sites + 1] = { name = "layers." .. l .. ".output", channels = plan.width, heads = 0, query = 0, key = 0 }
+  end
+  return sites
 end
 
 local function build_model(plan, resolved)
@@ -200,15 +265,22 @@ local function build_model(plan, resolved)
   plan.empty_token = plan.task.input_count + 1
   plan.block_tokens = BLOCK_TOKENS
   plan.attentions = { { name = "self" } }
+  plan.trace_sites = trace_sites(plan)
+  plan.trace_site_count = #plan.trace_sites
   plan.dropout = dropout("BRANCH", model.dropout)
 end
 
-local function build_encoding(plan, resolved, task)
+local function build_encoding(plan, resolved, facts)
   local encoding = resolved.encoding
   plan.positions = positions_facet.plan(encoding, plan.layers)
   plan.additive = additive_facet.plan(encoding)
   plan.rotation = rotation_facet.plan(encoding, plan.head_width, plan.positions,
-    (costs.token_counts(resolved.train.lengths, task)))
+    (costs.token_counts(resolved.train.lengths, facts.task)))
+  plan.relative = relative_facet.plan(encoding, resolved.model, plan.positions)
+  plan.score = score_facet.plan(facts.score, plan)
+  if plan.score.kind ~= "none" then
+    table.insert(plan.files, 4, { template = "cpu/score.inc.tpl", path = "score.inc" })
+  end
   plan.additive.dropout = dropout("EMBEDDING", plan.additive.dropout_rate)
   plan.dropouts = {}
   for _, d in ipairs({ plan.dropout, plan.additive.dropout }) do
@@ -226,6 +298,7 @@ local function file_list()
     { template = "cpu/attention.inc.tpl", path = "attention_self.inc" },
     { template = "cpu/layers.inc.tpl", path = "layers.inc" },
     { template = "cpu/loss.inc.tpl", path = "loss.inc" },
+    { template = "cpu/trace.inc.tpl", path = "trace.inc" },
   }
 end
 
@@ -236,6 +309,7 @@ function M.build(resolved, facts)
     source = resolved.source,
     precision = resolved.precision,
     resolved = resolved,
+    score_text = resolved.encoding.score,
     task = task_fields(facts.task),
     lists = {},
     files = file_list(),
@@ -243,10 +317,11 @@ function M.build(resolved, facts)
     clip = resolved.train.clip,
   }
   build_model(plan, resolved)
-  build_encoding(plan, resolved, facts.task)
+  build_encoding(plan, resolved, facts)
   layout.tensors(plan)
   plan.limit = limit_of(plan)
   plan.position_range = plan.positions.max_position or 0
+  plan.distance_range = plan.positions.distance.max_position or 0
   plan.train = train_fields(resolved.train, plan.lists)
   plan.eval = eval_fields(resolved.eval, plan.lists)
   plan.resolved_text = canonical.text(resolved)

@@ -3,7 +3,7 @@
 -- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.at by path; M.children by path.
 -- An entry is
 --   path, doc      where it stands, one line on what it says
---   type           table, kind, choice, integer, number, boolean, lengths, keep
+--   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
@@ -11,12 +11,16 @@
 --   left_out       (type table) a kind whose table stays out of the resolved spec: the same spec, written or not
 --   choices        legal strings; refused: strings that are known and not available, with the reason
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
---                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code
+--                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
+--                  and `shared`, likewise: true where another feature uses the same code
 --   only           the kinds of its table which have this field; nil: all
+--   more           lines of documentation for `fields`
 --   fingerprints   identifiers that appear in rendered code only while the feature is on
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 
 local diagnostics = require("diagnostics")
+local parameters = require("expression.parameters")
+local traced = require("expression.traced")
 
 local M = {}
 
@@ -43,8 +47,25 @@ local function draws(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end
 
-local function positions_are_read(resolved)
-  return resolved.encoding.additive.kind ~= "none" or resolved.encoding.rotation.kind ~= "none"
+-- Whether the score reads what can be drawn: x.distance, x.query or x.key in the text of its formula.
+function M.score_reads_positions(resolved)
+  for word in (resolved.encoding.score or ""):gmatch("%f[%w_]x%.([%w_]+)") do
+    if word == "distance" or word == "query" or word == "key" then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether something reads the signed distance of a pair.
+function M.distances_are_read(resolved)
+  local relative = resolved.encoding.relative
+  return relative ~= nil and relative.kind ~= "none" or M.score_reads_positions(resolved)
+end
+
+function M.positions_are_read(resolved)
+  local encoding = resolved.encoding
+  return encoding.additive.kind ~= "none" or encoding.rotation.kind ~= "none" or M.distances_are_read(resolved)
 end
 
 M.fields = {
@@ -107,11 +128,23 @@ M.fields = {
     default = settled_by_the_plan, default_text = "0.1 ln(factor) + 1",
     doc = "what queries and keys are multiplied by" },
 
+  { path = "encoding.relative", type = "table", doc = "vectors of the signed distance, key - query, in the logit" },
+  { path = "encoding.relative.kind", type = "kind", default = "none", doc = "its form",
+    kinds = {
+      { name = "none", doc = "there are none" },
+      { name = "transformer_xl", fingerprints = { "signed_sinusoid", "content_bias" },
+        doc = "(q + u) k + (q + v) W R: a learned map W of the distance's sinusoid R, learned biases u and v" },
+      { name = "shaw", fingerprints = { "table_row", "relative_table" },
+        doc = "q (k + a): a learned vector a per distance, shared by the heads" },
+    } },
+  { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
+    only = { "shaw" }, doc = "farther keys share the vector of this distance" },
+
   { path = "encoding.positions", type = "table", doc = "where each token stands" },
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",
     kinds = {
       { name = "index", doc = "0, 1, 2, ..." },
-      { name = "randomized", fingerprints = { "lh_draw_positions" }, used = positions_are_read,
+      { name = "randomized", fingerprints = { "lh_draw_" }, used = M.positions_are_read,
         doc = "distinct random integers below max_position, drawn anew for every batch" },
     } },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
@@ -121,16 +154,24 @@ M.fields = {
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer" }, only = { "randomized" },
     default = function(resolved)
       local rotation = resolved.encoding.rotation
-      return rotation and rotation.kind == "rope" and "layer" or "pass"
+      local turns = rotation ~= nil and rotation.kind == "rope"
+      return (turns or M.distances_are_read(resolved)) and "layer" or "pass"
     end,
-    default_text = "layer where rotation is rope, else pass",
+    default_text = "layer where rotation or relative is on or the score reads positions, else pass",
     doc = "draw once per pass through the network, or anew for every block" },
+  { path = "encoding.positions.reading", type = "choice", choices = { "drawn", "difference", "clamped" },
+    default = "drawn", only = { "randomized" },
+    doc = "distances: drawn, ascending, for 1, 2, ... tokens apart; differences of positions; or drawn and read as in "
+      .. "Ruoss et al.'s released code" },
 
   { path = "encoding.additive", type = "table", doc = "what is added to the token embedding" },
   { path = "encoding.additive.kind", type = "kind", default = "none", doc = "its form",
     kinds = {
       { name = "none", doc = "nothing" },
-      { name = "sinusoid", fingerprints = { "sinusoid" }, doc = "fixed sines and cosines of the position" },
+      { name = "sinusoid", fingerprints = { "sinusoid" }, doc = "fixed sines and cosines of the position",
+        shared = function(resolved)
+          return resolved.encoding.relative.kind == "transformer_xl"
+        end },
       { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
     } },
   { path = "encoding.additive.rows", type = "integer", min = 1, max = 1048576, unit = "positions",
@@ -145,6 +186,28 @@ M.fields = {
   { path = "encoding.additive.dropout", type = "number", min = 0, max = 0.99, unit = "share of elements",
     only = { "sinusoid", "learned" }, default = same_as("model.dropout"), default_text = "model.dropout",
     doc = "dropped from the sum of embedding and encoding, in training" },
+
+  { path = "encoding.score", type = "score", optional = true,
+    doc = "what becomes of the scaled logit of a pair before the mask: one formula, or several, applied in order",
+    more = {
+      "as in function(x) return x.score - x.slope * abs(x.distance) end",
+      "x holds score query key distance query_index key_index head heads layer layers query_length key_length",
+      "and the parameters; x.score is the logit, in a list what came before; distance is key - query",
+      "operators: + - * / // % ^; functions: " .. table.concat(traced.names, " "),
+      "lookup(x.table, integer), bucket(value, { edges }), select(condition, a, b), sum(8, function(m) ... end)",
+      "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
+    } },
+  { path = "encoding.parameters", type = "parameters", optional = true,
+    doc = "numbers that the score reads by name; a number, a name or a list alone is a constant's values",
+    more = {
+      "per: model, layer, head (shared by the layers) or layer_head; default: model",
+      "shape = n: n values, read by lookup from 0 on; index = { first, last }: from first on",
+      "init: " .. parameters.INIT_TEXT .. "; what learning starts from",
+      "values: a number, a list or a name, which learning does not change; lists: one number for all, a number per",
+      "    index, a number per head, or all numbers, head after head",
+      "learned: default true with init, false with values",
+      "outside: what lookup gives beyond the index: a number, or \"clip\"; default: the formula must stay inside",
+    } },
 
   { path = "train", type = "table", doc = "how it is trained" },
   { path = "train.batch", type = "integer", min = 1, max = 65536, default = 128, unit = "sequences",
@@ -261,6 +324,10 @@ function M.expected(field, kinds)
     return table.concat(field.choices, ", ") .. ", or an ascending list of steps"
   elseif field.type == "boolean" then
     return "true or false"
+  elseif field.type == "score" then
+    return "function(x) return x.score + ... end, a list of such, or { use = preset }"
+  elseif field.type == "parameters" then
+    return "{ name = " .. parameters.TEXT .. ", ... }"
   end
   local names = {}
   for i, child in ipairs(M.children[field.path]) do
@@ -286,6 +353,7 @@ function M.absent(resolved)
     end
     for _, kind in ipairs(field.kinds or {}) do
       local on = same_as(field.path)(resolved) == kind.name and (not kind.used or kind.used(resolved))
+        or kind.shared and kind.shared(resolved)
       if kind.fingerprints and not on then
         table.move(kind.fingerprints, 1, #kind.fingerprints, #names + 1, names)
       end
@@ -315,6 +383,9 @@ function M.fields_text()
     out[#out + 1] = "    " .. field.doc
     if field.type ~= "table" and not field.kinds then
       out[#out + 1] = "    takes: " .. M.expected(field) .. (field.unit and "; unit: " .. field.unit or "")
+    end
+    for _, line in ipairs(field.more or {}) do
+      out[#out + 1] = "    " .. line
     end
     for _, kind in ipairs(field.kinds or {}) do
       out[#out + 1] = ("    %s: %s"):format(kind.name, kind.doc)

@@ -2,7 +2,7 @@
 -- ./longhand gen spec/runs/bucket_sort_sinusoid.lua
 return {
   id = "bucket_sort_sinusoid",
-  digest = "b229d2d7d6c9a605",
+  digest = "8d3d166119d6d9ee",
   model_digest = "3f45150bff3ea0de",
   parameters = 249413,
   parameter_storage = 253952,
@@ -15,6 +15,9 @@ return {
       },
       positions = {
         kind = "index",
+      },
+      relative = {
+        kind = "none",
       },
       rotation = {
         kind = "none",

@@ -119,6 +119,21 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
+/* What a forward pass can be asked for: name, channels of an activation or heads of an attention, streams. */
+static const lh_trace_site sites[] = {
+        {"embedding", 64, 0, 0, 0},
+        {"layers.0", 0, 8, 0, 0},
+        {"layers.0.output", 64, 0, 0, 0},
+        {"layers.1", 0, 8, 0, 0},
+        {"layers.1.output", 64, 0, 0, 0},
+        {"layers.2", 0, 8, 0, 0},
+        {"layers.2.output", 64, 0, 0, 0},
+        {"layers.3", 0, 8, 0, 0},
+        {"layers.3.output", 64, 0, 0, 0},
+        {"layers.4", 0, 8, 0, 0},
+        {"layers.4.output", 64, 0, 0, 0},
+};
+
 /* Weights of the layers: 5 layers x (4 x 64^2 + 2 x 64 x 256) = 245760.
  * Two operations per multiply-add; attention multiplies T^2 pairs by 64 features twice; the backward pass costs
  * twice the forward pass. */
@@ -170,19 +185,19 @@ extern const lh_spec lh_bucket_sort_sinusoid;
 const lh_spec lh_bucket_sort_sinusoid = {
         .abi = LH_ABI,
         .id = "bucket_sort_sinusoid",
-        .plan_digest = "b229d2d7d6c9a605",
+        .plan_digest = "8d3d166119d6d9ee",
         .model_digest = "3f45150bff3ea0de",
-        .source_digest = "08614369d4725e6c",
+        .source_digest = "9f928af62627cc71",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"dropout\":0.1,\"kind\":\"sinusoid\"},\"positions\":{\"kind\":\"index"
-                "\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":4,\"examples\":64,\"lengths\":{\"list\":[1"
-                "0,20,30,40,50,60,80,100,120,150,175,200]}},\"id\":\"bucket_sort_sinusoid\",\"model\":{\"dropout\":0."
-                "1,\"feedforward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"fl"
-                "oat32\",\"source\":\"spec/runs/bucket_sort_sinusoid.lua\",\"task\":{\"kind\":\"bucket_sort\"},\"trai"
-                "n\":{\"batch\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last\",\"minutes\":10},\"clip\":{\"kin"
-                "d\":\"global_norm\",\"max_norm\":1},\"learning_rate\":0.001,\"lengths\":{\"first\":1,\"last\":40,\"s"
-                "tep\":1},\"log_every\":20,\"optimizer\":{\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,\"kind\":\""
-                "adam\"},\"shards\":16,\"steps\":1000}}"
+                "\"},\"relative\":{\"kind\":\"none\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":4,\"examp"
+                "les\":64,\"lengths\":{\"list\":[10,20,30,40,50,60,80,100,120,150,175,200]}},\"id\":\"bucket_sort_sin"
+                "usoid\",\"model\":{\"dropout\":0.1,\"feedforward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5"
+                ",\"width\":64},\"precision\":\"float32\",\"source\":\"spec/runs/bucket_sort_sinusoid.lua\",\"task\":"
+                "{\"kind\":\"bucket_sort\"},\"train\":{\"batch\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last"
+                "\",\"minutes\":10},\"clip\":{\"kind\":\"global_norm\",\"max_norm\":1},\"learning_rate\":0.001,\"leng"
+                "ths\":{\"first\":1,\"last\":40,\"step\":1},\"log_every\":20,\"optimizer\":{\"beta1\":0.9,\"beta2\":0"
+                ".999,\"epsilon\":1e-08,\"kind\":\"adam\"},\"shards\":16,\"steps\":1000}}"
                 "",
         .precision = "float32",
         .tensors = tensors,
@@ -191,6 +206,8 @@ const lh_spec lh_bucket_sort_sinusoid = {
         .parameter_storage = 253952,
         .task = &task,
         .format = &format,
+        .sites = sites,
+        .site_count = 11,
         .classes = 5,
         .nominal_flops = nominal_flops,
         .executed_flops = executed_flops,

@@ -2,7 +2,7 @@
 -- ./longhand gen spec/runs/even_pairs_none.lua
 return {
   id = "even_pairs_none",
-  digest = "dcdf779931be7e5c",
+  digest = "83d693f32c983783",
   model_digest = "fe24fcbfc093923b",
   parameters = 249026,
   parameter_storage = 253952,
@@ -14,6 +14,9 @@ return {
       },
       positions = {
         kind = "index",
+      },
+      relative = {
+        kind = "none",
       },
       rotation = {
         kind = "none",

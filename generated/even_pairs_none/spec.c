@@ -118,6 +118,21 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
+/* What a forward pass can be asked for: name, channels of an activation or heads of an attention, streams. */
+static const lh_trace_site sites[] = {
+        {"embedding", 64, 0, 0, 0},
+        {"layers.0", 0, 8, 0, 0},
+        {"layers.0.output", 64, 0, 0, 0},
+        {"layers.1", 0, 8, 0, 0},
+        {"layers.1.output", 64, 0, 0, 0},
+        {"layers.2", 0, 8, 0, 0},
+        {"layers.2.output", 64, 0, 0, 0},
+        {"layers.3", 0, 8, 0, 0},
+        {"layers.3.output", 64, 0, 0, 0},
+        {"layers.4", 0, 8, 0, 0},
+        {"layers.4.output", 64, 0, 0, 0},
+};
+
 /* Weights of the layers: 5 layers x (4 x 64^2 + 2 x 64 x 256) = 245760.
  * Two operations per multiply-add; attention multiplies T^2 pairs by 64 features twice; the backward pass costs
  * twice the forward pass. */
@@ -167,18 +182,19 @@ extern const lh_spec lh_even_pairs_none;
 const lh_spec lh_even_pairs_none = {
         .abi = LH_ABI,
         .id = "even_pairs_none",
-        .plan_digest = "dcdf779931be7e5c",
+        .plan_digest = "83d693f32c983783",
         .model_digest = "fe24fcbfc093923b",
-        .source_digest = "9cdc0dc9ed3edd72",
+        .source_digest = "af2f0107afdf4ffd",
         .resolved =
-                "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"kind\":\"index\"},\"rotation\":{\"k"
-                "ind\":\"none\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\":{\"first\":41,\"last\":500,\"ste"
-                "p\":1}},\"id\":\"even_pairs_none\",\"model\":{\"dropout\":0.1,\"feedforward\":256,\"heads\":8,\"kind"
-                "\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"float32\",\"source\":\"spec/runs/even_pair"
-                "s_none.lua\",\"task\":{\"kind\":\"even_pairs\"},\"train\":{\"batch\":128,\"checkpoint\":{\"every\":1"
-                "0000,\"keep\":\"last\",\"minutes\":10},\"clip\":{\"kind\":\"global_norm\",\"max_norm\":1},\"learning"
-                "_rate\":0.0003,\"lengths\":{\"first\":1,\"last\":40,\"step\":1},\"log_every\":100,\"optimizer\":{\"b"
-                "eta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,\"kind\":\"adam\"},\"shards\":16,\"steps\":2000000}}"
+                "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"kind\":\"index\"},\"relative\":{\"k"
+                "ind\":\"none\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\""
+                ":{\"first\":41,\"last\":500,\"step\":1}},\"id\":\"even_pairs_none\",\"model\":{\"dropout\":0.1,\"fee"
+                "dforward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"float32\""
+                ",\"source\":\"spec/runs/even_pairs_none.lua\",\"task\":{\"kind\":\"even_pairs\"},\"train\":{\"batch"
+                "\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last\",\"minutes\":10},\"clip\":{\"kind\":\"global"
+                "_norm\",\"max_norm\":1},\"learning_rate\":0.0003,\"lengths\":{\"first\":1,\"last\":40,\"step\":1},\""
+                "log_every\":100,\"optimizer\":{\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,\"kind\":\"adam\"},\""
+                "shards\":16,\"steps\":2000000}}"
                 "",
         .precision = "float32",
         .tensors = tensors,
@@ -187,6 +203,8 @@ const lh_spec lh_even_pairs_none = {
         .parameter_storage = 253952,
         .task = &task,
         .format = &format,
+        .sites = sites,
+        .site_count = 11,
         .classes = 2,
         .nominal_flops = nominal_flops,
         .executed_flops = executed_flops,

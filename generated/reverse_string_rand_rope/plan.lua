@@ -2,7 +2,7 @@
 -- ./longhand gen spec/runs/reverse_string_rand_rope.lua
 return {
   id = "reverse_string_rand_rope",
-  digest = "1744eb74124291d6",
+  digest = "531f515541391022",
   model_digest = "40353c67a9df0634",
   parameters = 249026,
   parameter_storage = 253952,
@@ -16,7 +16,11 @@ return {
         draw = "layer",
         kind = "randomized",
         max_position = 2048,
+        reading = "drawn",
         sorted = true,
+      },
+      relative = {
+        kind = "none",
       },
       rotation = {
         base = 10000,

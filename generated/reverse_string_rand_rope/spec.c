@@ -119,6 +119,21 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
+/* What a forward pass can be asked for: name, channels of an activation or heads of an attention, streams. */
+static const lh_trace_site sites[] = {
+        {"embedding", 64, 0, 0, 0},
+        {"layers.0", 0, 8, 0, 0},
+        {"layers.0.output", 64, 0, 0, 0},
+        {"layers.1", 0, 8, 0, 0},
+        {"layers.1.output", 64, 0, 0, 0},
+        {"layers.2", 0, 8, 0, 0},
+        {"layers.2.output", 64, 0, 0, 0},
+        {"layers.3", 0, 8, 0, 0},
+        {"layers.3.output", 64, 0, 0, 0},
+        {"layers.4", 0, 8, 0, 0},
+        {"layers.4.output", 64, 0, 0, 0},
+};
+
 /* Weights of the layers: 5 layers x (4 x 64^2 + 2 x 64 x 256) = 245760.
  * Two operations per multiply-add; attention multiplies T^2 pairs by 64 features twice; the backward pass costs
  * twice the forward pass. */
@@ -168,19 +183,20 @@ extern const lh_spec lh_reverse_string_rand_rope;
 const lh_spec lh_reverse_string_rand_rope = {
         .abi = LH_ABI,
         .id = "reverse_string_rand_rope",
-        .plan_digest = "1744eb74124291d6",
+        .plan_digest = "531f515541391022",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "95588e70aeae8d47",
+        .source_digest = "fccf218ef2dc2c01",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
-                "zed\",\"max_position\":2048,\"sorted\":true},\"rotation\":{\"base\":10000,\"kind\":\"rope\"}},\"eval"
-                "\":{\"draws\":1,\"examples\":500,\"lengths\":{\"first\":41,\"last\":500,\"step\":1}},\"id\":\"revers"
-                "e_string_rand_rope\",\"model\":{\"dropout\":0.1,\"feedforward\":256,\"heads\":8,\"kind\":\"encoder\""
-                ",\"layers\":5,\"width\":64},\"precision\":\"float32\",\"source\":\"spec/runs/reverse_string_rand_rop"
-                "e.lua\",\"task\":{\"kind\":\"reverse_string\"},\"train\":{\"batch\":128,\"checkpoint\":{\"every\":10"
-                "000,\"keep\":\"last\",\"minutes\":10},\"clip\":{\"kind\":\"global_norm\",\"max_norm\":1},\"learning_"
-                "rate\":0.0003,\"lengths\":{\"first\":1,\"last\":40,\"step\":1},\"log_every\":100,\"optimizer\":{\"be"
-                "ta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,\"kind\":\"adam\"},\"shards\":16,\"steps\":2000000}}"
+                "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"none\"},"
+                "\"rotation\":{\"base\":10000,\"kind\":\"rope\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\":"
+                "{\"first\":41,\"last\":500,\"step\":1}},\"id\":\"reverse_string_rand_rope\",\"model\":{\"dropout\":0"
+                ".1,\"feedforward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"f"
+                "loat32\",\"source\":\"spec/runs/reverse_string_rand_rope.lua\",\"task\":{\"kind\":\"reverse_string\""
+                "},\"train\":{\"batch\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last\",\"minutes\":10},\"clip"
+                "\":{\"kind\":\"global_norm\",\"max_norm\":1},\"learning_rate\":0.0003,\"lengths\":{\"first\":1,\"las"
+                "t\":40,\"step\":1},\"log_every\":100,\"optimizer\":{\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,"
+                "\"kind\":\"adam\"},\"shards\":16,\"steps\":2000000}}"
                 "",
         .precision = "float32",
         .tensors = tensors,
@@ -189,6 +205,8 @@ const lh_spec lh_reverse_string_rand_rope = {
         .parameter_storage = 253952,
         .task = &task,
         .format = &format,
+        .sites = sites,
+        .site_count = 11,
         .classes = 2,
         .position_range = 2048,
         .limit = {2048, "encoding.positions.max_position = 2048"},

@@ -172,6 +172,8 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     classify(step, block, p, &w, sums);
 }
 
+#include "trace.inc"
+
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
@@ -195,6 +197,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(lh_reverse_string_rand_rope) = {
         .begin_step = begin_step,
         .train_block = train_block,
         .forward_block = forward_block,
+        .trace_block = trace_block,
         .fold = fold,
         .squared_norm = squared_norm,
         .update = update,

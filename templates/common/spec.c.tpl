@@ -1,6 +1,11 @@
 % include("parts/banner.tpl", { template = "common/spec.c.tpl", about = about.spec })
 #include "longhand/spec.h"
 
+% if initial_values then
+/* Of tensors that begin with given numbers, one after another. */
+static const double initial_values[] = {${initial_values}};
+
+% end
 static const lh_tensor tensors[] = {
 % for _, t in ipairs(tensors) do
         {"${t.name}", ${t.rank}, {${t.shape_text}}, ${t.offset}, ${t.stride}, ${t.init}, ${f64(t.value)}, true},
@@ -55,19 +60,37 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
+/* What a forward pass can be asked for: name, channels of an activation or heads of an attention, streams. */
+static const lh_trace_site sites[] = {
+% for _, site in ipairs(trace_sites) do
+        {"${site.name}", ${site.channels}, ${site.heads}, ${site.query}, ${site.key}},
+% end
+};
+
 /* Weights of the layers: ${flops.products_text}.
- * Two operations per multiply-add; attention multiplies T^2 pairs by ${width} features twice; the backward pass costs
+ * Two operations per multiply-add; attention multiplies T^2 pairs by ${width} features ${flops.pair_words}; the backward pass costs
  * twice the forward pass. */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     double T = shape->length[0];
-    double forward = 2 * ${f64(flops.weights)} * T + 4 * T * T * ${f64(flops.attention)};
+    double forward = 2 * ${f64(flops.weights)} * T + ${flops.pair_factor} * T * T * ${f64(flops.attention)};
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
+% if flops.relative > 0 then
+/* The nominal count, the output layer at the labelled positions, and the rows of 2 T - 1 distances: made once for the
+ * batch, their weight's gradient once per shard. */
+% else
 /* The nominal count and the output layer at the labelled positions. */
+% end
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
+% if flops.relative > 0 then
+    double rows = 2 * ${f64(flops.relative)} * (2.0 * shape->length[0] - 1);
+    double extra = mode == LH_MODE_TRAIN ? 3 * output + (1 + ${train.shards}) * rows : output + rows;
+    return nominal_flops(shape, mode) + extra;
+% else
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);
+% end
 }
 % for _, list in ipairs(lists) do
 
@@ -119,13 +142,21 @@ const lh_spec lh_${id} = {
         .precision = "${precision}",
         .tensors = tensors,
         .tensor_count = ${tensor_count},
+% if initial_values then
+        .initial_values = initial_values,
+% end
         .parameter_count = ${parameters},
         .parameter_storage = ${parameter_storage},
         .task = &task,
         .format = &format,
+        .sites = sites,
+        .site_count = ${trace_site_count},
         .classes = ${classes},
 % if position_range > 0 then
         .position_range = ${position_range},
+% end
+% if distance_range > 0 then
+        .distance_range = ${distance_range},
 % end
 % if limit then
         .limit = {${limit.tokens}, "${limit.because}"},

@@ -28,15 +28,15 @@ typedef struct workspace {
     real *dhidden; /* [rows][FEEDFORWARD] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
     head_scratch head;
+% if sums then
+    shard_sums sums;
+% end
 } workspace;
 
-/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
-static void *take(char *memory, size_t *used, size_t bytes) {
-    size_t start = *used;
-    *used += (bytes + 63) / 64 * 64;
-    return memory ? memory + start : NULL;
-}
+% if not early_take then
+% include("parts/take.tpl")
 
+% end
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
     size_t row = (size_t)w->rows * sizeof(real);
     size_t groups = (size_t)(round_up(w->length, LANES) / LANES);
@@ -70,6 +70,9 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->rows = round_up(w->tokens, TILE_ROWS);
     w->weights_step = mode == LH_MODE_TRAIN ? group_weights(w->length) : 0;
     size_t row = (size_t)w->rows * sizeof(real);
+% if sums then
+    if (mode == LH_MODE_TRAIN) lay_out_sums(&w->sums, memory, &used, w->length);
+% end
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
         lay_out_layer(&w->layer[l], w, memory, &used, mode);
     w->output = take(memory, &used, row * WIDTH);
@@ -84,8 +87,12 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->dhidden = take(memory, &used, row * FEEDFORWARD);
     w->dquery_key_value = take(memory, &used, row * 3 * WIDTH);
     size_t groups = (size_t)(round_up(w->length, LANES) / LANES);
+% if relative.toeplitz then
+    w->head.dlogits = take(memory, &used, (groups * group_dlogits(w->length) + KEYS * LANES) * sizeof(real));
+% else
     w->head.dlogits = take(memory, &used, groups * group_weights(w->length) * sizeof(real));
-    w->head.rows = take(memory, &used, (size_t)w->length * 2 * HEAD_WIDTH * sizeof(real));
+% end
+    w->head.rows = take(memory, &used, (size_t)w->length * ${relative.vectors} * HEAD_WIDTH * sizeof(real));
     return used;
 }
 % if dropouts[1] then
@@ -296,8 +303,8 @@ static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const l
 % end
     attention_output_grad(w->tokens, s->attended, dbranch, g->attention_output);
     from_attention_output(w->rows, dbranch, panels->attention_output_transposed, w->dattended);
-    attention_self_backward(${step_pass}w->sequences, w->length, s->query_key_value, s->attended,
-            w->dattended, s->weights, s->inverse_sum, &w->head, w->dquery_key_value);
+    attention_self_backward(${back_step_pass}w->sequences, w->length, s->query_key_value, s->attended,
+            w->dattended, s->weights, s->inverse_sum, &w->head, ${sums_pass}w->dquery_key_value);
     query_key_value_grad(w->tokens, s->input, w->dquery_key_value, g->query_key_value);
     from_query_key_value(w->rows, w->dquery_key_value, panels->query_key_value_transposed, w->gradient, w->branch);
     swap(&w->gradient, &w->branch);

@@ -10,7 +10,10 @@
 % if rotation.kind == "rope" then
 #include "cpu/rotation.h"
 % end
-% if positions.kind == "randomized" then
+% if score.kind ~= "none" then
+#include "cpu/score.h"
+% end
+% if max_position then
 #include "longhand/positions.h"
 % end
 
@@ -23,6 +26,22 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % include("parts/positions.tpl")
 
+% if early_take then
+% include("parts/take.tpl")
+
+% end
+% if relative.kind ~= "none" then
+% include("parts/relative_tables.tpl")
+
+% end
+% if score.kind ~= "none" then
+#include "score.inc"
+
+% end
+% if sums then
+% include("parts/sums.tpl")
+
+% end
 % for _, attention in ipairs(attentions) do
 #include "attention_${attention.name}.inc"
 % end
@@ -31,10 +50,22 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % include("parts/begin_step.tpl")
 
+% if sums then
+% include("parts/shard.tpl")
+
+% end
 static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
+% if score.kind ~= "none" then
+    (void)mode;
+    return score_start(longest->length[0]) + SCORE_SETS * score_bytes(longest->length[0]);
+% elseif relative.behind then
+    (void)mode;
+    return sizeof(shared) + behind_shared_bytes(longest->length[0]);
+% else
     (void)longest;
     (void)mode;
     return sizeof(shared);
+% end
 }
 
 /* Sequences that go through all layers together. */
@@ -89,6 +120,8 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     classify(step, block, p, &w, sums);
 }
 
+#include "trace.inc"
+
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
@@ -107,8 +140,15 @@ const lh_cpu_program LH_LEVEL_SYMBOL(lh_${id}) = {
         .shared_bytes = shared_bytes,
         .workspace_bytes = workspace_bytes,
         .begin_step = begin_step,
+% if sums then
+        .begin_shard = begin_shard,
         .train_block = train_block,
+        .end_shard = end_shard,
+% else
+        .train_block = train_block,
+% end
         .forward_block = forward_block,
+        .trace_block = trace_block,
         .fold = fold,
         .squared_norm = squared_norm,
         .update = update,

@@ -14,6 +14,7 @@ enum { LONGEST = 1 << 16 };
 static const char *const seeds[] = {
     "\x00{\"input\":[0,1,2,3,4,3,2,1]}",
     "\x00{\"input\":[4,0],\"positions\":[0,1,5,63]}",
+    "\x00{\"input\":[4,0],\"distances\":[0,1,5,31]}",
     "\x01"
     "0 1 2 3 4",
     "\x02{\"step\":10,\"steps\":3,\"loss\":1.5,\"accuracy\":0.25,\"exact_match\":0,\"grad_norm\":2,"
@@ -37,6 +38,7 @@ static void read_input(const char *text, int as_symbols) {
     lh_input input;
     lh_spec spec = lh_toy_spec;
     spec.position_range = 64;
+    spec.distance_range = 32;
     lh_status status = (as_symbols ? lh_input_read_symbols : lh_input_read_json)(&input, &spec, 7, text, &error);
     if (status != LH_OK) lh_fuzz_require(status == LH_ERR_INPUT && strlen(error.text) > 8, "a message", error.text);
     if (status == LH_OK) {
@@ -45,6 +47,10 @@ static void read_input(const char *text, int as_symbols) {
             lh_fuzz_require(input.input[i] < spec.task->input_symbols, "a token", text);
         for (int i = 0; input.positions && i < input.positions_length; i++)
             lh_fuzz_require(input.positions[i] >= 0 && input.positions[i] < 64, "a position", text);
+        for (int i = 0; input.distances && i < input.distances_length; i++)
+            lh_fuzz_require(i == 0 ? input.distances[0] == 0
+                                   : input.distances[i] > input.distances[i - 1] && input.distances[i] < 32,
+                            "a distance", text);
     }
     lh_input_free(&input);
 }

@@ -5,13 +5,16 @@ local support = dofile("tests/lua/support.lua")
 local additive = require("facets.additive")
 local lu = require("luaunit")
 local positions = require("facets.positions")
+local relative = require("facets.relative")
 local rotation = require("facets.rotation")
 
 local LAYERS = 3
+local NOTHING = { kind = "index", distance = { kind = "none" } }
 
 -- The resolved encoding that the facets read.
 local function encoding(added, turned, kind, draw)
-  local result = { additive = { kind = added }, rotation = { kind = turned }, positions = { kind = kind } }
+  local result = { additive = { kind = added }, rotation = { kind = turned }, relative = { kind = "none" },
+    positions = { kind = kind, reading = kind == "randomized" and "drawn" or nil } }
   if added ~= "none" then
     result.additive.dropout = 0.1
   end
@@ -97,20 +100,87 @@ end
 
 function TestPositions.test_index_draws_nothing()
   for _, case in ipairs(DRAWS) do
-    lu.assertEquals(positions.plan(encoding(case[1], case[2], "index"), LAYERS), { kind = "index" })
+    lu.assertEquals(positions.plan(encoding(case[1], case[2], "index"), LAYERS), NOTHING)
   end
 end
 
 -- Positions that neither an additive encoding nor a rotation reads are not drawn at all.
 function TestPositions.test_nothing_reads_nothing_draws()
   for _, draw in ipairs({ "pass", "layer" }) do
-    lu.assertEquals(positions.plan(encoding("none", "none", "randomized", draw), LAYERS), { kind = "index" }, draw)
+    lu.assertEquals(positions.plan(encoding("none", "none", "randomized", draw), LAYERS), NOTHING, draw)
   end
 end
 
 function TestPositions.test_one_layer()
   local plan = positions.plan(encoding("none", "rope", "randomized", "layer"), 1)
   lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { 1, " + 1", "l" })
+end
+
+local MODEL = { layers = LAYERS, heads = 2, width = 16 }
+
+local function with_distances(added, turned, draw, reading, kind)
+  local spec = encoding(added, turned, reading == "index" and "index" or "randomized", draw)
+  spec.relative = { kind = kind or "transformer_xl", clip = kind == "shaw" and 4 or nil }
+  spec.positions.reading = reading ~= "index" and reading or nil
+  return spec
+end
+
+-- Additive, rotation, draw, reading; then draws of positions, of distances, and sets of distances.
+local DISTANCES = {
+  { "none", "none", nil, "index", 0, 0, LAYERS },
+  { "none", "none", "layer", "drawn", 0, LAYERS, LAYERS },
+  { "none", "none", "pass", "drawn", 0, 1, 1 },
+  { "none", "none", "layer", "clamped", 0, LAYERS, LAYERS },
+  { "sinusoid", "none", "layer", "drawn", 1, LAYERS, LAYERS },
+  { "sinusoid", "none", "pass", "clamped", 1, 1, 1 },
+  { "none", "rope", "layer", "drawn", LAYERS, LAYERS, LAYERS },
+  { "none", "none", "layer", "difference", LAYERS, 0, LAYERS },
+  { "none", "none", "pass", "difference", 1, 0, 1 },
+  { "learned", "none", "layer", "difference", LAYERS + 1, 0, LAYERS },
+  { "learned", "none", "pass", "difference", 1, 0, 1 },
+}
+
+TestDistances = {}
+
+function TestDistances.test_draws_and_sets()
+  for i, case in ipairs(DISTANCES) do
+    local plan = positions.plan(with_distances(case[1], case[2], case[3], case[4]), LAYERS)
+    local distance = plan.distance
+    lu.assertEquals(distance.kind, case[4])
+    lu.assertEquals({ plan.draws or 0, distance.draws or 0 }, { case[5], case[6] }, i)
+    lu.assertEquals(distance.max_position, case[6] > 0 and 100 or nil, i)
+    for _, kind in ipairs({ "transformer_xl", "shaw" }) do
+      local spec = with_distances(case[1], case[2], case[3], case[4], kind)
+      lu.assertEquals(relative.plan(spec, MODEL, plan).sets, case[7], i)
+    end
+  end
+end
+
+-- Site 0 is what the pass shares, l + 1 block l's own.
+function TestDistances.test_sites()
+  for _, draw in ipairs({ "pass", "layer" }) do
+    local distance = positions.plan(with_distances("none", "none", draw, "drawn"), LAYERS).distance
+    for l = 0, LAYERS - 1 do
+      local index = value(distance.layer_index, l)
+      lu.assertTrue(index >= 0 and index < distance.draws)
+      lu.assertEquals(value(index .. distance.site_offset), draw == "layer" and l + 1 or 0)
+    end
+  end
+end
+
+function TestDistances.test_rows_of_the_two_kinds()
+  local function plan(kind, reading)
+    local spec = with_distances("none", "none", "layer", reading, kind)
+    return relative.plan(spec, MODEL, positions.plan(spec, LAYERS))
+  end
+  local xl = plan("transformer_xl", "drawn")
+  lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
+  local shaw = plan("shaw", "drawn")
+  lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
+  lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
+  lu.assertFalse(plan("transformer_xl", "difference").toeplitz)
+  lu.assertFalse(plan("shaw", "difference").behind)
+  lu.assertEquals(relative.plan(encoding("none", "none", "index"), MODEL, NOTHING).kind, "none")
 end
 
 TestRotation = {}

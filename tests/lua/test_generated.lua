@@ -19,7 +19,9 @@ local SPEC = "tests/golden/specs/plain.lua"
 local GOLDEN = "tests/golden/sections"
 local COLUMNS = 120
 
-local PATHS = { "spec.c", "config.h", "step.c", "attention_self.inc", "layers.inc", "loss.inc", "plan.lua" }
+local PATHS = {
+  "spec.c", "config.h", "step.c", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc", "plan.lua",
+}
 
 local templates = {}
 
@@ -37,9 +39,10 @@ local function rendered(name, sets)
     local path, text = set:match("^(.-)=(.*)$")
     list[i] = { path = path, text = text }
   end
-  local resolved, _, d = support.check(SPEC, list)
+  local resolved, info, d = support.check(SPEC, list)
   assert(resolved, d:text())
-  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest })
+  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest,
+    score = info.score })
   local made, err = gen.files(plan, template, {})
   assert(made, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
   local case = { name = name, resolved = resolved, plan = plan, files = made, text = {} }
@@ -74,6 +77,37 @@ local OTHERS = {
   { "YaRN at its largest", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
     "encoding.rotation.scaling={ kind = 'yarn', factor = 123456.789, original_length = 1048576, "
     .. "beta_slow = 123456.789, beta_fast = 234567.891, attention_factor = 123.456789 }", "precision=float64" },
+  { "relative", "encoding.relative.kind=transformer_xl", "model.dropout=0" },
+  { "relative in float64", "encoding.relative.kind=transformer_xl", "precision=float64", "model.width=48",
+    "model.heads=4" },
+  { "relative, drawn", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized" },
+  { "relative, drawn for the pass", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
+    "encoding.positions.draw=pass", "encoding.additive.kind=sinusoid" },
+  { "relative, clamped", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=clamped", "encoding.rotation.kind=rope" },
+  { "relative, differences", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=difference" },
+  { "relative, differences of the input's", "encoding.relative.kind=transformer_xl",
+    "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.additive.kind=learned" },
+  { "relative, differences for the pass", "encoding.relative.kind=transformer_xl",
+    "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.positions.draw=pass" },
+  { "shaw", "encoding.relative.kind=shaw" },
+  { "shaw, drawn", "encoding.relative.kind=shaw", "encoding.positions.kind=randomized" },
+  { "shaw, differences", "encoding.relative.kind=shaw", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=difference" },
+  { "alibi", "encoding.score={ use = 'alibi' }" },
+  { "alibi, learned", "encoding.score={ use = 'alibi_learned' }" },
+  { "alibi, drawn", "encoding.score={ use = 'alibi' }", "encoding.positions.kind=randomized" },
+  { "t5 and relative, drawn for the pass", "encoding.score={ use = 't5' }", "encoding.relative.kind=transformer_xl",
+    "encoding.positions.kind=randomized", "encoding.positions.draw=pass" },
+  { "kerple, differences", "encoding.score={ use = 'kerple_log' }", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=difference", "precision=float64" },
+  { "kerple, differences beside the input's", "encoding.score={ use = 'kerple_power' }",
+    "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.additive.kind=learned" },
+  { "fire", "encoding.score={ use = 'fire' }" },
+  { "sandwich, clamped", "encoding.score={ use = 'sandwich' }", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=clamped" },
+  { "a list of scores", "encoding.score={ { use = 'window' }, { use = 'cyclic' }, { use = 'log_length' } }" },
   { "the largest", "model.layers=64", "model.heads=64", "model.width=1024", "model.feedforward=8192",
     "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
     "encoding.positions.kind=randomized", "encoding.positions.max_position=1048576",
@@ -176,10 +210,14 @@ TestForm = {}
 
 function TestForm.test_the_files_are_the_documented_ones()
   for _, case in ipairs(all_cases()) do
-    for i, path in ipairs(PATHS) do
+    local expected = table.move(PATHS, 1, #PATHS, 1, {})
+    if case.resolved.encoding.score then
+      table.insert(expected, 4, "score.inc")
+    end
+    for i, path in ipairs(expected) do
       lu.assertEquals(case.files[i].path, path, case.name)
     end
-    lu.assertEquals(#case.files, #PATHS)
+    lu.assertEquals(#case.files, #expected)
   end
 end
 
@@ -288,8 +326,18 @@ function TestAbsent.test_fingerprints_of_what_is_on()
   end
 end
 
-local function randomized(case)
-  return case.plan.positions.kind == "randomized"
+-- Positions or distances.
+local function draws(case)
+  return case.plan.positions.kind == "randomized" or case.plan.positions.distance.draws ~= nil
+end
+
+local function relative(case)
+  return case.plan.relative.kind ~= "none"
+end
+
+local function tables(case)
+  return case.plan.additive.kind == "sinusoid" or case.plan.rotation.kind == "rope"
+    or case.plan.relative.kind == "transformer_xl"
 end
 
 -- Finer than the fingerprints: an identifier, and when it is there.
@@ -307,12 +355,8 @@ local IDENTIFIERS = {
   { "draw_masks", function(case)
     return case.resolved.model.dropout > 0 or (case.resolved.encoding.additive.dropout or 0) > 0
   end },
-  { "make_tables", function(case)
-    return case.plan.additive.kind == "sinusoid" or case.plan.rotation.kind == "rope"
-  end },
-  { "position_row", function(case)
-    return case.plan.additive.kind == "sinusoid" or case.plan.rotation.kind == "rope"
-  end },
+  { "make_tables", tables },
+  { "position_row", tables },
   { "ROTATION_PERIOD", function(case) return case.plan.rotation.kind == "rope" end },
   { "interpolated", scaled_by("linear") },
   { "log_base", scaled_by("ntk") },
@@ -320,9 +364,24 @@ local IDENTIFIERS = {
   { "growth", scaled_by("yarn") },
   { "cpu/rotation.h", function(case) return case.plan.rotation.kind == "rope" end },
   { "POSITION_ROWS", function(case) return case.plan.additive.kind == "learned" end },
-  { "MAX_POSITION", randomized },
-  { "DRAWS", randomized },
-  { "longhand/positions.h", randomized },
+  { "MAX_POSITION", draws },
+  { "DRAWS", draws },
+  { "longhand/positions.h", draws },
+  { "relative", relative },
+  { "begin_shard", function(case) return relative(case) or case.plan.score.trains end },
+  { "end_shard", function(case) return relative(case) or case.plan.score.trains end },
+  { "score_pair", function(case) return case.plan.score.kind ~= "none" end },
+  { "score_pair_grad", function(case) return case.plan.score.grads or false end },
+  { "make_score_set", function(case) return case.plan.score.kind ~= "none" end },
+  { "end_score", function(case) return case.plan.score.trains or false end },
+  { "cpu/score.h", function(case) return case.plan.score.kind ~= "none" end },
+  { "SCORE_SETS", function(case) return case.plan.score.kind ~= "none" end },
+  { "DISTANCE_DRAWS", function(case) return case.plan.positions.distance.draws ~= nil end },
+  { "drawn_distance", function(case) return case.plan.positions.distance.draws ~= nil end },
+  { "group_dlogits", function(case) return relative(case) and case.plan.relative.toeplitz end },
+  { "pair_row", function(case) return relative(case) and not case.plan.relative.toeplitz end },
+  { "position_bias", function(case) return case.plan.relative.kind == "transformer_xl" end },
+  { "CLIP", function(case) return case.plan.relative.kind == "shaw" end },
   { "MAX_NORM", function(case) return case.plan.clip.kind == "global_norm" end },
   { ".clip_norm", function(case) return case.plan.clip.kind == "global_norm" end },
   { ".during_", function(case) return case.resolved.eval.during ~= nil end },
@@ -471,6 +530,14 @@ local COMPILED = {
   { "none none index 0 float32", WHOLE }, { "none rope index 0.1 float64", CHECKED },
   { "sinusoid none index 0.1 float32", CHECKED }, { "sinusoid rope layer 0 float32", CHECKED },
   { "learned none pass 0.1 float64", CHECKED }, { "learned rope layer 0.1 float32", WHOLE },
+  { "relative", WHOLE }, { "relative in float64", CHECKED }, { "relative, drawn", CHECKED },
+  { "relative, drawn for the pass", CHECKED }, { "relative, clamped", CHECKED }, { "relative, differences", WHOLE },
+  { "relative, differences of the input's", CHECKED }, { "relative, differences for the pass", CHECKED },
+  { "shaw", WHOLE }, { "shaw, drawn", CHECKED }, { "shaw, differences", CHECKED },
+  { "alibi", WHOLE }, { "alibi, learned", WHOLE }, { "alibi, drawn", CHECKED }, { "fire", WHOLE },
+  { "t5 and relative, drawn for the pass", CHECKED }, { "kerple, differences", CHECKED },
+  { "kerple, differences beside the input's", CHECKED }, { "sandwich, clamped", CHECKED },
+  { "a list of scores", CHECKED },
   { "none none layer 0.1 float32", CHECKED }, { "no clipping", WHOLE }, { "dropout of the input alone", WHOLE },
   { "dropout of the branches alone", CHECKED }, { "heads of 12 channels", CHECKED }, { "the largest", CHECKED },
   { "linear scaling", CHECKED }, { "NTK scaling", CHECKED }, { "YaRN", WHOLE }, { "YaRN at its largest", CHECKED },
@@ -640,6 +707,13 @@ local SECTIONS = {
   { "positions.rope_linear", "linear scaling", "step.c", { "make_rotation" } },
   { "positions.rope_ntk", "NTK scaling", "step.c", { "make_rotation" } },
   { "positions.rope_yarn", "YaRN", "step.c", { "slowed", "make_rotation" } },
+  { "relative.index", "relative", "attention_self.inc", { "pair_logit", "relative_queries", "relative_rows_grad" } },
+  { "relative.differences", "relative, differences", "attention_self.inc",
+    { "pair_row", "load_rows", "pair_logit", "relative_queries", "relative_rows_grad" } },
+  { "relative.shaw", "shaw", "attention_self.inc", { "pair_logit", "relative_queries" } },
+  { "relative.drawn", "relative, drawn", "step.c",
+    { "shared", "drawn_distance", "draw_distances", "begin_step", "begin_shard", "end_relative" } },
+  { "relative.clamped", "relative, clamped", "step.c", { "drawn_distance", "begin_step" } },
   { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_positions" } },
 }
 

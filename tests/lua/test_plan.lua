@@ -87,9 +87,28 @@ function TestParameters.test_a_learned_table_adds_its_rows()
   end
 end
 
+-- 4,224 a layer: the sheet's 21,120, and 270,146 in all for its smallest tasks.
+function TestParameters.test_relative_adds_a_map_and_two_biases()
+  for _, row in ipairs(COUNTS) do
+    for _, kind in ipairs({ "index", "randomized" }) do
+      local sets = { ["encoding.relative.kind"] = "transformer_xl", ["encoding.positions.kind"] = kind }
+      lu.assertEquals(plan_of(sets, task(row[2], row[3])).parameters, row[1] + 21120, row[4])
+    end
+  end
+  lu.assertEquals(plan_of({ ["encoding.relative.kind"] = "transformer_xl" }, task(2, 2)).parameters, 270146)
+end
+
+function TestParameters.test_shaw_adds_a_row_per_distance()
+  local sets = { ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "7" }
+  lu.assertEquals(plan_of(sets, task(2, 2)).parameters, 249026 + 5 * 15 * 8)
+end
+
 function TestParameters.test_initial_values_are_the_sheet_s()
-  local plan = plan_of({ ["encoding.additive.kind"] = "learned" })
+  local plan = plan_of({ ["encoding.additive.kind"] = "learned", ["encoding.relative.kind"] = "transformer_xl" })
   local want = {
+    ["layers.4.attention.relative.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["layers.0.attention.relative.content_bias"] = { "LH_INIT_NORMAL", 0.02 },
+    ["layers.0.attention.relative.position_bias"] = { "LH_INIT_NORMAL", 0.02 },
     ["embed.token.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 0.02 },
     ["embed.position.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 },
     ["layers.4.attention.query.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
@@ -130,6 +149,8 @@ local SHAPES = {
   small(),
   small({ precision = "float64", ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "600" }),
   small({ ["model.width"] = "48", ["model.heads"] = "4", ["model.layers"] = "1" }),
+  small({ ["encoding.relative.kind"] = "transformer_xl" }),
+  small({ ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "3" }),
 }
 
 function TestLayout.test_names_and_shapes()
@@ -230,14 +251,19 @@ local FIELDS = {
   { "encoding.rotation.scaling.beta_slow", 2.0, true, false },
   { "encoding.rotation.scaling.beta_fast", 16.0, true, false },
   { "encoding.rotation.scaling.attention_factor", 1.5, true, false },
+  { "encoding.relative.kind", "transformer_xl", true, true },
+  { "encoding.relative.clip", 5, true, true },
   { "encoding.positions.kind", "index", true, true },
   { "encoding.positions.max_position", 500, true, false },
   { "encoding.positions.sorted", false, true, false },
   { "encoding.positions.draw", "pass", true, false },
+  { "encoding.positions.reading", "clamped", true, true },
   { "encoding.additive.kind", "sinusoid", true, true },
   { "encoding.additive.rows", 1200, true, true },
   { "encoding.additive.init_sigma", 0.5, true, false },
   { "encoding.additive.dropout", 0.0, true, false },
+  { "encoding.score", "x.score - x.slope", true, true },
+  { "encoding.parameters", { slope = { per = "head", learned = true, init = 1.0 } }, true, true },
   { "train.batch", 64, true, false },
   { "train.shards", 8, true, false },
   { "train.steps", 5, false, false },
@@ -266,8 +292,9 @@ local function everything()
   return resolve(ENCODER, small({
     ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",
     ["encoding.rotation.scaling"] = "{ kind = 'yarn', factor = 4, original_length = 41, attention_factor = 1.25 }",
+    ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "4",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1000",
-    ["eval.during.every"] = "5",
+    ["encoding.score"] = "{ use = 'alibi' }", ["eval.during.every"] = "5",
   }))
 end
 
@@ -475,6 +502,9 @@ function TestConstants.test_limits_on_the_length()
   lu.assertEquals(limit({ ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "3000",
     ["encoding.positions.kind"] = "randomized" }),
     { tokens = 2048, because = "encoding.positions.max_position = 2048" })
+  lu.assertFalse(limit({ ["encoding.relative.kind"] = "transformer_xl" }))
+  lu.assertEquals(limit({ ["encoding.relative.kind"] = "shaw", ["encoding.positions.kind"] = "randomized" }),
+    { tokens = 2048, because = "encoding.positions.max_position = 2048" })
 end
 
 TestWords = {}
@@ -521,8 +551,10 @@ function TestWords.test_text()
   lu.assertNotStrContains(text, " \n")
   lu.assertStrMatches(text, ".*[^\n]\n")
   text = plan_module.text(build(everything()))
-  lu.assertStrContains(text, "learned vectors are added to the token embedding, queries and keys are rotated "
-    .. "(base 10000, YaRN x 4 from 41 positions); sorted positions drawn from 0 .. 999")
+  lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
+    .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
+    .. "positions drawn from 0 .. 999, ascending distances drawn from 1 .. 999; score = x.score + ")
+  lu.assertStrContains(text, "distance draws per pass  2 ")
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 

@@ -7,9 +7,12 @@ local schema = require("schema")
 
 TestSchema = {}
 
+local SHAW = "encoding.relative.kind=shaw"
+local XL = "encoding.relative.kind=transformer_xl"
 local RANDOM = "encoding.positions.kind=randomized"
 local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
+local WINDOW = "encoding.kind=window"
 local DURING = "eval.during.every=5"
 local SCALING = "encoding.rotation.scaling"
 local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
@@ -37,11 +40,17 @@ local CASES = {
   { SCALING .. ".beta_slow", "0", "-1", "-1 is below 0", { ROPE, YARN } },
   { SCALING .. ".beta_fast", "8", "0", "0 is not above 0", { ROPE, YARN } },
   { SCALING .. ".attention_factor", "1.25", "0", "0 is not above 0", { ROPE, YARN } },
+  { "encoding.relative", "{ kind = 'none' }", "1", "1 does not fit here" },
+  { "encoding.relative.kind", "transformer_xl", "xl", "expected: none, transformer_xl, shaw" },
+  { "encoding.relative.clip", "1", "0", "0 is below 1", { SHAW } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
   { "encoding.positions.kind", "randomized", "random", "expected: index, randomized" },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
   { "encoding.positions.sorted", "false", "0", "expected: true or false", { RANDOM } },
   { "encoding.positions.draw", "layer", "head", "expected: pass, layer", { RANDOM } },
+  { "encoding.score", "{ use = 'alibi' }", "5", "5 does not fit here" },
+  { "encoding.parameters", "{ width = 4 }", "4", "4 does not fit here", { WINDOW } },
+  { "encoding.positions.reading", "clamped", "clamp", "expected: drawn, difference, clamped", { RANDOM } },
   { "encoding.additive", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.additive.kind", "sinusoid", "sinus", "expected: none, sinusoid, learned" },
   { "encoding.additive.rows", "1000", "0", "0 is below 1", { LEARNED } },
@@ -115,13 +124,12 @@ end
 
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
-    lengths = true,
-    keep = true }
+    lengths = true, keep = true, score = true, parameters = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)
     if field.type ~= "table" then
-      lu.assertTrue(field.default ~= nil or field.required == true, field.path .. " has no default")
+      lu.assertTrue(field.default ~= nil or field.required or field.optional, field.path .. " has no default")
     end
     if type(field.default) == "function" or type(field.default) == "table" then
       lu.assertIsString(field.default_text, field.path .. " has no default_text")
@@ -174,18 +182,20 @@ function TestSchema.test_absent_follows_the_features()
     end
     return table.concat(schema.absent(assert(support.check("tests/golden/specs/plain.lua", sets))), " ")
   end
-  local scalings = " interpolated log_base slowed "
-  local turned = "rotate rotation" .. scalings
-  lu.assertEquals(absent(), turned .. "lh_draw_positions sinusoid position_table")
-  lu.assertEquals(absent("model.dropout=0"), "dropout " .. turned .. "lh_draw_positions sinusoid position_table")
+  local relative = "signed_sinusoid content_bias table_row relative_table "
+  local scalings = "interpolated log_base slowed "
+  local turns = "rotate rotation " .. scalings
+  lu.assertEquals(absent(), turns .. relative .. "lh_draw_ sinusoid position_table")
+  lu.assertEquals(absent("model.dropout=0"), "dropout " .. turns .. relative .. "lh_draw_ sinusoid position_table")
   lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
-    turned .. "lh_draw_positions sinusoid")
-  lu.assertEquals(absent(RANDOM, LEARNED), turned .. "sinusoid")
-  lu.assertEquals(absent(RANDOM, ROPE), scalings:sub(2) .. "sinusoid position_table")
+    turns .. relative .. "lh_draw_ sinusoid")
+  lu.assertEquals(absent(RANDOM, LEARNED), turns .. relative .. "sinusoid")
+  lu.assertEquals(absent(RANDOM, ROPE), scalings .. relative .. "sinusoid position_table")
   lu.assertEquals(absent(RANDOM), absent())
-  lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
-    scalings:sub(2) .. "lh_draw_positions position_table")
-  lu.assertEquals(absent(ROPE, YARN, RANDOM), "interpolated log_base sinusoid position_table")
+  lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"), scalings .. relative .. "lh_draw_ position_table")
+  lu.assertEquals(absent(XL), turns .. "table_row relative_table lh_draw_ position_table")
+  lu.assertEquals(absent(SHAW, RANDOM), turns .. "signed_sinusoid content_bias sinusoid position_table")
+  lu.assertEquals(absent(ROPE, YARN, RANDOM), "interpolated log_base " .. relative .. "sinusoid position_table")
 end
 
 support.run()

@@ -1,0 +1,50 @@
+/* What generated score code is made of, beside the elementary functions: vectors of indices, buckets, and sums that move
+ * along diagonals.
+ */
+#ifndef LONGHAND_KERNELS_SCORE_H
+#define LONGHAND_KERNELS_SCORE_H
+
+#include <stdbool.h>
+
+#include "cpu/functions.h"
+
+/* first, first + 1, ... by lane, none above most: lanes beyond the last token repeat it. */
+INLINE vector ascending(int first, int most) { return minimum(counting((real)first, 1), broadcast((real)most)); }
+
+/* first, first - 1, ... by lane, none below least. */
+INLINE vector descending(int first, int least) { return maximum(counting((real)first, -1), broadcast((real)least)); }
+
+INLINE bits mask_of(bool truth) { return (bits){0} - (real_bits)truth; }
+
+INLINE void add_at(real *p, vector x) { store(p, load(p) + x); }
+
+/* How many of the ascending edges are at most x. */
+INLINE vector bucket_of(vector x, int count, const real *edge) {
+    vector sum = {0};
+    for (int e = 0; e < count; e++) sum += keep_where(at_most(broadcast(edge[e]), x), broadcast(1));
+    return sum;
+}
+INLINE real bucket_real(real x, int count, const real *edge) { return bucket_of(broadcast(x), count, edge)[0]; }
+
+/* Every lane takes what its neighbour below (above) had; a zero comes in. */
+INLINE vector shift_up(vector x) {
+    bits from;
+    UNROLL
+    for (int i = 0; i < LANES; i++) from[i] = i > 0 ? i - 1 : LANES;
+    return shuffle(x, (vector){0}, from);
+}
+INLINE vector shift_down(vector x) {
+    bits from;
+    UNROLL
+    for (int i = 0; i < LANES; i++) from[i] = i + 1;
+    return shuffle(x, (vector){0}, from);
+}
+
+/* LANES drawn positions from token i on. */
+INLINE vector positions_from(const int32_t *position, int i, int T) {
+    vector x = {0};
+    for (int k = 0; k < LANES; k++) x[k] = (real)position[i + k < T ? i + k : T - 1];
+    return x;
+}
+
+#endif

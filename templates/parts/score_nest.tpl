@@ -1,0 +1,13 @@
+% if nest.block then
+{
+% for _, sum in ipairs(nest.sums) do
+    vector ${sum.name}[${sum.extent}] = {{0}};
+% end
+    % include("parts/score_loops.tpl", { nest = nest })
+% for _, sum in ipairs(nest.sums) do
+    for (int c = 0; c < ${sum.extent}; c++) ${sum.member}[c] += sum_lanes(${sum.name}[c]);
+% end
+}
+% else
+% include("parts/score_loops.tpl", { nest = nest })
+% end

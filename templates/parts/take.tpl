@@ -1,0 +1,6 @@
+/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
+static void *take(char *memory, size_t *used, size_t bytes) {
+    size_t start = *used;
+    *used += (bytes + 63) / 64 * 64;
+    return memory ? memory + start : NULL;
+}
