@@ -50,10 +50,11 @@ function M.encoding(plan)
       .. (scaling.about and ", " .. scaling.about or "") .. ")"
   end
   if #parts == 0 and not plan.score_text then
-    return "no positional encoding"
+    parts[1] = "no positional encoding"
   end
   local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
   phrases[#phrases + 1] = drawn_words(plan)
+  phrases[#phrases + 1] = plan.mask.about
   phrases[#phrases + 1] = plan.score_text and "score = " .. plan.score_text
   return table.concat(phrases, "; ")
 end

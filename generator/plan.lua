@@ -7,6 +7,7 @@
 
 local canonical = require("canonical")
 local layout = require("layout")
+local mask_facet = require("facets.mask")
 local costs = require("costs")
 local describe = require("describe")
 local additive_facet = require("facets.additive")
@@ -185,6 +186,7 @@ local function model_digest_of(resolved, plan, sha256)
     rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
     positions = encoding.positions.kind,
     relative = relative_words(encoding),
+    mask = encoding.mask,
     score = encoding.score,
     parameters = parameter_shapes(encoding.parameters),
     model = { heads = resolved.model.heads, kind = resolved.model.kind },
@@ -204,8 +206,13 @@ local function derive_arguments(plan, relative, score)
   plan.head_pass, plan.back_pass = both("&relative, ", "&score, ", scores), both("&relative, ", "&score, ", grads)
   plan.relative_hand_on = relative and "relative, " or ""
   plan.back_hand_on = both("relative, ", "score, ", grads)
-  plan.scored = { open0 = scores and "score_pair(score, first, 0, " or "",
-    open = scores and "score_pair(score, first, j, " or "", close = scores and ")" or "" }
+  local masked = plan.mask.kind ~= "none"
+  local function opening(key)
+    return (masked and ("masked(T, first, %s, "):format(key) or "")
+      .. (scores and ("score_pair(score, first, %s, "):format(key) or "")
+  end
+  plan.scored = { open0 = opening("0"), open = opening("j"), close = (scores and ")" or "") .. (masked and ")" or ""),
+    weight = masked and "keep_where(visible(T, first, j), " or "", weight_close = masked and ")" or "" }
   plan.sums = relative or score.trains or false
   plan.early_take = relative or scores
   plan.sums_argument = plan.sums and "const shard_sums *sums, " or ""
@@ -276,6 +283,7 @@ local function build_encoding(plan, resolved, facts)
   plan.additive = additive_facet.plan(encoding)
   plan.rotation = rotation_facet.plan(encoding, plan.head_width, plan.positions,
     (costs.token_counts(resolved.train.lengths, facts.task)))
+  plan.mask = mask_facet.plan(encoding)
   plan.relative = relative_facet.plan(encoding, resolved.model, plan.positions)
   plan.score = score_facet.plan(facts.score, plan)
   if plan.score.kind ~= "none" then

@@ -68,6 +68,11 @@ function M.positions_are_read(resolved)
   return encoding.additive.kind ~= "none" or encoding.rotation.kind ~= "none" or M.distances_are_read(resolved)
 end
 
+local function masks(resolved, kind)
+  local mask = resolved.encoding.mask
+  return mask ~= nil and mask.kind == kind
+end
+
 M.fields = {
   { path = "precision", type = "choice", choices = { "float32", "float64" }, default = "float32",
     refused = {
@@ -139,6 +144,19 @@ M.fields = {
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
     only = { "shaw" }, doc = "farther keys share the vector of this distance" },
+
+  { path = "encoding.mask", type = "table", left_out = "full", doc = "which keys a query sees, by their indices" },
+  { path = "encoding.mask.kind", type = "kind", default = "full", doc = "its form",
+    kinds = {
+      { name = "full", doc = "all" },
+      { name = "causal", fingerprints = { "visible" }, doc = "itself and those before it",
+        shared = function(resolved) return masks(resolved, "window") end },
+      { name = "window", doc = "those at most left before it and right behind it" },
+    } },
+  { path = "encoding.mask.left", type = "integer", min = 0, max = 1048576, required = true, only = { "window" },
+    unit = "tokens", doc = "keys that are seen before the query" },
+  { path = "encoding.mask.right", type = "integer", min = 0, max = 1048576, default = same_as("encoding.mask.left"),
+    default_text = "left", only = { "window" }, unit = "tokens", doc = "keys that are seen behind the query" },
 
   { path = "encoding.positions", type = "table", doc = "where each token stands" },
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",

@@ -46,6 +46,22 @@ INLINE vector pair_logit(const query_group *group, const real *restrict key, int
     return dot_key(group->query, key + j * QUERY_STRIDE);
 }
 % end
+% if mask.kind ~= "none" then
+
+/* Which of LANES queries, from i on, see key j; lanes beyond the last query repeat it. */
+INLINE bits visible(int T, int i, int j) {
+    vector offset = descending(j - i, j - T + 1); /* key - query */
+% if mask.left then
+    return both(at_most(broadcast(-${mask.left}), offset), at_most(offset, broadcast(${mask.right})));
+% else
+    return at_most(offset, broadcast(${mask.right}));
+% end
+}
+
+INLINE vector masked(int T, int i, int j, vector logit) {
+    return choose(visible(T, i, j), logit, broadcast(-(real)__builtin_inf()));
+}
+% end
 % if rotation.kind == "rope" then
 
 /* Turns queries and keys of one sequence by their positions: direction 1; turns their gradients back: -1. */
@@ -92,7 +108,7 @@ NOINLINE void attend_${name}(int T, const real *restrict query, real *restrict o
         UNROLL
         for (int d = 0; d < HEAD_WIDTH; d++) o[d] = (vector){0};
         for (int j = 0; j < T; j++) {
-            vector weight = exp_negative(load(weights + j * LANES) - largest);
+            vector weight = ${scored.weight}exp_negative(load(weights + j * LANES) - largest)${scored.weight_close};
             store(weights + j * LANES, weight);
             sum += weight;
             UNROLL

@@ -10,7 +10,7 @@
 % if rotation.kind == "rope" then
 #include "cpu/rotation.h"
 % end
-% if score.kind ~= "none" then
+% if score.kind ~= "none" or mask.kind ~= "none" then
 #include "cpu/score.h"
 % end
 % if max_position then

@@ -251,6 +251,9 @@ local FIELDS = {
   { "encoding.rotation.scaling.beta_slow", 2.0, true, false },
   { "encoding.rotation.scaling.beta_fast", 16.0, true, false },
   { "encoding.rotation.scaling.attention_factor", 1.5, true, false },
+  { "encoding.mask.kind", "causal", true, true },
+  { "encoding.mask.left", 5, true, true },
+  { "encoding.mask.right", 5, true, true },
   { "encoding.relative.kind", "transformer_xl", true, true },
   { "encoding.relative.clip", 5, true, true },
   { "encoding.positions.kind", "index", true, true },
@@ -291,6 +294,7 @@ local FIELDS = {
 local function everything()
   return resolve(ENCODER, small({
     ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",
+    ["encoding.mask"] = "{ kind = 'window', left = 4, right = 2 }",
     ["encoding.rotation.scaling"] = "{ kind = 'yarn', factor = 4, original_length = 41, attention_factor = 1.25 }",
     ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "4",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1000",
@@ -553,7 +557,8 @@ function TestWords.test_text()
   text = plan_module.text(build(everything()))
   lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
     .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
-    .. "positions drawn from 0 .. 999, ascending distances drawn from 1 .. 999; score = x.score + ")
+    .. "positions drawn from 0 .. 999, ascending distances drawn from 1 .. 999; queries see themselves, 4 keys before "
+    .. "and 2 behind them; score = x.score + ")
   lu.assertStrContains(text, "distance draws per pass  2 ")
   lu.assertStrContains(text, "position draws per pass  3 ")
 end

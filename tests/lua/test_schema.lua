@@ -43,6 +43,11 @@ local CASES = {
   { "encoding.relative", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.relative.kind", "transformer_xl", "xl", "expected: none, transformer_xl, shaw" },
   { "encoding.relative.clip", "1", "0", "0 is below 1", { SHAW } },
+  { "encoding.mask", "{ kind = 'causal' }", "1", "1 does not fit here" },
+  { "encoding.mask.kind", "causal", "casual", 'did you mean "causal"?' },
+  { "encoding.mask.left", "3", "-1", "-1 is below 0", { "encoding.mask.kind=window" } },
+  { "encoding.mask.right", "0", "0.5", "0.5 is not an integer",
+    { "encoding.mask.kind=window", "encoding.mask.left=2" } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
   { "encoding.positions.kind", "randomized", "random", "expected: index, randomized" },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
@@ -182,7 +187,7 @@ function TestSchema.test_absent_follows_the_features()
     end
     return table.concat(schema.absent(assert(support.check("tests/golden/specs/plain.lua", sets))), " ")
   end
-  local relative = "signed_sinusoid content_bias table_row relative_table "
+  local relative = "signed_sinusoid content_bias table_row relative_table visible "
   local scalings = "interpolated log_base slowed "
   local turns = "rotate rotation " .. scalings
   lu.assertEquals(absent(), turns .. relative .. "lh_draw_ sinusoid position_table")
@@ -193,8 +198,8 @@ function TestSchema.test_absent_follows_the_features()
   lu.assertEquals(absent(RANDOM, ROPE), scalings .. relative .. "sinusoid position_table")
   lu.assertEquals(absent(RANDOM), absent())
   lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"), scalings .. relative .. "lh_draw_ position_table")
-  lu.assertEquals(absent(XL), turns .. "table_row relative_table lh_draw_ position_table")
-  lu.assertEquals(absent(SHAW, RANDOM), turns .. "signed_sinusoid content_bias sinusoid position_table")
+  lu.assertEquals(absent(XL), turns .. "table_row relative_table visible lh_draw_ position_table")
+  lu.assertEquals(absent(SHAW, RANDOM), turns .. "signed_sinusoid content_bias visible sinusoid position_table")
   lu.assertEquals(absent(ROPE, YARN, RANDOM), "interpolated log_base " .. relative .. "sinusoid position_table")
 end
 

@@ -3,6 +3,7 @@
 --   lua5.4 tests/support/check_trace.lua tensors FILE              names, types, shapes; sorted
 --   lua5.4 tests/support/check_trace.lua meta FILE KEY             one entry of the metadata
 --   lua5.4 tests/support/check_trace.lua attention FILE            rows add up to 1 and are the softmax of the scores
+--   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT   keys outside have no score and no weight, others have
 --   lua5.4 tests/support/check_trace.lua mean FILE AVERAGED        AVERAGED has the means of FILE over its examples
 --   lua5.4 tests/support/check_trace.lua same FILE OTHER           the same tensors, bit for bit
 --
@@ -69,6 +70,25 @@ end
 
 function commands.meta(path, key)
   print(read(path).meta[key])
+end
+
+function commands.mask(path, left, right)
+  local file, hidden = read(path), 0
+  for _, name in ipairs(file.names) do
+    local place = name:match("^(.*)%.attention$")
+    if place then
+      local attention, scores = numbers_of(file, name), numbers_of(file, place .. ".scores")
+      local T = file.tensors[name].shape[#file.tensors[name].shape]
+      for at = 1, #scores do
+        local query, key = (at - 1) // T % T, (at - 1) % T
+        local seen = key - query <= tonumber(right) and query - key <= tonumber(left)
+        hidden = hidden + (seen and 0 or 1)
+        assert(seen == (scores[at] > -math.huge), ("%s: the score of query %d, key %d"):format(name, query, key))
+        assert(seen == (attention[at] > 0), ("%s: the weight of query %d, key %d"):format(name, query, key))
+      end
+    end
+  end
+  assert(hidden > 0, "no key is hidden")
 end
 
 function commands.attention(path)

@@ -3,7 +3,8 @@
 . tests/system/common.sh
 
 ENCODINGS="none sinusoid learned rope rand_sinusoid rand_learned rand_rope rope_linear rand_rope_ntk rope_yarn
-    relative rand_relative rand_relative_difference shaw rand_shaw"
+    relative rand_relative rand_relative_difference shaw rand_shaw
+    alibi_causal"
 
 # The spec of an encoding by its name: rand_<name> draws its positions, rand_<name>_<reading> reads distances so.
 spec_of() {

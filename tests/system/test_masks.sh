@@ -1,0 +1,35 @@
+# Masks: hidden keys have no score and no weight, whatever else makes the score; training and longer lengths go on.
+
+. tests/system/common.sh
+
+LUA=${LUA:-lua5.4}
+
+# A name and its encoding.
+build_one() {
+    cat >"$work/$1.lua" <<SPEC
+return {
+  task = { kind = "reverse_string" },
+  encoding = $2,
+  model = { layers = 2, heads = 4, width = 32, feedforward = 64, dropout = 0.1 },
+  train = { batch = 16, learning_rate = 1e-3, steps = 10, lengths = { 1, 10 } },
+  eval = { lengths = { 5, 6 }, examples = 10 },
+}
+SPEC
+    ./longhand gen "$work/$1.lua" --out "$work/src_$1" >/dev/null &&
+        make -s trainer LEVELS=best ID="$1" SOURCES="$work/src_$1" OUT="$work/$1"
+}
+
+# A name, and how many keys are seen on the left and on the right.
+trace_one() {
+    "$work/$1/trainer" train --out "$work/runs" --threads 2 >/dev/null &&
+        "$work/$1/trainer" trace --checkpoint "$work/runs/$1"/*/*/checkpoint.safetensors --lengths 3:21:9 \
+            --what attention,scores --out "$work/$1.safetensors" >/dev/null &&
+        $LUA tests/support/check_trace.lua attention "$work/$1.safetensors" &&
+        $LUA tests/support/check_trace.lua mask "$work/$1.safetensors" "$2" "$3"
+}
+
+expect causal_builds build_one causal '{ kind = "alibi_causal" }'
+expect causal_hides_later_keys trace_one causal 1000 0
+expect window_builds build_one window '{ kind = "relative", mask = { kind = "window", left = 3, right = 1 } }'
+expect window_hides_far_keys trace_one window 3 1
+finish
