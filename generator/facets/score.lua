@@ -16,97 +16,19 @@
 --
 -- Letters and classes are those of expression/lower.lua.
 
-local derive = require("expression.derive")
-local emit = require("expression.emit")
 local ir = require("expression.ir")
 local lower = require("expression.lower")
+local nests = require("expression.nests")
 local render = require("render")
 
 local M = {}
 
 local STAGES = { "uniform", "query", "key", "distance", "sum", "pair" }
 
--- The lanes of each loop nest, by letter.
-local LANES = {
-  uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
-  pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
-}
-
--- Symbols by loop nest; `any` in all of them.
-local SYMBOLS = {
-  any = { head = "(real)h", layer = "(real)l", length = "(real)T", score = "logit" },
-  uniform = {},
-  query = { query_index = "ascending(i, T - 1)", query = "positions_from(position, i, T)" },
-  key = { key_index = "ascending(j, T - 1)", key = "positions_from(position, j, T)" },
-  distance = { offset = "descending(-o, 1 - T)", distance = "distances_from(drawn, o, T)" },
-  sum = { total = "ascending(t, 2 * T - 2)" },
-  pair = { query_index = "ascending(i, T - 1)", key_index = "(real)j", offset = "descending(j - i, j - T + 1)",
-    total = "ascending(i + j, j + T - 1)", query = "positions_from(position, i, T)", key = "(real)position[j]",
-    distance = "distances_from(drawn, i - j, T)" },
-  score = { dscore = "dscore", weighted = "weighted" },
-}
-
--- Elements from one head to the next, and the place of an entry, by class.
-local STRIDE = { query = "%s->queries", key = "%s->queries", distance = "%s->distances", sum = "%s->sums",
-  pair = "%s->pairs" }
-local PLACE = {
-  query = { query = "i", pair = "i", score = "i" },
-  key = { key = "j", pair = "j", score = "j" },
-  distance = { distance = "o", pair = "i - j", score = "i - j" },
-  sum = { sum = "t", pair = "i + j", score = "i + j" },
-  pair = { pair = "j * %s->queries + i", score = "j * %s->queries + i" },
-}
 local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
   pair = "s->pairs" }
 local ABOUT = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
   pair = "[keys][queries]" }
-
-local function has_head(p)
-  return p.per == "head" or p.per == "layer_head"
-end
-
-local function has_layer(p)
-  return p.per == "layer" or p.per == "layer_head"
-end
-
--- The address of a table's entry in a loop nest: of `set`, s (values) or d (gradients).
-local function address(set, t, class)
-  local stride, place = STRIDE[t.class]:format(set), PLACE[t.class][class]:format(set)
-  return ("%s->%s + %s%s"):format(set, t.name, t.per_head and "h * " .. stride .. " + " or "", place)
-end
-
-local function element(set, t, class)
-  if t.class == "uniform" then
-    return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
-  end
-  local text = address(set, t, class):gsub(" %+ ", "[", 1)
-  return text .. "]"
-end
-
-local function environment(build, class)
-  local out = { lanes = LANES[class], flat = class == "score" }
-  function out.literal(value)
-    return (assert(build.real(value)))
-  end
-  function out.symbol(name)
-    return (assert(SYMBOLS[class][name] or SYMBOLS.any[name], name))
-  end
-  function out.parameter(p)
-    return p.learned and ("p->%sscore_%s"):format(has_layer(p) and "layer[l]." or "", p.name)
-      or p.name .. "_values"
-  end
-  function out.edges(edges)
-    return build.edges_name(edges)
-  end
-  -- A table of gradients is one whose `of` is the table that it belongs to.
-  function out.load(t)
-    local set, whole = t.of and "d" or "s", t.of or t
-    local in_lanes = t.class ~= "uniform" and not (t.class == "key" and (class == "pair" or class == "score"))
-    return in_lanes and ("load(%s)"):format(address(set, whole, class)) or element(set, whole, class)
-  end
-  return out
-end
-
 
 local function by_class(tables, class)
   local list = {}
@@ -116,161 +38,6 @@ local function by_class(tables, class)
     end
   end
   return list
-end
-
--- The loop nest that fills all tables of a class.
-local function making(build, class, tables)
-  local effects = {}
-  for i, t in ipairs(tables) do
-    effects[i] = { kind = class == "uniform" and "assign" or "store", node = t.value, per_head = t.per_head,
-      target = class == "uniform" and element("s", t, class) or address("s", t, class) }
-  end
-  local nest = emit.statements(build.state, environment(build, class), effects)
-  nest.class, nest.sums, nest.block = class, {}, #nest.outer > 0
-  return nest
-end
-
-local function gradient_leaf(build, t)
-  local of = { name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t }
-  return build.builder:leaf("table", of.name, { table = of })
-end
-
--- The effect that adds a gradient to a learned parameter; vector loops gather it in `sums` first.
-local function to_parameter(class, entry, sums)
-  local leaf, p = entry.leaf, entry.leaf.parameter
-  local member = ("g->%sscore_%s"):format(has_layer(p) and "layer[l]." or "", p.name)
-  local effect = { node = entry.gradient, per_head = has_head(p), loops = entry.loops }
-  local count = (p.size or 1)
-  local base = has_head(p) and (p.size and ("h * %d"):format(count) or "h") or nil
-  if leaf.op == "lookup" then
-    effect.index_node = leaf[1]
-  end
-  effect.base = base
-  if class == "uniform" then
-    effect.kind, effect.target = "add_element", member
-    return effect
-  end
-  effect.kind, effect.target = "add_element", p.name .. "_sums"
-  effect.scatter = base and ("%s + %s"):format(member, base) or member
-  sums[p.name] = { name = p.name .. "_sums", member = member, count = count, heads = has_head(p) }
-  return effect
-end
-
-local function to_table(class, entry, sums)
-  local t = entry.leaf.table
-  local effect = { node = entry.gradient, per_head = t.per_head, loops = entry.loops }
-  if t.class == "uniform" and class ~= "uniform" then
-    local name = t.name .. "_sums"
-    effect.kind, effect.target, effect.base = "add_element", name, t.per_head and "h" or nil
-    sums[t.name] = { name = name, member = "d->" .. t.name, count = 1, heads = t.per_head }
-  elseif t.class == "uniform" then
-    effect.kind, effect.target = "add", element("d", t, class)
-  elseif t.class == "key" and class == "pair" then
-    effect.kind, effect.target = "add_lanes", element("d", t, class)
-  else
-    effect.kind, effect.target = "add_at", address("d", t, class)
-  end
-  return effect
-end
-
-local function learned_leaf(leaf)
-  return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
-end
-
-local function sorted(map)
-  local names, list = {}, {}
-  for name in next, map do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  for i, name in ipairs(names) do
-    list[i] = map[name]
-    list[i].extent = (list[i].heads and "HEADS" or "") .. (list[i].heads and list[i].count > 1 and " * " or "")
-      .. ((list[i].count > 1 or not list[i].heads) and list[i].count or "")
-  end
-  return list
-end
-
--- Whether a gradient's lookup differs from lane to lane: then it is scattered, else summed.
-local function settle(build, class, effect)
-  if effect.index_node then
-    local vector = false
-    for letter in next, lower.needs(build.state, effect.index_node) do
-      vector = vector or LANES[class][letter] or false
-    end
-    if vector then
-      effect.kind, effect.target = "scatter", effect.scatter
-    end
-  end
-  return effect
-end
-
-local function gradients(build, class, tables)
-  local effects, sums = {}, {}
-  for _, t in ipairs(tables) do
-    if t.learned then
-      local list = derive.gradients(build.builder, t.value, gradient_leaf(build, t), learned_leaf)
-      for _, entry in ipairs(list) do
-        local effect = entry.leaf.op == "table" and to_table(class, entry, sums) or to_parameter(class, entry, sums)
-        effects[#effects + 1] = settle(build, class, effect)
-      end
-    end
-  end
-  if #effects == 0 then
-    return nil
-  end
-  local nest = emit.statements(build.state, environment(build, class), effects)
-  nest.class, nest.sums = class, {}
-  for _, entry in ipairs(sorted(sums)) do
-    for _, effect in ipairs(effects) do
-      if effect.target == entry.name then
-        nest.sums[#nest.sums + 1] = entry
-        break
-      end
-    end
-  end
-  nest.block = #nest.outer + #nest.sums > 0
-  return nest
-end
-
-local function given(build, name)
-  return build.builder:leaf("symbol", name, { name = name })
-end
-
-local function pair(build, score)
-  local scope = environment(build, "score")
-  local nest = emit.statements(build.state, scope, { { kind = "result", node = score } })
-  return nest.lane
-end
-
-local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
-  distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
-
--- The gradient of the logit, and what the learned tables gather. dscore lacks the factor inverse_sum, weighted has it.
-local function pair_gradient(build, score)
-  local b, effects = build.builder, {}
-  local function is_logit(leaf)
-    return leaf.op == "symbol" and leaf.name == "score"
-  end
-  local weighted, dscore = given(build, "weighted"), given(build, "dscore")
-  for _, entry in ipairs(derive.gradients(b, score, weighted, function(leaf)
-    return leaf.op == "table" and leaf.table.learned
-  end)) do
-    local t = entry.leaf.table
-    effects[#effects + 1] = { kind = GATHERED[t.class], node = entry.gradient, table = t, loops = entry.loops,
-      target = t.class == "pair" and address("d", t, "score") or t.class == "key" and element("d", t, "score"),
-      name = t.name }
-  end
-  local logit = b:number(0)
-  for _, entry in ipairs(derive.gradients(b, score, dscore, is_logit)) do
-    logit = b:apply("add", logit, entry.gradient)
-  end
-  effects[#effects + 1] = { kind = "result", node = logit }
-  local recomputes = false
-  for _, effect in ipairs(effects) do
-    recomputes = recomputes or ir.depends(effect.node, b:symbol("score"))
-  end
-  return emit.statements(build.state, environment(build, "score"), effects).lane, recomputes, logit ~= dscore
 end
 
 -- Literals of a list as lines of text.
@@ -312,10 +79,10 @@ local function learned_parameters(plan, parameters)
   local list = {}
   for _, p in ipairs(parameters) do
     if p.learned then
-      local count = (p.size or 1) * (has_head(p) and plan.heads or 1)
-      local shape = has_head(p) and (p.size and { plan.heads, p.size } or { plan.heads }) or { p.size or 1 }
+      local count = (p.size or 1) * (nests.has_head(p) and plan.heads or 1)
+      local shape = nests.has_head(p) and (p.size and { plan.heads, p.size } or { plan.heads }) or { p.size or 1 }
       list[#list + 1] = { name = p.name, member = "score_" .. p.name, count = count, room = (count + 15) // 16 * 16,
-        shape = shape, per_layer = has_layer(p), init = p.init, values = p.values,
+        shape = shape, per_layer = nests.has_layer(p), init = p.init, values = p.values,
         values_text = values_text(p.values, count),
         shape_text = table.concat(shape, "][") }
     end
@@ -363,9 +130,9 @@ end
 local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bounds name T
 
 -- What a function of loop nests needs to declare.
-local function uses_of(nests, positions)
+local function uses_of(list, positions)
   local set = {}
-  for _, nest in ipairs(nests) do
+  for _, nest in ipairs(list) do
     for _, level in ipairs({ "outer", "key", "lane", "head" }) do
       words_of(nest[level], set)
     end
@@ -477,15 +244,15 @@ function M.plan(source, plan)
   for _, class in ipairs(STAGES) do
     local members = by_class(tables, class)
     if #members > 0 then
-      out.making[#out.making + 1] = making(build, class, members)
-      local nest = gradients(build, class, members)
+      out.making[#out.making + 1] = nests.making(build, class, members)
+      local nest = nests.gradients(build, class, members)
       if nest then
         table.insert(out.gradients, 1, nest)
       end
     end
   end
-  out.pair = pair(build, lowered.score)
-  out.pair_gradient, out.recomputes, out.factor = pair_gradient(build, lowered.score)
+  out.pair = nests.pair(build, lowered.score)
+  out.pair_gradient, out.recomputes, out.factor = nests.pair_gradient(build, lowered.score)
   out.sets = out.per_layer and plan.layers or 1
   out.sets_words = out.per_layer and ", one for each layer" or ", for all layers"
   out.set_of_layer = out.per_layer and "l" or "0"
@@ -496,8 +263,8 @@ function M.plan(source, plan)
     out.has[t.class] = true
     if t.learned and used_in_pair(out.pair_gradient, t) then
       out.gathered[#out.gathered + 1] = { name = t.name, class = t.class, row = t.row,
-        element = t.class == "uniform" and element("d", t, "score"), address = t.class ~= "uniform"
-          and address("d", t, t.class == "pair" and "score" or t.class) }
+        element = t.class == "uniform" and nests.element("d", t, "score"), address = t.class ~= "uniform"
+          and nests.address("d", t, t.class == "pair" and "score" or t.class) }
     end
   end
   out.gathers = #out.gathered > 0
