@@ -487,7 +487,8 @@ function TestCosts.test_memory_of_scores()
   local function more(encoding)
     local plan = scored(encoding)
     local own = plan.workspace_bytes - plain.workspace_bytes
-    return (plan.memory_bytes - plain.memory_bytes - 8 * (plan.vector_bytes - plain.vector_bytes) - 2 * own) / 4, own / 4
+    local vectors = 8 * (plan.vector_bytes - plain.vector_bytes)
+    return (plan.memory_bytes - plain.memory_bytes - vectors - 2 * own) / 4, own / 4
   end
   local function both(encoding, shared, own)
     lu.assertEquals({ more(encoding) }, { shared, own }, encoding)
@@ -620,7 +621,8 @@ end
 function TestWords.test_choices_of_a_score_that_needs_the_logit_again()
   lu.assertEquals(score_choices("{ score = function(x) return tanh(x.score) + x.a * x.b * x.head end, "
     .. "parameters = { a = { init = 1 }, b = { per = 'layer', init = 2 } } }"), {
-    { "score table by_head", "[2]", "once per step, for each layer: x.a * x.b * x.head; its gradient goes to x.a, x.b" },
+    { "score table by_head", "[2]",
+      "once per step, for each layer: x.a * x.b * x.head; its gradient goes to x.a, x.b" },
     { "score in the pair loop", "logit made twice",
       "tanh(x.score) + by_head; its gradient needs the logit, which the backward pass computes again" },
   })
