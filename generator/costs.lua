@@ -60,14 +60,31 @@ local function relative_rows(plan, T)
   return relative.behind and math.min(T * (T - 1) + 1, 2 * plan.max_position - 1) or 0
 end
 
+-- Elements of all sets of the score's tables: lay_out_score in templates/cpu/score.inc.tpl.
+local function score_elements(plan, T, lanes)
+  local score = plan.score
+  if score.kind == "none" then
+    return 0
+  end
+  local queries = (T + lanes - 1) // lanes * lanes
+  local counts = { uniform = 1, query = queries, key = queries, sum = 2 * queries + lanes, pair = T * queries,
+    distance = (T + lanes - 2) // lanes * lanes + queries + lanes }
+  local total = 0
+  for _, t in ipairs(score.tables) do
+    total = total + counts[t.class] * ((t.per_head and plan.heads or 1) + (t.row and 1 or 0))
+  end
+  return score.sets * total
+end
+
 -- Elements that a shard's blocks add up: lay_out_sums in templates/parts/sums.tpl.
 local function sums_elements(plan, T, lanes)
   local relative = plan.relative
+  local gradients = plan.score.trains and score_elements(plan, T, lanes) or 0
   if relative.kind == "none" then
-    return 0
+    return gradients
   end
   local rows = relative.behind and relative_rows(plan, T) or relative.rows
-  return plan.layers * (rows * relative.width + (relative.biases and 2 * plan.width * lanes or 0))
+  return gradients + plan.layers * (rows * relative.width + (relative.biases and 2 * plan.width * lanes or 0))
 end
 
 -- Elements behind the struct shared: templates/parts/relative_tables.tpl.
@@ -108,13 +125,15 @@ local function workspace_bytes(plan, longest)
   return most
 end
 
--- Bytes of the position tables, of the draws and of what hangs on distances, for sequences of up to T tokens.
+-- Bytes of the position tables, of the draws and of what hangs on distances, for sequences of up to T tokens, as the
+-- widest level has them.
 local function position_bytes(plan, T)
   local rows = plan.max_position or T
   local row = (plan.sinusoids and plan.width or 0) + (plan.rotation.kind == "rope" and 2 * plan.rotation.period or 0)
   local draws = (plan.positions.draws or 0) + (plan.positions.distance.draws or 0)
   local numbers = plan.relative.behind and not plan.relative.toeplitz and 2 * plan.relative.sets * rows or 0
-  return (rows * row + behind_elements(plan, T)) * real_bytes(plan)
+  local real = real_bytes(plan)
+  return (rows * row + behind_elements(plan, T) + score_elements(plan, T, 64 // real)) * real
     + (plan.max_position and (2 * draws * rows + numbers) * 4 or 0)
 end
 

@@ -3,6 +3,7 @@
 -- Input: a plan. Output: text, or tables for the JSON encoder. Nothing is decided here.
 
 local canonical = require("canonical")
+local expression_text = require("expression.text")
 
 local M = {}
 
@@ -103,6 +104,54 @@ function M.comments(plan)
   }
 end
 
+local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]", sum = "[query + key]",
+  pair = "[key][query]" }
+
+-- "[8][query - key]" for 8 heads.
+local function shape_words(plan, t)
+  local words = (t.per_head and ("[%d]"):format(plan.heads) or "") .. PLACES[t.class]
+  return words ~= "" and words or "one number"
+end
+
+-- Where a table's gradient goes on to: learned parameters and tables that its value reads, in the order of reading.
+local function destinations(value)
+  local names, seen = {}, {}
+  local function visit(node)
+    if seen[node] then
+      return
+    end
+    seen[node] = true
+    local p, t = node.parameter, node.op == "table" and node.table
+    local name = p and p.learned and "x." .. p.name or t and t.learned and t.name
+    if name and not seen[name] then
+      seen[name] = true
+      names[#names + 1] = name
+    end
+    for _, argument in ipairs(node) do
+      visit(argument)
+    end
+  end
+  visit(value)
+  return table.concat(names, ", ")
+end
+
+-- Where each part of the score's formula went: the tables, then what is left for the pair loop.
+local function score_choices(plan)
+  local score, list = plan.score, {}
+  for _, t in ipairs(score.tables) do
+    local each = score.per_layer and plan.layers > 1 and ", for each layer" or ""
+    local gradient = t.learned and "; its gradient goes to " .. destinations(t.value) or ""
+    list[#list + 1] = { what = "score table " .. t.name, value = shape_words(plan, t),
+      why = ("once per step%s: %s%s"):format(each, expression_text.formula(t.value), gradient) }
+  end
+  list[#list + 1] = { what = "score in the pair loop",
+    value = score.recomputes and "logit made twice" or "logit made once",
+    why = expression_text.formula(score.rest) .. (score.recomputes
+      and "; its gradient needs the logit, which the backward pass computes again"
+      or "; its gradient does without the logit") }
+  return list
+end
+
 local function choices(plan)
   local list = {
     { what = "shards", value = plan.train.shards,
@@ -125,6 +174,10 @@ local function choices(plan)
     list[#list + 1] = { what = "vectors of distances", value = plan.relative.toeplitz and "by diagonal" or "by pair",
       why = plan.relative.toeplitz and "made once per step for every key - query; queries side by side read neighbours"
         or "differences of random positions: every pair gathers its own, which is several times slower" }
+  end
+  if plan.score.kind ~= "none" then
+    local score = score_choices(plan)
+    table.move(score, 1, #score, #list + 1, list)
   end
   return list
 end
@@ -192,6 +245,7 @@ function M.text(plan)
 end
 
 local PLAN_COLUMNS = 110
+local WHOLE = 100 -- characters of a reason that stay in one line
 
 -- A string as Lua literals of at most so many columns, joined.
 local function string_text(value, indent)
@@ -253,7 +307,8 @@ function M.serialize(plan)
     (function()
       local out = {}
       for i, c in ipairs(choices(plan)) do
-        out[i] = string.format("    { %q, %s,\n      %q },\n", c.what, lua_text(c.value, ""), c.why)
+        local why = #c.why > WHOLE and string_text(c.why, "    ") or ("%q"):format(c.why)
+        out[i] = string.format("    { %q, %s,\n      %s },\n", c.what, lua_text(c.value, ""), why)
       end
       return table.concat(out)
     end)(),

@@ -1,6 +1,7 @@
 -- The parameters of a score: from a spec's table to what expression/ir.lua takes.
 --
--- Input: a tree node per parameter; report(node, field, what, expected, hint); the model's heads. Output: the parameter
+-- Input: a tree node per parameter; report(node, field, what, expected, hint); the model's heads; the largest number of
+-- its precision. Output: the parameter
 -- { name, per, size, first, init, values, learned, outside }, or nil after errors. `values` is complete: one number
 -- per (head, index) as far as the parameter has them, row-major, the same in every layer.
 
@@ -18,6 +19,7 @@ local FIELDS = { "per", "shape", "index", "init", "values", "learned", "outside"
 local PER = { "model", "layer", "head", "layer_head" }
 local MOST = 16384 -- values of one parameter and head
 
+M.LARGEST_TEXT = "a number that float32 holds, up to 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"
 M.TEXT = "{ per, shape or index = { first, last }, init or values, learned, outside }, or a number or list of values"
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
@@ -255,7 +257,18 @@ local function read_learned(context, node, path)
   return learned
 end
 
--- Reads one parameter. context: report, heads.
+-- Reports the first of these numbers that the precision cannot hold; true where there is none.
+local function check_size(context, node, path, numbers)
+  for _, value in ipairs(numbers) do
+    if math.abs(value) > context.largest then
+      context.report(node, path, ("%s is too large"):format(diagnostics.number(value)), M.LARGEST_TEXT)
+      return false
+    end
+  end
+  return true
+end
+
+-- Reads one parameter. context: report, heads, largest.
 function M.read(context, name, node, path)
   if not check_name(context, name, node, path) then
     return nil
@@ -281,7 +294,11 @@ function M.read(context, name, node, path)
   if start == node.fields.values and start.origin == node.origin then
     start_path = path
   end
-  return read_start(context, start, start_path, p) and p or nil
+  local outside = { type(p.outside) == "number" and p.outside or nil }
+  local good = read_start(context, start, start_path, p)
+    and check_size(context, start, start_path, p.values or { type(p.init) == "table" and p.init.sigma or p.init })
+    and check_size(context, fields.outside, path .. ".outside", outside)
+  return good and p or nil
 end
 
 -- What of a parameter enters the resolved spec.

@@ -5,6 +5,7 @@
 -- (plain data); the formula itself { root, builder, parameters } for the planner, parameters sorted by name, only those
 -- which the formula reads. Errors are in the diagnostics.
 
+local diagnostics = require("diagnostics")
 local ir = require("expression.ir")
 local locate = require("locate")
 local parameters = require("expression.parameters")
@@ -13,6 +14,8 @@ local traced = require("expression.traced")
 local tree = require("tree")
 
 local M = {}
+
+local LARGEST = 3.4028234663852886e38 -- float32
 
 local WANTED = "return x.score + ..., a number for each pair of tokens"
 
@@ -63,7 +66,8 @@ local function read_parameters(state, entry)
     return state.report(own, entry.below, "is no table of names", "{ name = " .. parameters.TEXT .. ", ... }")
   end
   for name, node in tree.each(own or tree.table()) do
-    local p = parameters.read({ report = state.report, heads = state.heads }, name, node, entry.below .. "." .. name)
+    local p = parameters.read({ report = state.report, heads = state.heads, largest = state.largest }, name, node,
+      entry.below .. "." .. name)
     good = good and p ~= nil
     if p then
       p.local_name, p.name = name, free_name(state.taken, name)
@@ -98,6 +102,24 @@ local RETURNS = {
   other = "the function returns no number",
 }
 
+-- A number in a formula that its precision cannot hold, or nil.
+local function too_large(root, largest)
+  local seen, found = {}, nil
+  local function visit(node)
+    if not seen[node] then
+      seen[node] = true
+      for _, value in ipairs(node.edges or { node.op == "number" and node.value or 0 }) do
+        found = found or math.abs(value) > largest and value or nil
+      end
+      for _, argument in ipairs(node) do
+        visit(argument)
+      end
+    end
+  end
+  visit(root)
+  return found
+end
+
 -- Calls the function with tracing objects: the node that it returns and the session; nil after an error.
 local function trace(state, entry, list)
   local function fail(record)
@@ -131,6 +153,11 @@ local function trace(state, entry, list)
   elseif kind == "number" or not ir.depends(node, state.builder:symbol("score")) then
     return fail({ at = at, what = "the score does not use x.score", expected = WANTED,
       hint = "x.score is the logit of the pair so far; without it the tokens themselves would not matter" })
+  end
+  local large = too_large(node, state.largest)
+  if large then
+    return fail({ at = at, what = ("the formula holds %s"):format(diagnostics.number(large)),
+      expected = parameters.LARGEST_TEXT })
   end
   return node, session
 end
@@ -228,7 +255,8 @@ function M.resolve(context, texts)
   end
   local list = list_entries(context, report)
   local state = { context = context, report = report, texts = texts, builder = builder_for(resolved), taken = {},
-    all = {}, heads = resolved.model.heads, layers = resolved.model.layers }
+    all = {}, heads = resolved.model.heads, layers = resolved.model.layers,
+    largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then
     return nil

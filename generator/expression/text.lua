@@ -85,6 +85,11 @@ function leaves.index(node)
   return index_name(node)
 end
 
+-- A load from a table of expression/lower.lua.
+function leaves.table(node)
+  return node.table.name
+end
+
 -- The index counts from 0 in the tree, from the parameter's first in a spec.
 function leaves.lookup(node, names)
   local first, index = node.parameter.first or 0, node[1]

@@ -4,8 +4,8 @@
 -- Input: facts.score of validation (root, builder, parameters), the plan so far. Output: { kind = "none" }, or what
 -- templates/cpu/score.inc.tpl prints:
 --
---   formula      the score as text
---   tables       in the order of making: { name, class, per_head, learned, count_text, about }
+--   formula      the score as text; rest: the node that is left of it for the pair loop
+--   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row, count_text, about }
 --   sets         how many sets of tables there are, as text: "LAYERS" or "1"; layer_index: the set of layer l
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, per_layer }; their tensors are made by layout.lua
@@ -235,7 +235,7 @@ function M.plan(source, plan)
   build.state = lowered.state
   local tables = lowered.tables
   describe_tables(tables)
-  local out = { kind = "expression", formula = ir.text(source.root), tables = tables, making = {},
+  local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = tables, making = {},
     gradients = {}, constants = build.constants,
     learned = learned_parameters(plan, source.parameters), per_layer = false, trains = false }
   for _, t in ipairs(tables) do

@@ -1,5 +1,6 @@
--- Rotary encoding with a larger base, so that slow pairs slow down and fast ones hardly do: "NTK-aware" scaling (bloc97
--- 2023, described in Peng et al. 2024, "YaRN", arXiv:2309.00071, section 3.1).
+-- Rotary encoding with a larger base, so that slow pairs slow down and fast ones hardly do (NTK-aware: bloc97 2023).
+--
+-- Described in Peng et al. 2024, "YaRN", arXiv:2309.00071, section 3.1.
 return {
   rotation = { kind = "rope", base = 10000, scaling = { kind = "ntk", factor = 4 } },
 }

@@ -45,6 +45,15 @@ local function plan_of(sets, facts)
   return build(resolve(ENCODER, sets), facts)
 end
 
+-- The plan of the small encoder with this encoding, a piece of a spec's text.
+local function scored(encoding, facts)
+  local resolved, info, d = support.check_text("return { task = { kind = 'bucket_sort' }, encoding = " .. encoding
+    .. ", model = { use = 'small_encoder' }, train = { lengths = { 1, 40 }, batch = 1, shards = 1 },"
+    .. " eval = { lengths = { 41, 100 } } }")
+  assert(resolved, d:text())
+  return plan_module.build(resolved, { task = facts or task(5, 5, "n"), sha256 = sha256.digest, score = info.score })
+end
+
 TestParameters = {}
 
 -- Ruoss et al. 2023: parameters, input and output symbols, for which of their tasks.
@@ -475,6 +484,30 @@ function TestCosts.test_workspace_of_long_sequences()
   lu.assertEquals(plan.workspace_bytes, 5 * (4 * layer + 126 * 64 * 2) + 4 * backward)
 end
 
+-- Tables of 80 tokens: 176 elements by query - key and head, 176 by query + key; the gradients lie in each workspace,
+-- and gradients by diagonals have a row of their own. With one sequence in a step the longest is the largest block.
+function TestCosts.test_memory_of_scores()
+  local plain = scored("{ kind = 'none' }")
+  local function more(encoding)
+    local plan = scored(encoding)
+    local own = plan.workspace_bytes - plain.workspace_bytes
+    local vectors = 8 * (plan.vector_bytes - plain.vector_bytes)
+    return (plan.memory_bytes - plain.memory_bytes - vectors - 2 * own) / 4, own / 4
+  end
+  local function both(encoding, shared, own)
+    lu.assertEquals({ more(encoding) }, { shared, own }, encoding)
+  end
+  local by_distance = 79 + 1 + 80 + 16
+  both("{ kind = 'alibi' }", 2 * by_distance, 0.0)
+  both("{ kind = 'alibi_learned' }", 3 * by_distance, 3.0 * by_distance)
+  both("{ kind = 'window' }", by_distance, 0.0)
+  both("{ kind = 'kerple_log' }", 2 * (2 + 2 + 3 * by_distance), 2.0 * (2 + 2 + 3 * by_distance))
+  both("{ score = function(x) return x.score + sin(x.key_index + x.query_index) end }", 2 * 80 + 16, 0.0)
+  both("{ score = function(x) return x.score + sin(x.key_index * x.query_index) + x.head * cos(x.query_index) end }",
+    80 * 80 + 2 * 80, 0.0)
+  both("{ kind = 'log_length' }", 1, 0.0)
+end
+
 TestConstants = {}
 
 function TestConstants.test_dropout()
@@ -563,6 +596,53 @@ function TestWords.test_text()
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 
+-- The choices that tell where the parts of a score went: { what, value, why }.
+local function score_choices(encoding)
+  local list = {}
+  for _, choice in ipairs(plan_module.json(scored(encoding)).choices) do
+    if choice.what:find("^score") then
+      list[#list + 1] = { choice.what, choice.value, choice.why }
+    end
+  end
+  return list
+end
+
+function TestWords.test_choices_of_a_score()
+  lu.assertEquals(score_choices("{ kind = 'none' }"), {})
+  lu.assertEquals(score_choices("{ kind = 'alibi' }"), {
+    { "score table by_distance", "[2][query - key]",
+      "once per step: x.slope * (select(less(x.distance, 0), 0.5, 0) - abs(x.distance))" },
+    { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
+  })
+  lu.assertEquals(score_choices("{ kind = 'kerple_log' }"), {
+    { "score table by_head", "[2]", "once per step, for each layer: exp(x.log_p); its gradient goes to x.log_p" },
+    { "score table by_head_2", "[2]", "once per step, for each layer: exp(x.log_a); its gradient goes to x.log_a" },
+    { "score table by_distance", "[2][query - key]", "once per step, for each layer: -(by_head * log1p(by_head_2 * "
+      .. "abs(x.distance))); its gradient goes to by_head, by_head_2" },
+    { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
+  })
+end
+
+function TestWords.test_choices_of_a_score_that_needs_the_logit_again()
+  lu.assertEquals(score_choices("{ score = function(x) return tanh(x.score) + x.a * x.b * x.head end, "
+    .. "parameters = { a = { init = 1 }, b = { per = 'layer', init = 2 } } }"), {
+    { "score table by_head", "[2]",
+      "once per step, for each layer: x.a * x.b * x.head; its gradient goes to x.a, x.b" },
+    { "score in the pair loop", "logit made twice",
+      "tanh(x.score) + by_head; its gradient needs the logit, which the backward pass computes again" },
+  })
+  lu.assertEquals(score_choices("{ kind = 'log_length' }"), {
+    { "score table scalar", "one number", "once per step: 0.22820491141866869 * log(x.query_length)" },
+    { "score in the pair loop", "logit made once", "x.score * scalar; its gradient does without the logit" },
+  })
+end
+
+function TestWords.test_text_of_a_score()
+  local text = plan_module.text(scored("{ kind = 'window' }"))
+  lu.assertStrContains(text, "  score table by_distance  [query - key]        once per step: -select(less_equal(")
+  lu.assertStrContains(text, "\n  score in the pair loop   logit made once      x.score + by_distance; ")
+end
+
 function TestWords.test_comments_fit_a_line()
   local widest = plan_of({ ["model.layers"] = "64", ["model.heads"] = "64", ["model.width"] = "1024",
     ["model.feedforward"] = "8192", precision = "float64", ["encoding.additive.kind"] = "learned",
@@ -635,6 +715,18 @@ function TestData.test_plan_lua_reads_back()
       local planned = plan.tensors[i]
       lu.assertEquals(tensor, { planned.name, planned.shape, offset = planned.offset, stride = planned.stride })
     end
+  end
+end
+
+function TestData.test_plan_lua_reads_back_with_a_long_formula()
+  local plan = scored("{ kind = 'fire' }")
+  local text = plan_module.serialize(plan)
+  for line in text:gmatch("[^\n]+") do
+    lu.assertTrue(#line <= 120 or line:find('score = "', 1, true) ~= nil, line)
+  end
+  local read = assert(load(text, "=plan.lua", "t", {}))()
+  for i, choice in ipairs(plan_module.json(plan).choices) do
+    lu.assertEquals(read.choices[i], { choice.what, choice.value, choice.why })
   end
 end
 

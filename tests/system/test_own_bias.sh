@@ -1,0 +1,39 @@
+# examples/own_bias, as its README says: checked, planned, built, trained and evaluated.
+
+. tests/system/common.sh
+
+SPEC=examples/own_bias/own_bias.lua
+
+plan_names_the_table() {
+    ./longhand plan $SPEC >"$work/plan" && grep -q 'score table by_distance .* goes to x\.left, x\.slope$' "$work/plan"
+}
+
+# One line of metrics for the twenty steps, and a checkpoint.
+trains() {
+    "$work/own_bias/trainer" train --steps 20 --out "$work/runs" --no-eval --threads 2 &&
+        [ "$(grep -c '"step":20,' "$work"/runs/own_bias/*/lr0.001-seed0/metrics.jsonl)" -eq 1 ] &&
+        cp "$work"/runs/own_bias/*/lr0.001-seed0/checkpoint.safetensors "$work/checkpoint.safetensors"
+}
+
+# Longer than any sequence of training.
+evaluates() {
+    "$work/own_bias/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:80:40 --examples 4 --out "$work/eval" &&
+        [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]
+}
+
+# The formula of another spec does not read this one's numbers.
+another_formula_refuses_the_checkpoint() {
+    sed 's/log1p(abs(x.distance))/abs(x.distance)/' $SPEC >"$work/linear.lua" || return
+    ./longhand build "$work/linear.lua" --levels best --out "$work/linear" >/dev/null || return
+    ends_with 1 "model digest" "$work/linear/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:40
+}
+
+expect own_bias_is_checked ./longhand check $SPEC
+expect own_bias_plan_names_its_table plan_names_the_table
+expect own_bias_builds ./longhand build $SPEC --levels best --out "$work/own_bias"
+if [ "$failures" -eq 0 ]; then
+    expect own_bias_trains trains
+    expect own_bias_evaluates_longer_sequences evaluates
+    expect own_bias_checkpoint_is_of_its_formula another_formula_refuses_the_checkpoint
+fi
+finish
