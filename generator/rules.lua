@@ -198,7 +198,12 @@ local function warn_positions(resolved, warn)
     warn("encoding.positions.draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in "
       .. "a layer")
   end
-  if positions.reading ~= "drawn" and not schema.distances_are_read(resolved) then
+  local distances = schema.distances_are_read(resolved)
+  if positions.sorted == false and distances and positions.reading ~= "difference"
+    and encoding.additive.kind == "none" and not turns then
+    warn("encoding.positions.sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
+  end
+  if positions.reading ~= "drawn" and not distances then
     warn(("encoding.positions.reading: %q has no effect: nothing reads distances"):format(positions.reading))
   end
 end

@@ -179,6 +179,10 @@ function TestValidate.test_warnings()
   lu.assertStrContains(
     warnings('encoding = { kind = "rope", positions = { kind = "randomized", reading = "clamped" } }'),
     "nothing reads distances")
+  lu.assertStrContains(
+    warnings('encoding = { kind = "alibi", positions = { kind = "randomized", sorted = false } }'), "always ascend")
+  lu.assertEquals(warnings('encoding = { kind = "alibi", additive = { kind = "sinusoid" }, '
+    .. 'positions = { kind = "randomized", sorted = false } }'), "")
   lu.assertStrContains(warnings("train = { steps = 50 }"), "train.log_every: 100 is past the last step, 50")
   lu.assertStrContains(warnings("train = { steps = 500, checkpoint = { keep = { 5, 501 } } }"), "step 501 is past")
   lu.assertStrContains(warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"), "eval.during.every")
