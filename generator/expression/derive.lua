@@ -1,8 +1,9 @@
 -- Reverse-mode derivatives of a lowered formula, as nodes of the same builder.
 --
 -- Input: a builder, a node, the gradient of it that comes in (a node), and which leaves are wanted. Output: a list of
--- { leaf, gradient, loops }: leaf is a symbol, parameter, lookup or table load; loops are the indices of the sums
--- around it, outermost first, over which the gradient is to be added up. In the order of the leaves' ids.
+-- { leaf, gradient, loops }: leaf is a symbol, parameter, lookup or table load, or a node at which the caller stops;
+-- loops are the indices of the sums around it, outermost first, over which the gradient is to be added up. In the order
+-- of the leaves' ids.
 -- Where a function has a corner, the gradient is that of one side: max and min take their first argument at a tie,
 -- abs that of the right.
 
@@ -133,9 +134,7 @@ local function last(gradients)
   return found
 end
 
-local function is_leaf(node)
-  return node.op == "symbol" or node.op == "parameter" or node.op == "lookup" or node.op == "table"
-end
+local LEAVES = { symbol = true, parameter = true, lookup = true, table = true }
 
 function Walk:sum(outer, node, gradient, loops)
   local deeper = table.move(loops, 1, #loops, 1, {})
@@ -162,7 +161,7 @@ function Walk:descend(gradients, loops, leaves_loop)
     local gradient = gradients[node]
     gradients[node] = nil
     if leaves_loop and leaves_loop(node, gradient) then -- luacheck: ignore 542
-    elseif is_leaf(node) then
+    elseif LEAVES[node.op] or self.stops[node] then
       self.found[#self.found + 1] = { leaf = node, gradient = gradient, loops = loops }
     elseif node.op == "sum" then
       self:sum(gradients, node, gradient, loops)
@@ -177,15 +176,17 @@ function Walk:descend(gradients, loops, leaves_loop)
   end
 end
 
--- wanted(leaf) says for which leaves.
-function M.gradients(builder, root, gradient, wanted)
-  local walk = setmetatable({ builder = builder, found = {}, wants = finder(wanted) }, Walk)
+-- wanted(leaf) says for which leaves; stops: a set of nodes that count as leaves too.
+function M.gradients(builder, root, gradient, wanted, stops)
+  stops = stops or {}
+  local walk = setmetatable({ builder = builder, found = {}, wants = finder(wanted), stops = stops }, Walk)
   if walk.wants(root) then
     walk:descend({ [root] = gradient }, {})
   end
   local kept = {}
   for _, entry in ipairs(walk.found) do
-    if wanted(entry.leaf) and not (entry.gradient.op == "number" and entry.gradient.value == 0) then
+    local nothing = entry.gradient.op == "number" and entry.gradient.value == 0
+    if (wanted(entry.leaf) or stops[entry.leaf]) and not nothing then
       kept[#kept + 1] = entry
     end
   end

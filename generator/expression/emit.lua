@@ -2,7 +2,8 @@
 -- text, and it makes expressions only; templates/parts/statements.tpl gives the statements their form.
 --
 -- Input: an environment that says how leaves look in this loop nest, and effects: what the nest is to do. Output: lists
--- of statements by level, "outer", "key", "lane", "head", each nested in the one before.
+-- of statements by level, "outer", "key", "lane", "head", each nested in the one before, and "after": at the level of
+-- lanes, behind the loop over heads.
 --
 --   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; lanes: the letters
 --                (lower.lua) that differ from lane to lane; flat: everything stands at one level
@@ -19,8 +20,8 @@ local lower = require("expression.lower")
 local M = {}
 
 local LINE = 94 -- characters of an indented expression, beside what makes it a statement
-local INDENT = { outer = 8, key = 12, lane = 16, head = 20 } -- at most
-local RANK = { outer = 1, key = 2, lane = 3, head = 4 }
+local INDENT = { outer = 8, key = 12, lane = 16, head = 20, after = 16 } -- at most
+local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
 local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
 local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
@@ -65,7 +66,7 @@ function Emitter:level(node)
     return "lane"
   end
   local needs = self:needs(node)
-  return needs.h and "head" or self:is_vector(node) and "lane" or needs.k and "key" or "outer"
+  return needs.a and "after" or needs.h and "head" or self:is_vector(node) and "lane" or needs.k and "key" or "outer"
 end
 
 function Emitter:fresh(name)
@@ -195,6 +196,8 @@ function Emitter:deserves_name(node, level)
   local op = node.op
   if op == "number" or op == "truth" or op == "index" or op == "parameter" then
     return false
+  elseif op == "gathered" then
+    return false
   elseif op == "sum" or self.forced[node] then
     return true
   elseif op == "symbol" and not self:is_vector(node) then
@@ -319,6 +322,11 @@ function Emitter:bucket(node, level)
 end
 
 local leaves = {}
+
+-- What the heads have added up: a number, or one per index.
+function leaves.gathered(self, node, level)
+  return node[1] and ("%s[%s]"):format(node.name, self:integer(node[1], level)) or node.name
+end
 
 function leaves.number(self, node)
   return self.environment.literal(node.value), node.value < 0 and 13 or 14

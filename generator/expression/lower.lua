@@ -19,7 +19,8 @@ local CHEAP_OPERATIONS = 4 -- of a pair's two classes in the pair loop, at most;
 
 M.RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
--- The letters of what a leaf depends on: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset) t(otal).
+-- The letters of what a leaf depends on: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset) t(otal); a: it comes after the
+-- loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
   offset = "o", distance = "o", total = "t", length = "", dscore = "s", weighted = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl" }
@@ -30,6 +31,8 @@ local function leaf_needs(state, node)
     return SYMBOLS[node.name] .. (state.draws_per_layer and DRAWN[node.name] and "l" or "")
   elseif node.parameter then
     return PER[node.parameter.per] .. (node.parameter.learned and "p" or "")
+  elseif node.op == "gathered" then
+    return node.letters
   elseif node.op == "table" then
     local t = node.table
     return ({ uniform = "", query = "q", key = "k", distance = "o", sum = "t", pair = "qk" })[t.class]

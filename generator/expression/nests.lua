@@ -99,7 +99,7 @@ function M.making(build, class, tables)
       target = class == "uniform" and M.element("s", t, class) or M.address("s", t, class) }
   end
   local nest = emit.statements(build.state, environment(build, class), effects)
-  nest.class, nest.sums, nest.block = class, {}, #nest.outer > 0
+  nest.class, nest.sums, nest.gathered, nest.block = class, {}, {}, #nest.outer > 0
   return nest
 end
 
@@ -178,22 +178,110 @@ local function settle(build, class, effect)
   return effect
 end
 
+-- The index that a node needs where it needs one, nil where none, false where more.
+local function index_of(needs)
+  local found
+  for key in next, needs do
+    if type(key) == "table" then
+      if found then
+        return false
+      end
+      found = key
+    end
+  end
+  return found
+end
+
+-- Parts of a value that are the same for all heads and stand in parts that are not: their gradients are added up over
+-- the heads first, and taken further once. In the order of their ids.
+local function shared_parts(build, class, root)
+  local seen, list, set = {}, {}, {}
+  local function is_lane(needs)
+    for letter in next, LANES[class] do
+      if needs[letter] then
+        return true
+      end
+    end
+    return false
+  end
+  local function visit(node)
+    if seen[node] or not lower.needs(build.state, node).h then
+      return
+    end
+    seen[node] = true
+    for _, argument in ipairs(node) do
+      local needs = lower.needs(build.state, argument)
+      local shared = not needs.h and needs.p and is_lane(needs) and argument.type ~= "truth"
+        and index_of(needs) ~= false and #argument > 0 and argument.op ~= "lookup"
+      if shared and not set[argument] then
+        set[argument] = true
+        list[#list + 1] = argument
+      elseif not shared then
+        visit(argument)
+      end
+    end
+  end
+  visit(root)
+  table.sort(list, function(x, y) return x.id < y.id end)
+  return list, set
+end
+
+-- What the heads add up of a part's gradient: { part, index, name, count, leaf }.
+local function gathering(build, class, part, number)
+  local index = index_of(lower.needs(build.state, part))
+  local letters = "a"
+  for letter in next, LANES[class] do
+    letters = letters .. letter
+  end
+  local name = number == 1 and "from_heads" or "from_heads_" .. number
+  local leaf = build.builder:make("gathered", { index }, name .. " " .. part.id,
+    { name = name, type = "real", low = -math.huge, high = math.huge, letters = letters })
+  return { part = part, index = index, name = name, count = index and index.count or 1, leaf = leaf }
+end
+
+local function effect_of(build, class, entry, sums)
+  local effect = entry.leaf.op == "table" and to_table(class, entry, sums) or to_parameter(class, entry, sums)
+  return settle(build, class, effect)
+end
+
+-- The effects that take one table's gradient back; what its heads add up goes into `gathered`.
+local function table_effects(build, class, t, sums, gathered, effects)
+  local parts, stops = {}, {}
+  if t.per_head and class ~= "uniform" then
+    parts, stops = shared_parts(build, class, t.value)
+  end
+  local of = {}
+  for _, part in ipairs(parts) do
+    of[part] = gathering(build, class, part, #gathered + 1)
+    gathered[#gathered + 1] = of[part]
+  end
+  for _, entry in ipairs(derive.gradients(build.builder, t.value, gradient_leaf(build, t), learned_leaf, stops)) do
+    local to = of[entry.leaf]
+    effects[#effects + 1] = not to and effect_of(build, class, entry, sums)
+      or { kind = to.index and "add_element" or "add", target = to.name, index_node = to.index, per_head = true,
+        node = entry.gradient, loops = entry.loops }
+  end
+  for _, part in ipairs(parts) do
+    local to = of[part]
+    local whole = to.index and build.builder:sum_over(to.index, part) or part
+    for _, entry in ipairs(derive.gradients(build.builder, whole, to.leaf, learned_leaf)) do
+      effects[#effects + 1] = effect_of(build, class, entry, sums)
+    end
+  end
+end
+
 function M.gradients(build, class, tables)
-  local effects, sums = {}, {}
+  local effects, sums, gathered = {}, {}, {}
   for _, t in ipairs(tables) do
     if t.learned then
-      local list = derive.gradients(build.builder, t.value, gradient_leaf(build, t), learned_leaf)
-      for _, entry in ipairs(list) do
-        local effect = entry.leaf.op == "table" and to_table(class, entry, sums) or to_parameter(class, entry, sums)
-        effects[#effects + 1] = settle(build, class, effect)
-      end
+      table_effects(build, class, t, sums, gathered, effects)
     end
   end
   if #effects == 0 then
     return nil
   end
   local nest = emit.statements(build.state, environment(build, class), effects)
-  nest.class, nest.sums = class, {}
+  nest.class, nest.sums, nest.gathered = class, {}, gathered
   for _, entry in ipairs(sorted(sums)) do
     for _, effect in ipairs(effects) do
       if effect.target == entry.name then

@@ -133,7 +133,7 @@ local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bo
 local function uses_of(list, positions)
   local set = {}
   for _, nest in ipairs(list) do
-    for _, level in ipairs({ "outer", "key", "lane", "head" }) do
+    for _, level in ipairs({ "outer", "key", "lane", "head", "after" }) do
       words_of(nest[level], set)
     end
     set.s = set.s or nest.class ~= "uniform"
