@@ -96,8 +96,8 @@ RUNTIME_SOURCES := $(sort $(filter-out runtime/main.c runtime/static.c,$(shell f
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*.c 2>/dev/null)
-# test_expressions links four files of generated formulas: tests/run.sh writes them.
-WITH_FORMULAS := tests/unit/test_expressions.c
+# These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
+WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 # Tests of kernels/cpu are compiled as generated code is, once per level and element size, and once for the plainest level.
 WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_functions.c
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))

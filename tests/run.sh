@@ -160,6 +160,7 @@ layer_generated() {
     done
     mkdir -p build/tests/expressions
     check "two hundred random formulas" "$LUA" tests/expressions/generate.lua build/tests/expressions
+    check "the library of scores" "$LUA" tests/expressions/library.lua build/tests/expressions
     build_and_run_units VARIANT=release "LEVELS=${long:-best}"
 }
 

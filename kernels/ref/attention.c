@@ -70,25 +70,25 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
 
 /* From the gradient of one pair's logit, already divided by sqrt(D). dq: of the turned query. */
 static void pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
-                      double dlogit, double *dq, double *dk, const lh_ref_relative_grad *drelative) {
+                      double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
     for (int d = 0; d < D; d++) {
         int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
         size_t row = ((size_t)i * T + j) * C + c;
         dq[query] += dlogit * k[key];
         dk[key] += dlogit * (q[query] + at(shape->content_bias, c));
-        if (shape->content_bias) drelative->content_bias[c] += dlogit * k[key];
+        if (shape->content_bias) dpair->content_bias[c] += dlogit * k[key];
         if (!shape->relative) continue;
         dq[query] += dlogit * shape->relative[row];
-        drelative->relative[row] += dlogit * (q[query] + at(shape->position_bias, c));
-        if (shape->position_bias) drelative->position_bias[c] += dlogit * shape->relative[row];
+        dpair->relative[row] += dlogit * (q[query] + at(shape->position_bias, c));
+        if (shape->position_bias) dpair->position_bias[c] += dlogit * shape->relative[row];
     }
 }
 
 /* With p_j the weights of one query: dp_j = dout . v_j, dscore_j = p_j (dp_j - sum over j of p_j dp_j). */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
-                        const lh_ref_relative_grad *drelative) {
+                        const lh_ref_pair_grad *dpair) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
     double *turned_q = rotated(shape, q), *turned_k = rotated(shape, k);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
@@ -101,9 +101,10 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
             for (int j = 0; j < T; j++) mean += row[j] * dot(D, go, v + j * C + h * D);
             for (int j = 0; j < T; j++) {
                 int key = j * C + h * D;
-                double dlogit = row[j] * (dot(D, go, v + key) - mean) / sqrt(D);
+                double dscore = row[j] * (dot(D, go, v + key) - mean);
                 for (int d = 0; d < D; d++) dv[key + d] += row[j] * go[d];
-                pair_grad(shape, turned_q, turned_k, h, i, j, dlogit, dq, dk, drelative);
+                pair_grad(shape, turned_q, turned_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
+                if (dpair->score) dpair->score[((size_t)h * T + i) * T + j] += dscore;
             }
         }
     }

@@ -332,7 +332,7 @@ static void feedforward_grad(sequence *s, int l) {
 static void attend_grad(sequence *s, int l, const double *dmixed, double *dq, double *dk, double *dv) {
     const layer_state *state = &s->layers[l];
     lh_ref_attention shape = attention_of(s, l);
-    lh_ref_relative_grad grad = {NULL, NULL, NULL};
+    lh_ref_pair_grad grad = {.score = s->batch->score_gradient};
     size_t T = (size_t)s->batch->tokens;
     if (shape.relative) grad.relative = doubles(T * T * (size_t)s->e->sizes.width);
     if (shape.content_bias) {

@@ -67,6 +67,7 @@ typedef struct lh_ref_batch {
     int draws;                     /* 1: one row for all layers; else `layers` rows, the first also for the addition */
     const int32_t *distances;      /* [query][key] signed, for all layers; NULL: key - query */
     const double *score;           /* [heads][query][key] added to the scaled logits of every layer; NULL: nothing */
+    double *score_gradient;        /* [heads][query][key] added to by the backward pass; NULL: nobody asks */
     double dropout;                /* rate; 0: off */
     lh_key key;                    /* of dropout, with: */
     uint32_t step, first_example;

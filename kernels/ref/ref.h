@@ -93,15 +93,15 @@ typedef struct lh_ref_attention {
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out);
 
-/* Gradients of what belongs to distances; each is added to. NULL where the input is. */
-typedef struct lh_ref_relative_grad {
-    double *relative, *content_bias, *position_bias;
-} lh_ref_relative_grad;
+/* Gradients of what belongs to pairs; each is added to. NULL where the input is; score also where nobody asks. */
+typedef struct lh_ref_pair_grad {
+    double *relative, *content_bias, *position_bias, *score;
+} lh_ref_pair_grad;
 
-/* Writes dq, dk, dv from dout; q, k, v and weights as in the forward pass. drelative: NULL where shape->relative is. */
+/* Writes dq, dk, dv from dout, adds to what dpair has; q, k, v and weights as in the forward pass. */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
-                        const lh_ref_relative_grad *drelative);
+                        const lh_ref_pair_grad *dpair);
 
 /* One entry of the attention matrix of one head. What follows gives the bias that a scheme adds to its scaled logit. */
 typedef struct lh_ref_pair {

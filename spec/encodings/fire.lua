@@ -2,15 +2,16 @@
 --
 -- f(psi(distance) / psi(max(threshold, farthest))), psi(n) = log(1 + c n), f with one hidden layer of 32. The paper is
 -- causal: there query i is at most i away from a key. Here a query at i of T tokens is at most max(i, T - 1 - i) away,
--- and the share has the sign of the distance, so that f tells left from right. Positions are the indices: with drawn
--- ones the share would not end at 1. c and the threshold (512 at first) are made positive by abs, as in the authors'
--- code; hidden weights and biases belong to a layer, the last ones to each of its heads.
+-- and the share of a key to the right is negative, so that f tells the sides apart; to the left it is the paper's.
+-- The farthest is counted in indices: with drawn distances the share may pass 1. c and the threshold (512 at first) are
+-- made positive by abs, as in the authors' code; hidden weights and biases belong to a layer, the last ones to each of
+-- its heads. Weights start as PyTorch's linear layers would, but normal and the last bias at 0, which softmax ignores.
 return {
   score = function(x)
     local farthest = max(x.query_index, x.key_length - 1 - x.query_index)
     local threshold = abs(512 * x.threshold)
     local share = log1p(abs(x.scale * x.distance)) / log1p(abs(x.scale) * max(threshold, farthest))
-    local signed = select(less(x.distance, 0), -share, share)
+    local signed = select(less(0, x.distance), -share, share)
     return x.score + x.output_bias + sum(32, function(c)
       local hidden = max(0, lookup(x.weight, c) * signed + lookup(x.bias, c))
       return lookup(x.output_weight, c) * hidden

@@ -1,6 +1,7 @@
 -- A penalty that grows with a power of the distance: KERPLE, power (Chi et al. 2022).
 --
--- score - p |distance|^a with p > 0 and 0 < a < 2 learned per head and layer: p is an exponential, a twice a sigmoid.
+-- score - p |distance|^a with p > 0 and 0 < a < 2 learned per head and, as in the authors' code, shared by the layers.
+-- There both are cut to their ranges; here p is an exponential and a twice a sigmoid, and they start around 1.
 -- At distance 0 the power is written as 1^a * 0, because its derivative in a holds the logarithm of the base.
 return {
   score = function(x)
@@ -8,7 +9,7 @@ return {
     return x.score - exp(x.log_p) * pow(max(far, 1), 2 * sigmoid(x.raw_a)) * min(far, 1)
   end,
   parameters = {
-    log_p = { per = "layer_head", init = { normal = 0.5 } },
-    raw_a = { per = "layer_head", init = { normal = 0.5 } },
+    log_p = { per = "head", init = { normal = 0.5 } },
+    raw_a = { per = "head", init = { normal = 0.5 } },
   },
 }

@@ -3,7 +3,7 @@
 -- Of 16 buckets per direction, those below 8 hold one distance each; bucket 8 + k begins where
 -- log(n / 8) / log(128 / 8) * 8 reaches k, which is n^8 >= 8^8 16^k: integers below 2^63, compared exactly. Keys to the
 -- right have buckets 16 to 31. The table is shared by the layers, as in T5; its first spread is T5's, width^-1/2, at
--- width 64.
+-- width 64. T5 itself does not divide its logits by the root of the head width; here they are.
 local exact, farther, ratio = 8, 8, 16 -- 128 / 8
 
 local function power(base, exponent)

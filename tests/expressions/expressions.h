@@ -1,4 +1,4 @@
-/* Random formulas as C: what the generated parts share. Sizes as in generate.lua. */
+/* Score formulas as C: what the generated parts share. Each has an enum of LAYERS, HEADS and TOKENS. */
 #ifndef LONGHAND_TESTS_EXPRESSIONS_H
 #define LONGHAND_TESTS_EXPRESSIONS_H
 
@@ -12,7 +12,7 @@ typedef double real;
 #include "cpu/score.h"
 #include "longhand/cpu.h"
 
-enum { LAYERS = 2, HEADS = 2, TOKENS = 9 };
+#define pair_logit(queries, key, j) logit /* of the formula, in the words of the attention template */
 
 typedef struct expression_case {
     /* Compares the formula with what plain Lua gave; false and a message where it differs. */
@@ -42,6 +42,10 @@ static inline vector load_some(const real *from, int count) {
     return x;
 }
 
+static inline void store_some(real *to, int count, vector x) {
+    for (int k = 0; k < LANES && k < count; k++) to[k] = x[k];
+}
+
 static inline bool all_close(const real *got, const real *want, int count, double allowed, const char *what,
                              char *message, size_t size) {
     for (int k = 0; k < count; k++) {
@@ -50,13 +54,6 @@ static inline bool all_close(const real *got, const real *want, int count, doubl
         return false;
     }
     return true;
-}
-
-static inline bool close_to(vector got, const real *want, int count, double allowed, const char *what, char *message,
-                            size_t size) {
-    real lanes[LANES];
-    store(lanes, got);
-    return all_close(lanes, want, count < LANES ? count : LANES, allowed, what, message, size);
 }
 
 #endif

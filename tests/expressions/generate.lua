@@ -7,9 +7,9 @@
 local root = arg[0]:match("^(.*)/tests/expressions/generate%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/tests/expressions/?.lua;%s"):format(root, root, package.path)
 
+local parts = require("parts")
 local project_module = require("project")
 local random = require("random")
-local render = require("render")
 local score_facet = require("facets.score")
 local write = require("write")
 
@@ -234,13 +234,6 @@ local function drawn_text(case)
   return "{" .. table.concat(rows, ", ") .. "}"
 end
 
-local function positions_plan(case)
-  local drawn = case.positions == "drawn" or case.positions == "clamped"
-  return { kind = case.positions == "difference" and "randomized" or "index",
-    layer_index = case.positions == "difference" and "l" or nil,
-    distance = { kind = case.positions, layer_index = drawn and "l" or nil, draws = drawn and LAYERS or nil } }
-end
-
 -- A formula that comes out constant, or without what it was given, is no case: nil.
 local function prepare(project, number)
   local case = random.case(number)
@@ -258,7 +251,7 @@ local function prepare(project, number)
   if not spec then
     return nil, message
   end
-  case.positions_plan = positions_plan(case)
+  case.positions_plan = parts.positions_plan(case.positions, LAYERS)
   local plan = { precision = "float64", heads = HEADS, layers = LAYERS, positions = case.positions_plan }
   case.score = score_facet.plan(spec.score, plan)
   expectations(case)
@@ -266,15 +259,6 @@ local function prepare(project, number)
   case.drawn_text = drawn_text(case)
   case.text = ("%d: %s"):format(number, case.body):gsub('"', "'")
   return case
-end
-
-local function read(name)
-  local file = io.open(root .. "/templates/" .. name) or io.open(root .. "/tests/expressions/" .. name)
-  local text = file and file:read("a")
-  if file then
-    file:close()
-  end
-  return text
 end
 
 local function part_text(part, cases)
@@ -289,13 +273,9 @@ local function part_text(part, cases)
       end
     end
   end
-  local text, problem = render.render("part.c.tpl", { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
+  return parts.render(root, "part.c.tpl", { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
     layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(logits), weights = hexadecimal(weights),
-    relative = { behind = false }, source = "a random formula", about = { score = {} } }, read)
-  if not text then
-    error(("%s:%s: %s"):format(problem.path, problem.line, problem.what))
-  end
-  return text
+    relative = { behind = false }, source = "a random formula", about = { score = {} } })
 end
 
 local REFUSED = { "is not used", "does not use x.score", "can be 0", "the argument of", "the base of pow" }

@@ -1,8 +1,7 @@
 /* Random formulas, part ${part}: written by tests/expressions/generate.lua. */
 #include "expressions/expressions.h"
 
-_Static_assert(TOKENS == ${tokens} && HEADS == ${heads} && LAYERS == ${layers}, "sizes differ from generate.lua");
-#define pair_logit(queries, key, j) logit /* of the formula, in the words of the attention template */
+enum { LAYERS = ${layers}, HEADS = ${heads}, TOKENS = ${tokens} };
 
 /* [LAYERS][HEADS][keys][queries] */
 static const real given_logits[] = {${logits}};

@@ -20,10 +20,12 @@
 #undef score_pair_grad
 #undef score_group_end
 #undef end_score
+#undef evaluate
 #undef run
 #undef edges
 #undef edges_2
 #undef edges_3
 #undef edges_4
 #undef k_values
+#undef slope_values
 #undef lh_cpu_step

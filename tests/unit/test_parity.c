@@ -19,6 +19,7 @@ extern const lh_spec lh_parity_none, lh_parity_sincos, lh_parity_learned, lh_par
     lh_parity_rand_relative_clamped, lh_parity_rand_relative_difference, lh_parity_shaw, lh_parity_float64_relative,
     lh_parity_float64_rand_relative_difference;
 extern const lh_spec lh_parity_rope_linear, lh_parity_rope_ntk, lh_parity_rope_yarn, lh_parity_float64_rope_yarn;
+extern const lh_spec lh_parity_alibi, lh_parity_rand_alibi, lh_parity_float64_alibi_learned;
 
 typedef struct parity_case {
     const char *encoding; /* of the stored vectors */
@@ -49,6 +50,9 @@ static const parity_case CASES[] = {
     {"shaw", &lh_parity_shaw, 0},
     {"relative", &lh_parity_float64_relative, 0},
     {"rand_relative_difference", &lh_parity_float64_rand_relative_difference, 0},
+    {"alibi", &lh_parity_alibi, 0},
+    {"rand_alibi", &lh_parity_rand_alibi, 0},
+    {"rand_alibi", &lh_parity_float64_alibi_learned, 0},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -104,8 +108,20 @@ static const lh_tensor *spec_tensor(const lh_spec *spec, const char *name) {
     return NULL;
 }
 
+/* Slopes of ALiBi for two heads. */
+static const double SLOPE[] = {1.0 / 16, 1.0 / 256};
+
+/* The tensor of learned slopes, which the stored model does not have, or NULL. */
+static const lh_tensor *slopes_of(const lh_spec *spec) {
+    for (int i = 0; i < spec->tensor_count; i++)
+        if (strcmp(spec->tensors[i].name, "score.slope") == 0) return &spec->tensors[i];
+    return NULL;
+}
+
 static void load_parameters(trainer *t, const lh_ref_encoder *encoder) {
-    assert_int_equal(t->spec->tensor_count, encoder->tensor_count);
+    const lh_tensor *slopes = slopes_of(t->spec);
+    assert_int_equal(t->spec->tensor_count, encoder->tensor_count + (slopes != NULL));
+    for (int h = 0; slopes && h < 2; h++) set_real(t->program, t->parameters, place_of(slopes, 2, h), SLOPE[h]);
     for (int i = 0; i < encoder->tensor_count; i++) {
         const lh_ref_tensor *from = &encoder->tensors[i];
         const lh_tensor *to = spec_tensor(t->spec, from->name);
@@ -192,8 +208,23 @@ static double *forward_logits(trainer *t, const lh_ref_batch *batch, const uint8
     return out;
 }
 
-static void check_gradients(const trainer *t, const lh_ref_encoder *encoder) {
-    double most = 0, allowed = tolerance_of(t->program)->gradient;
+/* One tensor's gradient, whose errors are measured by its largest element or by `least`; covered: its places. */
+static void check_gradient_of(const trainer *t, const lh_tensor *tensor, int columns, int count, const double *want,
+                              double least, char *covered) {
+    double *got = reserve((size_t)count * sizeof *got);
+    for (int e = 0; e < count; e++) {
+        size_t place = place_of(tensor, columns, e);
+        got[e] = get_real(t->program, t->gradient, place);
+        covered[place] = 1;
+    }
+    lh_assert_close(got, want, (size_t)count, 0,
+                    tolerance_of(t->program)->gradient * fmax(largest(count, want), least));
+    free(got);
+}
+
+/* slope_gradient: that of learned slopes, where the spec has them. */
+static void check_gradients(const trainer *t, const lh_ref_encoder *encoder, const double *slope_gradient) {
+    double most = 0;
     char *covered = reserve((size_t)t->spec->parameter_storage);
     for (int i = 0; i < encoder->tensor_count; i++) {
         const lh_ref_tensor *want = &encoder->tensors[i];
@@ -201,18 +232,10 @@ static void check_gradients(const trainer *t, const lh_ref_encoder *encoder) {
     }
     for (int i = 0; i < encoder->tensor_count; i++) {
         const lh_ref_tensor *want = &encoder->tensors[i];
-        const lh_tensor *tensor = spec_tensor(t->spec, want->name);
-        int count = want->rows * want->columns;
-        double *got = reserve((size_t)count * sizeof *got);
-        for (int e = 0; e < count; e++) {
-            size_t place = place_of(tensor, want->columns, e);
-            got[e] = get_real(t->program, t->gradient, place);
-            covered[place] = 1;
-        }
-        lh_assert_close(got, want->gradient, (size_t)count, 0,
-                        allowed * fmax(largest(count, want->gradient), most / 100));
-        free(got);
+        check_gradient_of(t, spec_tensor(t->spec, want->name), want->columns, want->rows * want->columns,
+                          want->gradient, most / 100, covered);
     }
+    if (slopes_of(t->spec)) check_gradient_of(t, slopes_of(t->spec), 2, 2, slope_gradient, most / 100, covered);
     for (size_t i = 0; i < (size_t)t->spec->parameter_storage; i++)
         if (!covered[i]) assert_true(get_real(t->program, t->gradient, i) == 0);
     free(covered);
@@ -306,7 +329,7 @@ static void check_stored_gradient(const parity_case *c, const lh_cpu_program *pr
     run_blocks(&t, &stored.batch, ALL_COUNT, stored.batch.sequences, NULL);
     double loss = t.sums.loss * stored.batch.loss_scale;
     lh_assert_close(&loss, &stored.loss, 1, tolerance_of(program)->loss, 0);
-    check_gradients(&t, encoder);
+    check_gradients(&t, encoder, NULL);
     close_trainer(&t);
     lh_vectors_case_free(&stored);
     lh_ref_encoder_free(encoder);
@@ -318,6 +341,23 @@ static void test_train_block_stored_batch_gives_stored_gradients(void **state) {
     for_each_program(check_stored_gradient);
 }
 
+/* Table 1 of Ruoss et al. 2023, each as a user would write it, in float32. */
+static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
+    (void)state;
+    static const char *const paper[] = {"none",      "sincos",        "learned",     "rope",
+                                        "relative",  "alibi",         "rand_sincos", "rand_learned",
+                                        "rand_rope", "rand_relative", "rand_alibi"};
+    int covered = 0;
+    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
+        bool there = false;
+        for (int c = 0; c < CASE_COUNT; c++)
+            there = there || (strcmp(CASES[c].encoding, paper[i]) == 0 && CASES[c].dropout == 0 &&
+                              CASES[c].spec->cpu[0]->real_bytes == 4 && !slopes_of(CASES[c].spec));
+        covered += there;
+    }
+    assert_int_equal(covered, 11);
+}
+
 /* ---- against kernels/ref at other lengths, in blocks of every size, with dropout ---- */
 
 enum { SEQUENCES = 5, LONGEST = 37, SYMBOLS = 5, EMPTY = 6, DROPPED_OUT_STEP = 77, FIRST_EXAMPLE = 1000 };
@@ -326,6 +366,7 @@ typedef struct made_batch {
     uint16_t token[SEQUENCES * LONGEST], label[SEQUENCES * LONGEST];
     uint8_t mask[SEQUENCES * LONGEST];
     int32_t positions[LONGEST], drawn[LONGEST], distances[LONGEST * LONGEST];
+    double score[2 * LONGEST * LONGEST], score_gradient[2 * LONGEST * LONGEST]; /* of ALiBi */
 } made_batch;
 
 /* Ascending integers below 64, with gaps. */
@@ -351,6 +392,9 @@ static lh_ref_batch make_batch(const parity_case *c, int tokens, int labels, mad
     ascend(&rng, c->spec->distance_range > 0, tokens, out->drawn);
     out->drawn[0] = 0;
     lh_vectors_distances(c->encoding, tokens, out->positions, out->drawn, out->distances);
+    lh_vectors_alibi(tokens, out->distances, out->score);
+    memset(out->score_gradient, 0, sizeof out->score_gradient);
+    bool alibi = strstr(c->encoding, "alibi") != NULL;
     return (lh_ref_batch){.sequences = SEQUENCES,
                           .tokens = tokens,
                           .labels = labels,
@@ -359,6 +403,8 @@ static lh_ref_batch make_batch(const parity_case *c, int tokens, int labels, mad
                           .positions = out->positions,
                           .draws = 1,
                           .distances = out->distances,
+                          .score = alibi ? out->score : NULL,
+                          .score_gradient = alibi ? out->score_gradient : NULL,
                           .dropout = c->dropout,
                           .key = lh_key_of_seed(0xfeedULL << 32 | 5),
                           .step = DROPPED_OUT_STEP,
@@ -374,13 +420,17 @@ static void check_training_at(const parity_case *c, const lh_cpu_program *progra
     int count = SEQUENCES * labels * c->spec->classes;
     double *logits = reserve((size_t)count * sizeof *logits);
     lh_ref_encoder_clear(encoder);
-    double want = lh_ref_encode(encoder, &batch, logits);
+    double want = lh_ref_encode(encoder, &batch, logits), slope_gradient[2] = {0};
+    for (int i = 0; i < 2 * tokens * tokens; i++) { /* a score is its slope times what does not change */
+        int h = i / (tokens * tokens);
+        slope_gradient[h] += made.score_gradient[i] * made.score[i] / SLOPE[h];
+    }
     for (int most = 1; most <= SEQUENCES; most++) {
         trainer t = open_trainer(c->spec, program, encoder, &batch, made.drawn, LH_MODE_TRAIN);
         run_blocks(&t, &batch, made.mask, most, NULL);
         lh_assert_close(&t.sums.loss, &want, 1, tolerance_of(program)->loss, 0);
         check_counts(&t.sums, &batch, c->spec->classes, logits, made.mask);
-        check_gradients(&t, encoder);
+        check_gradients(&t, encoder, slope_gradient);
         close_trainer(&t);
     }
     free(logits);
@@ -514,6 +564,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forward_block_stored_batches_give_stored_logits),
         cmocka_unit_test(test_train_block_stored_batch_gives_stored_gradients),
+        cmocka_unit_test(test_cases_cover_the_eleven_encodings_of_the_paper),
         cmocka_unit_test(test_train_block_all_lengths_and_blocks_match_reference),
         cmocka_unit_test(test_forward_block_all_lengths_and_blocks_match_reference),
         cmocka_unit_test(test_fold_and_squared_norm_match_plain_sums),

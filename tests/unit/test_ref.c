@@ -260,8 +260,9 @@ static attention_case new_attention_case(void) {
 }
 
 static void check_attention_gradients(attention_case *c) {
-    double dq[QKV], dk[QKV], dv[QKV], drelative[T * QKV] = {0}, dcontent[H * D] = {0}, dposition[H * D] = {0};
-    lh_ref_relative_grad grad = {c->shape.relative ? drelative : NULL, dcontent, dposition};
+    double dq[QKV], dk[QKV], dv[QKV], drelative[T * QKV] = {0}, dcontent[H * D] = {0}, dposition[H * D] = {0},
+                                                    dscore[H * T * T] = {0};
+    lh_ref_pair_grad grad = {c->shape.relative ? drelative : NULL, dcontent, dposition, dscore};
     attention_objective(c);
     lh_ref_attend_grad(&c->shape, c->q, c->k, c->v, c->weights, c->dout, dq, dk, dv, &grad);
     check_gradient(attention_objective, c, QKV, c->q, dq);
@@ -270,6 +271,7 @@ static void check_attention_gradients(attention_case *c) {
     if (c->shape.relative) check_gradient(attention_objective, c, T * QKV, c->relative, drelative);
     if (c->shape.content_bias) check_gradient(attention_objective, c, H * D, c->content_bias, dcontent);
     if (c->shape.position_bias) check_gradient(attention_objective, c, H * D, c->position_bias, dposition);
+    if (c->shape.score) check_gradient(attention_objective, c, H * T * T, c->score, dscore);
 }
 
 static void test_attend_one_token_gives_value(void **state) {

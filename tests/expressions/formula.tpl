@@ -1,0 +1,100 @@
+typedef struct layer_parameters {
+    real none;
+% for _, p in ipairs(score.learned) do
+% if p.per_layer then
+    real ${p.member}[${p.room}];
+% end
+% end
+} layer_parameters;
+typedef struct parameters {
+    layer_parameters layer[LAYERS];
+% for _, p in ipairs(score.learned) do
+% if not p.per_layer then
+    real ${p.member}[${p.room}];
+% end
+% end
+} parameters;
+typedef struct shared {
+    int32_t position[LAYERS][TOKENS], distance[LAYERS][TOKENS];
+} shared;
+typedef struct lh_cpu_step {
+    lh_shape shape;
+    const void *parameters;
+    void *shared;
+} lh_cpu_step;
+enum { SCORE_SETS = ${score.sets} };
+% if positions.distance.kind == "drawn" then
+INLINE int drawn_distance(const int32_t *distance, int offset) {
+    return offset < 0 ? -distance[-offset] : distance[offset];
+}
+% elseif positions.distance.kind == "clamped" then
+INLINE int drawn_distance(const int32_t *distance, int offset) {
+    return offset < 0 ? ${max_position} - distance[-offset] : ${max_position} - 1;
+}
+% end
+% include("cpu/score.inc.tpl")
+
+/* Scores, weighted gradients of the logits and those of the parameters, added to g. Arrays [LAYERS][HEADS][keys][queries];
+ * drawn: positions or distances of each layer, or NULL. */
+static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const real *logits, const real *weights,
+        real *scores, real *slopes, parameters *g) {
+    lh_cpu_step step = {.shape = {1, {TOKENS, 0}, 1}, .parameters = p};
+    step.shared = zeros(score_start(TOKENS) + SCORE_SETS * score_bytes(TOKENS));
+    if (drawn) {
+        memcpy(((shared *)step.shared)->position, drawn, sizeof(int32_t[LAYERS][TOKENS]));
+        memcpy(((shared *)step.shared)->distance, drawn, sizeof(int32_t[LAYERS][TOKENS]));
+    }
+% if score.making[1] then
+    for (int l = 0; l < SCORE_SETS; l++) make_score_set(&step, l);
+% end
+    char *sums = zeros(SCORE_SETS * score_bytes(TOKENS));
+    score_tables gradients[SCORE_SETS];
+    size_t used = 0;
+    for (int l = 0; l < SCORE_SETS; l++) lay_out_score(&gradients[l], sums, &used, TOKENS);
+    for (int l = 0; l < LAYERS; l++) {
+        for (int h = 0; h < HEADS; h++) {
+            const int T = TOKENS;
+            score_tables tables;
+            score_tables_of(&step, l, &tables);
+% if score.trains then
+            score_head head = {&tables, &gradients[${score.set_of_layer}], h}, *score = &head;
+% else
+            score_head head = {&tables, h}, *score = &head;
+% end
+            for (int first = 0; first < T; first += LANES) {
+% if score.gathers then
+                score_group gathered;
+                memset(&gathered, 0, sizeof gathered);
+% end
+                for (int j = 0; j < T; j++) {
+                    size_t at = (size_t)((l * HEADS + h) * TOKENS + j) * TOKENS + (size_t)first;
+                    vector logit = load_some(logits + at, T - first);
+                    store_some(scores + at, T - first, score_pair(score, first, j, logit));
+                    vector dscore = load_some(weights + at, T - first);
+% if score.trains then
+                    vector live_inverse = keep_where(less_than(counting(first, 1), broadcast(T)), broadcast(1));
+% end
+% if score.grads then
+                    store_some(slopes + at, T - first, score_pair_grad(score, ${score.grad_pass}dscore));
+% else
+                    store_some(slopes + at, T - first, dscore);
+% end
+                }
+% if score.gathers then
+                score_group_end(score, &gathered, T, first);
+% end
+            }
+        }
+    }
+% if score.trains then
+    for (int l = 0; l < SCORE_SETS; l++) {
+        score_tables tables;
+        score_tables_of(&step, l, &tables);
+        end_score(&step, l, &tables, &gradients[l], g);
+    }
+% else
+    (void)g;
+% end
+    free(sums);
+    free(step.shared);
+}

@@ -1,0 +1,31 @@
+/* The library of scores as C: what library.lua writes and tests/unit/test_library.c reads. Sizes as in library.lua. */
+#ifndef LONGHAND_TESTS_LIBRARY_H
+#define LONGHAND_TESTS_LIBRARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LAYERS = 2, HEADS = 12, TOKENS = 150, PAIRS = LAYERS * HEADS * TOKENS * TOKENS };
+
+/* A learned parameter: count numbers for each of `layers`, which is 1 where the layers share them. What learning starts
+ * from: a list, or else a number plus a random one of that spread. */
+typedef struct library_parameter {
+    const char *name;
+    int layers, count;
+    const double *start;
+    double number, spread;
+} library_parameter;
+
+typedef struct library_entry {
+    const char *name;                    /* of the preset */
+    bool drawn;                          /* distances are drawn; else they are of indices */
+    const library_parameter *parameters; /* a NULL name ends them */
+    /* values, gradients: parameter after parameter, layer after layer. drawn[LAYERS]: token 0 has 0. All others
+     * [LAYERS][HEADS][keys][queries]. slopes: of the sum of weights times scores in each logit. */
+    void (*run)(const double *values, const int32_t (*drawn)[TOKENS], const double *logits, const double *weights,
+                double *scores, double *slopes, double *gradients);
+} library_entry;
+
+extern const library_entry library_entries[]; /* a NULL name ends them */
+
+#endif

@@ -1,0 +1,81 @@
+-- Writes the C of the library test: lua5.4 tests/expressions/library.lua FOLDER
+--
+-- Every preset with a score, as it stands in spec/encodings, on plain positions and on drawn distances, for 12 heads, in
+-- one file. What it must give comes from kernels/ref (tests/unit/test_library.c).
+
+local root = arg[0]:match("^(.*)/tests/expressions/library%.lua$") or "."
+package.path = ("%s/generator/?.lua;%s/tests/expressions/?.lua;%s"):format(root, root, package.path)
+
+local parts = require("parts")
+local project_module = require("project")
+local score_facet = require("facets.score")
+local write = require("write")
+
+local HEADS, LAYERS, TOKENS, MAX_POSITION = 12, 2, 150, 1024
+
+local folder = arg[1]
+local project = project_module.new(root)
+
+local function spec_text(name, reading)
+  local positions = reading == "index" and "" or
+    ('positions = { kind = "randomized", max_position = %d, reading = %q },'):format(MAX_POSITION, reading)
+  return ([[
+return {
+  task = { kind = "bucket_sort" },
+  encoding = { %s use = %q },
+  model = { layers = %d, heads = %d, width = %d, feedforward = 16 },
+  precision = "float64",
+}
+]]):format(positions, name, LAYERS, HEADS, 4 * HEADS)
+end
+
+-- How a parameter's first values are written down for C: a list, one number for all, or a spread.
+local function start_of(p)
+  local spread = type(p.init) == "table" and p.init.sigma or 0
+  return { list = p.values_text, number = ("%.17g"):format(type(p.init) == "number" and p.init or 0),
+    spread = ("%.17g"):format(spread) }
+end
+
+-- The struct's members in the order of the test's flat list of values.
+local function members_of(learned)
+  local list, at = {}, 0
+  for _, p in ipairs(learned) do
+    for layer = 0, p.per_layer and LAYERS - 1 or 0 do
+      list[#list + 1] = { path = (p.per_layer and ("layer[%d]."):format(layer) or "") .. p.member, at = at,
+        count = p.count }
+      at = at + p.count
+    end
+  end
+  return list
+end
+
+local function entry(name, reading, number)
+  local path = ("%s/library_%s_%s.lua"):format(folder, name, reading)
+  local file = assert(io.open(path, "w"))
+  file:write(spec_text(name, reading))
+  file:close()
+  local spec, message = project:resolve(path, {})
+  assert(spec, message)
+  if not spec.score then
+    return nil
+  end
+  local positions = parts.positions_plan(reading, LAYERS)
+  local score = score_facet.plan(spec.score, { precision = "float64", heads = HEADS, layers = LAYERS,
+    positions = positions })
+  local out = { name = name, number = number, drawn = tostring(reading == "drawn"), score = score,
+    positions = positions, members = members_of(score.learned), parameters = {} }
+  for i, p in ipairs(score.learned) do
+    out.parameters[i] = { name = p.name, layers = p.per_layer and LAYERS or 1, count = p.count, start = start_of(p) }
+  end
+  return out
+end
+
+local entries = {}
+for _, name in ipairs(project:names("spec/encodings", ".lua")) do
+  for _, reading in ipairs({ "index", "drawn" }) do
+    entries[#entries + 1] = entry(name, reading, #entries)
+  end
+end
+local text = parts.render(root, "library.c.tpl", { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS,
+  max_position = MAX_POSITION, relative = { behind = false }, source = "a preset", about = { score = {} } })
+assert(write.files(folder, { { path = "part_library.c", text = text } }))

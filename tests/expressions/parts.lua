@@ -1,0 +1,33 @@
+-- What the writers of tests/expressions share: what a formula needs to know of positions, and rendering.
+--
+-- Input: the repository's root. Output: functions; reads templates, writes nothing.
+
+local render = require("render")
+
+local M = {}
+
+-- A reading of distances (index, drawn, difference, clamped), drawn for each of so many layers, as the planner has it.
+function M.positions_plan(reading, layers)
+  local drawn = reading == "drawn" or reading == "clamped"
+  return { kind = reading == "difference" and "randomized" or "index",
+    layer_index = reading == "difference" and "l" or nil,
+    distance = { kind = reading, layer_index = drawn and "l" or nil, draws = drawn and layers or nil } }
+end
+
+-- The text of a template of this folder, which may include those of templates/.
+function M.render(root, name, plan)
+  local text, problem = render.render(name, plan, function(path)
+    local file = io.open(root .. "/templates/" .. path) or io.open(root .. "/tests/expressions/" .. path)
+    local found = file and file:read("a")
+    if file then
+      file:close()
+    end
+    return found
+  end)
+  if not text then
+    error(("%s:%s: %s"):format(problem.path, problem.line, problem.what))
+  end
+  return text
+end
+
+return M

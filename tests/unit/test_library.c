@@ -1,0 +1,298 @@
+/* The library of scores (spec/encodings) as generated code, against the closed forms of kernels/ref/score.c: every preset
+ * with random parameters, on plain positions and on drawn distances; its gradients against differences; what learning
+ * starts from. */
+#include "support/lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "expressions/library.h"
+#include "longhand/rng.h"
+#include "ref/ref.h"
+
+enum { MOST_VALUES = 10000 };
+
+/* One entry with random numbers in all places. */
+typedef struct workplace {
+    const library_entry *entry;
+    double values[MOST_VALUES], gradients[MOST_VALUES];
+    int32_t drawn[LAYERS][TOKENS];
+    double logits[PAIRS], weights[PAIRS], scores[PAIRS], slopes[PAIRS];
+} workplace;
+
+static void randomise(lh_rng *rng, int count, double *out) {
+    for (int i = 0; i < count; i++) out[i] = lh_rng_word(rng) / 2147483648.0 - 1;
+}
+
+static int values_of(const library_entry *entry) {
+    int count = 0;
+    for (const library_parameter *p = entry->parameters; p->name; p++) count += p->layers * p->count;
+    assert_true(count <= MOST_VALUES);
+    return count;
+}
+
+/* The first of a parameter's values for a layer. */
+static const double *find(const workplace *w, const char *name, int layer) {
+    const double *at = w->values;
+    for (const library_parameter *p = w->entry->parameters; p->name; p++) {
+        if (strcmp(p->name, name) == 0) return at + (p->layers > 1 ? layer * p->count : 0);
+        at += p->layers * p->count;
+    }
+    fail_msg("%s has no parameter %s", w->entry->name, name);
+    return NULL;
+}
+
+static workplace *open_workplace(const library_entry *entry) {
+    workplace *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->entry = entry;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(31), 0, 0, 0);
+    randomise(&rng, PAIRS, w->logits);
+    randomise(&rng, PAIRS, w->weights);
+    randomise(&rng, values_of(entry), w->values);
+    if (strcmp(entry->name, "fire") == 0) { /* times 512: within the lengths of this test, and beyond */
+        double *threshold = w->values + (find(w, "threshold", 0) - w->values);
+        for (int l = 0; l < LAYERS; l++) threshold[l] *= 0.3;
+    }
+    for (int l = 0; l < LAYERS; l++)
+        for (int t = 1; t < TOKENS; t++) w->drawn[l][t] = w->drawn[l][t - 1] + 1 + (int32_t)lh_rng_below(&rng, 7);
+    return w;
+}
+
+static void run(workplace *w) {
+    w->entry->run(w->values, w->entry->drawn ? (const int32_t(*)[TOKENS])w->drawn : NULL, w->logits, w->weights,
+                  w->scores, w->slopes, w->gradients);
+}
+
+/* ---- what the papers say ---- */
+
+typedef struct place {
+    const workplace *w;
+    int layer, distance; /* key - query, or as it is drawn */
+    lh_ref_pair indices;
+    lh_ref_pair pair; /* two places with that distance, the first of them at 0 */
+} place;
+
+static double of_head(const place *at, const char *name) { return find(at->w, name, at->layer)[at->indices.head]; }
+
+static double alibi(const place *at) { return lh_ref_alibi_half_step(at->pair); }
+
+static double alibi_learned(const place *at) {
+    return of_head(at, "slope") * lh_ref_alibi_half_step(at->pair) / lh_ref_alibi_slope(at->pair.head, HEADS);
+}
+
+static double window(const place *at) { return abs(at->distance) > 8 ? -1e4 : 0; }
+
+static double t5(const place *at) {
+    return find(at->w, "bias", at->layer)[32 * at->pair.head + lh_ref_t5_bucket(at->pair, 32, 128)];
+}
+
+static double kerple_log(const place *at) {
+    return lh_ref_kerple_log(at->pair, exp(of_head(at, "log_p")), exp(of_head(at, "log_a")));
+}
+
+static double kerple_power(const place *at) {
+    return lh_ref_kerple_power(at->pair, exp(of_head(at, "log_p")), 2 / (1 + exp(-of_head(at, "raw_a"))));
+}
+
+/* The paper's form as it is for keys to the left. To the right the share is negative, which is as if the input weights
+ * were; the normaliser is the farthest token on either side. */
+static double fire(const place *at) {
+    double weight[32], output[32 * HEADS], offset[HEADS] = {0};
+    int head = at->indices.head, query = at->indices.query;
+    for (int k = 0; k < 32; k++) {
+        weight[k] = find(at->w, "weight", at->layer)[k] * (at->distance > 0 ? -1 : 1);
+        output[k * HEADS + head] = find(at->w, "output_weight", at->layer)[32 * head + k];
+    }
+    offset[head] = of_head(at, "output_bias");
+    const lh_ref_fire_parameters p = {.c = fabs(*find(at->w, "scale", at->layer)),
+                                      .threshold = fabs(512 * *find(at->w, "threshold", at->layer)),
+                                      .width = 32,
+                                      .input_weight = weight,
+                                      .input_offset = find(at->w, "bias", at->layer),
+                                      .output_weight = output,
+                                      .output_offset = offset};
+    int farthest = query > TOKENS - 1 - query ? query : TOKENS - 1 - query;
+    return lh_ref_fire((lh_ref_pair){head, HEADS, farthest, farthest - abs(at->distance)}, &p);
+}
+
+/* The preset's frequencies are those of the authors' code, m = 0 .. 63; the paper's equation has m = 1 .. 64. */
+static double sandwich(const place *at) {
+    double first = cos(at->distance), last = cos(at->distance / 10000.0);
+    return (lh_ref_sandwich(at->pair, 128) + first - last) / (8.0 * (at->pair.head + 1) / HEADS);
+}
+
+static double cyclic(const place *at) {
+    return find(at->w, "bias", at->layer)[3 * at->pair.head + (at->distance % 3 + 3) % 3];
+}
+
+static double distance_table(const place *at) {
+    int row = at->distance < -64 ? 0 : at->distance > 64 ? 128 : at->distance + 64;
+    return find(at->w, "bias", at->layer)[129 * at->pair.head + row];
+}
+
+typedef struct formula {
+    const char *name;
+    double (*bias)(const place *at); /* added to the logit; NULL: nothing is */
+    double factor;                   /* of the logit; 0: log(T) / log(80) */
+} formula;
+
+static const formula FORMULAS[] = {
+    {"alibi", alibi, 1},
+    {"alibi_learned", alibi_learned, 1},
+    {"window", window, 1},
+    {"t5", t5, 1},
+    {"kerple_log", kerple_log, 1},
+    {"kerple_power", kerple_power, 1},
+    {"fire", fire, 1},
+    {"sandwich", sandwich, 1},
+    {"cyclic", cyclic, 1},
+    {"distance_table", distance_table, 1},
+    {"log_length", NULL, 0},
+};
+enum { FORMULA_COUNT = sizeof FORMULAS / sizeof *FORMULAS };
+
+static const formula *formula_of(const library_entry *entry) {
+    for (int i = 0; i < FORMULA_COUNT; i++)
+        if (strcmp(FORMULAS[i].name, entry->name) == 0) return &FORMULAS[i];
+    fail_msg("%s has no closed form here", entry->name);
+    return NULL;
+}
+
+static double factor_of(const formula *f) { return f->factor > 0 ? f->factor : log(TOKENS) / log(80); }
+
+/* The place of element e of the arrays. */
+static place place_of(const workplace *w, int e) {
+    int query = e % TOKENS, key = e / TOKENS % TOKENS, head = e / (TOKENS * TOKENS) % HEADS;
+    place at = {.w = w, .layer = e / (TOKENS * TOKENS * HEADS), .indices = {head, HEADS, query, key}};
+    const int32_t *drawn = w->drawn[at.layer];
+    at.distance = key - query;
+    if (w->entry->drawn) at.distance = key < query ? -drawn[query - key] : drawn[key - query];
+    at.pair = (lh_ref_pair){head, HEADS, at.distance < 0 ? -at.distance : 0, at.distance < 0 ? 0 : at.distance};
+    return at;
+}
+
+/* ---- tests ---- */
+
+static void check_scores(const library_entry *entry) {
+    const formula *f = formula_of(entry);
+    workplace *w = open_workplace(entry);
+    double *want = calloc(PAIRS, sizeof *want);
+    assert_non_null(want);
+    run(w);
+    for (int e = 0; e < PAIRS; e++) {
+        place at = place_of(w, e);
+        want[e] = factor_of(f) * w->logits[e] + (f->bias ? f->bias(&at) : 0);
+    }
+    lh_assert_close(w->scores, want, PAIRS, 1e-12, 1e-11); /* sums of 64 cosines of angles up to a thousand */
+    for (int e = 0; e < PAIRS; e++) want[e] = factor_of(f) * w->weights[e];
+    lh_assert_close(w->slopes, want, PAIRS, 1e-14, 0);
+    free(want);
+    free(w);
+}
+
+/* Every preset with a score is here twice, plain and drawn. */
+static void test_scores_every_preset_is_its_closed_form(void **state) {
+    (void)state;
+    int count = 0;
+    for (const library_entry *entry = library_entries; entry->name; entry++, count++) {
+        print_message("           %s%s\n", entry->name, entry->drawn ? ", drawn" : "");
+        check_scores(entry);
+    }
+    assert_int_equal(count, 2 * FORMULA_COUNT);
+}
+
+static double objective(workplace *w) {
+    double sum = 0;
+    run(w);
+    for (int e = 0; e < PAIRS; e++) sum += w->weights[e] * w->scores[e];
+    return sum;
+}
+
+/* The slope along a random direction of one parameter's values, all layers at once. */
+static void check_direction(workplace *w, const library_parameter *p, int first) {
+    enum { MOST = 5000 };
+    const double step = 1e-6;
+    int count = p->layers * p->count;
+    double direction[MOST], before[MOST], want = 0, above, below;
+    assert_true(count <= MOST);
+    lh_rng rng = lh_rng_at(lh_key_of_seed(32), (uint32_t)first, 0, 0);
+    randomise(&rng, count, direction);
+    run(w);
+    for (int i = 0; i < count; i++) want += w->gradients[first + i] * direction[i];
+    memcpy(before, w->values + first, (size_t)count * sizeof *before);
+    for (int i = 0; i < count; i++) w->values[first + i] = before[i] + step * direction[i];
+    above = objective(w);
+    for (int i = 0; i < count; i++) w->values[first + i] = before[i] - step * direction[i];
+    below = objective(w);
+    memcpy(w->values + first, before, (size_t)count * sizeof *before);
+    double got = (above - below) / (2 * step);
+    lh_assert_close(&got, &want, 1, 1e-6, 1e-5); /* sums of half a million numbers */
+}
+
+static void test_gradients_every_parameter_matches_differences(void **state) {
+    (void)state;
+    int count = 0;
+    for (const library_entry *entry = library_entries; entry->name; entry++) {
+        workplace *w = open_workplace(entry);
+        int first = 0;
+        for (const library_parameter *p = entry->parameters; p->name; p++, count++) {
+            print_message("           %s%s: %s\n", entry->name, entry->drawn ? ", drawn" : "", p->name);
+            check_direction(w, p, first);
+            first += p->layers * p->count;
+        }
+        free(w);
+    }
+    assert_int_equal(count, 2 * (1 + 1 + 2 + 2 + 6 + 1 + 1));
+}
+
+typedef struct beginning {
+    const char *entry, *parameter;
+    int layers;
+    double number, spread;
+} beginning;
+
+/* T5: width^-1/2 at width 64. FIRE: PyTorch's linear layers draw uniformly within fan_in^-1/2, and so do its biases. */
+static const beginning BEGINNINGS[] = {
+    {"t5", "bias", 1, 0, 0.125},           {"kerple_log", "log_p", 1, 0, 0.5},
+    {"kerple_log", "log_a", 1, 0, 0.5},    {"kerple_power", "log_p", 1, 0, 0.5},
+    {"kerple_power", "raw_a", 1, 0, 0.5},  {"fire", "scale", LAYERS, 0.1, 0},
+    {"fire", "threshold", LAYERS, 1, 0},   {"fire", "weight", LAYERS, 0, 0.577},
+    {"fire", "bias", LAYERS, 0, 0.577},    {"fire", "output_weight", LAYERS, 0, 0.102},
+    {"fire", "output_bias", LAYERS, 0, 0}, {"cyclic", "bias", 1, 0, 0},
+    {"distance_table", "bias", 1, 0, 0},
+};
+
+static void check_beginning(const library_entry *entry, const library_parameter *p) {
+    for (size_t i = 0; i < sizeof BEGINNINGS / sizeof *BEGINNINGS; i++) {
+        const beginning *b = &BEGINNINGS[i];
+        if (strcmp(b->entry, entry->name) != 0 || strcmp(b->parameter, p->name) != 0) continue;
+        assert_null(p->start);
+        assert_int_equal(p->layers, b->layers);
+        assert_true(p->number == b->number && p->spread == b->spread);
+        return;
+    }
+    assert_string_equal(entry->name, "alibi_learned");
+    assert_int_equal(p->count, HEADS);
+    assert_non_null(p->start);
+    for (int h = 0; h < HEADS; h++) {
+        double slope = lh_ref_alibi_slope(h, HEADS);
+        lh_assert_close(&p->start[h], &slope, 1, 1e-15, 0);
+    }
+}
+
+static void test_parameters_start_as_the_papers_do(void **state) {
+    (void)state;
+    for (const library_entry *entry = library_entries; entry->name; entry++)
+        for (const library_parameter *p = entry->parameters; p->name; p++) check_beginning(entry, p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scores_every_preset_is_its_closed_form),
+        cmocka_unit_test(test_gradients_every_parameter_matches_differences),
+        cmocka_unit_test(test_parameters_start_as_the_papers_do),
+    };
+    return cmocka_run_group_tests_name("library", tests, NULL, NULL);
+}
