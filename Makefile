@@ -98,6 +98,7 @@ REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*.c 2>/dev/null)
 # These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
 WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
+FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
 # Tests of kernels/cpu are compiled as generated code is, once per level and element size, and once for the plainest level.
 WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_functions.c
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
@@ -219,8 +220,10 @@ $(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^
 
-FORMULA_OBJECTS = $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
-FORMULA_CFLAGS = $(STEP_CFLAGS) -O1 $(march.$(lastword $(LINKED_LEVELS))) $(TEST_INCLUDES)
+FORMULA_CFLAGS = $(STEP_CFLAGS) $(or $(FORMULA_O),-O0 -g0) $(march.$(lastword $(LINKED_LEVELS))) $(TEST_INCLUDES)
+
+# Two hundred formulas of nine tokens take longer to compile than to run; the library has long sequences.
+$(B)/expressions/part_library.o $(B)/tests/unit/test_library: FORMULA_O := -O1 -g0
 
 $(B)/expressions/%.o: build/tests/expressions/%.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
@@ -371,4 +374,5 @@ clean: ## remove build/
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / && !seen[$$1]++ { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
--include $(RUNTIME_OBJECTS:.o=.d) $(REFERENCE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SPEC_OBJECTS:.o=.d) $(UNIT_TESTS:=.d)
+-include $(RUNTIME_OBJECTS:.o=.d) $(REFERENCE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SPEC_OBJECTS:.o=.d) $(FORMULA_OBJECTS:.o=.d) \
+	$(UNIT_TESTS:=.d)

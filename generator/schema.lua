@@ -205,7 +205,7 @@ M.fields = {
     only = { "sinusoid", "learned" }, default = same_as("model.dropout"), default_text = "model.dropout",
     doc = "dropped from the sum of embedding and encoding, in training" },
 
-  { path = "encoding.score", type = "score", optional = true,
+  { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
     doc = "what becomes of the scaled logit of a pair before the mask: one formula, or several, applied in order",
     more = {
       "as in function(x) return x.score - x.slope * abs(x.distance) end",
