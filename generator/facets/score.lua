@@ -164,7 +164,7 @@ local function describe_functions(out, positions)
   end
   add(out.gathers, "score_group *group, ", "&gathered, ")
   add(true, "int i, int j, ", "first, j, ")
-  add(out.recomputes, "vector logit, ", "pair_logit(&queries, key, j), ")
+  add(out.recomputes, "vector logit, ", "logit, ")
   add(out.trains, "vector weighted, ", "dscore * live_inverse, ")
   out.grad_arguments, out.grad_pass = table.concat(arguments), table.concat(values)
   out.grad_uses.score = out.grad_uses.s or out.grad_uses.d or out.grad_uses.h
@@ -196,10 +196,10 @@ local function used_in_pair(statements, t)
   return false
 end
 
--- On which draws the tables hang, and how begin_step makes those of position draw d.
+-- On which draws the tables hang, false where there are none, and how begin_step makes those of position draw d.
 local function timing(out, positions)
   local uses = out.uses
-  out.after = uses.distance and "distances" or uses.position and "positions" or "nothing"
+  out.after = #out.making > 0 and (uses.distance and "distances" or uses.position and "positions" or "nothing")
   out.make_text = ({
     ["0"] = "for (int l = 0; l < SCORE_SETS; l++) make_score_set(step, l);",
     ["l"] = "make_score_set(step, d);",

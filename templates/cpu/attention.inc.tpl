@@ -172,6 +172,9 @@ INLINE void attend_${name}_queries(int T, const real *restrict query, const real
         vector live_inverse = keep_where(less_than(counting((real)first, 1), broadcast((real)T)), inverse);
 % end
         for (int j = 0; j < T; j++) {
+% if score.recomputes then
+            vector logit = pair_logit(&queries, key, j);
+% end
 % if score.grads then
             vector dscore = (dot_key(g, value + j * QUERY_STRIDE) - mean) * load(weights + j * LANES);
             vector dlogit = score_pair_grad(score, ${score.grad_pass}dscore);

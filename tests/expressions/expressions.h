@@ -12,8 +12,6 @@ typedef double real;
 #include "cpu/score.h"
 #include "longhand/cpu.h"
 
-#define pair_logit(queries, key, j) logit /* of the formula, in the words of the attention template */
-
 typedef struct expression_case {
     /* Compares the formula with what plain Lua gave; false and a message where it differs. */
     bool (*run)(char *message, size_t size);

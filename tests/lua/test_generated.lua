@@ -32,14 +32,14 @@ end
 
 local facts = tasks.read(support.tasks_folder, require("diagnostics").new())
 
--- Resolves, plans and renders: { name, resolved, plan, files, text by path }. sets: { "a.b=v", ... }.
+-- Resolves, plans and renders: { name, resolved, plan, files, text by path }. sets: { "a.b=v", ..., spec = path }.
 local function rendered(name, sets)
   local list = {}
   for i, set in ipairs(sets) do
     local path, text = set:match("^(.-)=(.*)$")
     list[i] = { path = path, text = text }
   end
-  local resolved, info, d = support.check(SPEC, list)
+  local resolved, info, d = support.check(sets.spec or SPEC, list)
   assert(resolved, d:text())
   local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest,
     score = info.score })
@@ -113,9 +113,8 @@ local OTHERS = {
   { "causal alibi, drawn", "encoding.score={ use = 'alibi_learned' }", "encoding.mask.kind=causal",
     "encoding.positions.kind=randomized", "precision=float64" },
   { "t5", "encoding.score={ use = 't5' }" },
-  { "softcap", "encoding.score=function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end",
-    "encoding.parameters={ log_cap = { init = 1 } }" },
-  { "a score of the logit alone", "encoding.score=function(x) return 30 * tanh(x.score / 30) end" },
+  { "softcap", spec = "tests/golden/specs/softcap.lua" },
+  { "softcap with a constant", "encoding.parameters.log_cap=3", spec = "tests/golden/specs/softcap.lua" },
   { "a list of scores", "encoding.score={ { use = 'window' }, { use = 'cyclic' }, { use = 'log_length' } }" },
   { "the largest", "model.layers=64", "model.heads=64", "model.width=1024", "model.feedforward=8192",
     "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
@@ -149,7 +148,7 @@ local function all_cases()
       all[#all + 1] = rendered(name, sets)
     end)
     for _, other in ipairs(OTHERS) do
-      all[#all + 1] = rendered(other[1], { table.unpack(other, 2) })
+      all[#all + 1] = rendered(other[1], { spec = other.spec, table.unpack(other, 2) })
     end
     for _, case in ipairs(all) do
       by_name[case.name] = case
@@ -548,7 +547,7 @@ local COMPILED = {
   { "alibi", WHOLE }, { "alibi, learned", WHOLE }, { "alibi, drawn", CHECKED }, { "fire", WHOLE },
   { "t5 and relative, drawn for the pass", CHECKED }, { "kerple, differences", CHECKED },
   { "kerple, differences beside the input's", CHECKED }, { "sandwich, clamped", CHECKED },
-  { "a list of scores", CHECKED }, { "softcap", WHOLE }, { "a score of the logit alone", WHOLE },
+  { "a list of scores", CHECKED }, { "softcap", WHOLE }, { "softcap with a constant", WHOLE },
   { "causal", WHOLE }, { "a window of relative vectors", CHECKED }, { "causal alibi, drawn", CHECKED },
   { "none none layer 0.1 float32", CHECKED }, { "no clipping", WHOLE }, { "dropout of the input alone", WHOLE },
   { "dropout of the branches alone", CHECKED }, { "heads of 12 channels", CHECKED }, { "the largest", CHECKED },

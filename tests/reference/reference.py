@@ -207,6 +207,10 @@ def pair_distances(encoding, drawn, positions):
     return np.minimum(two_sided + MAX_POSITION, MAX_POSITION - 1).astype(np.int32)
 
 
+def reads_distances(encoding):
+    return "relative" in encoding or "alibi" in encoding or encoding == "shaw"
+
+
 def draws_distances(encoding):
     return encoding in ("rand_relative", "rand_relative_clamped", "rand_alibi")
 
@@ -229,7 +233,7 @@ def vectors(encoding):
         out[f"data.n{n}.positions"] = positions[None]
         if drawn is not None:
             out[f"data.n{n}.drawn"] = drawn[None]
-        if ENCODINGS[encoding] > ENCODINGS.index("rand_rope"):
+        if reads_distances(encoding):
             out[f"data.n{n}.distances"] = distances
         out[f"result.n{n}.logits"] = np.asarray(logits, np.float64)
         out[f"result.n{n}.loss"] = np.asarray(loss, np.float64).reshape(1)

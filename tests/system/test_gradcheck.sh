@@ -13,6 +13,7 @@ CAPPED='parameters = { log_cap = { init = 0.5 } }'
 facets_of() {
     case $1 in
         softcap) echo "score = $CAP, $CAPPED" ;;
+        constant_cap) echo 'score = function(x) return 3 * tanh(x.score / 3) end' ;; # no tables
         fire_softcap) echo "score = { { use = \"fire\" }, { score = $CAP, $CAPPED } }" ;;
         list) echo 'score = { { use = "window", width = 4 }, { use = "cyclic" }, { use = "kerple_log" } }' ;;
         places) echo 'score = function(x) return x.score + sin(x.rate * x.query) * cos(x.rate * x.key + x.shift) end,
