@@ -187,20 +187,24 @@ function TestSchema.test_absent_follows_the_features()
     end
     return table.concat(schema.absent(assert(support.check("tests/golden/specs/plain.lua", sets))), " ")
   end
+  local score = " score_pair score_tables"
   local relative = "signed_sinusoid content_bias table_row relative_table visible "
   local scalings = "interpolated log_base slowed "
   local turns = "rotate rotation " .. scalings
-  lu.assertEquals(absent(), turns .. relative .. "lh_draw_ sinusoid position_table")
-  lu.assertEquals(absent("model.dropout=0"), "dropout " .. turns .. relative .. "lh_draw_ sinusoid position_table")
+  lu.assertEquals(absent(), turns .. relative .. "lh_draw_ sinusoid position_table" .. score)
+  lu.assertEquals(absent("model.dropout=0"),
+    "dropout " .. turns .. relative .. "lh_draw_ sinusoid position_table" .. score)
   lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
-    turns .. relative .. "lh_draw_ sinusoid")
-  lu.assertEquals(absent(RANDOM, LEARNED), turns .. relative .. "sinusoid")
-  lu.assertEquals(absent(RANDOM, ROPE), scalings .. relative .. "sinusoid position_table")
+    turns .. relative .. "lh_draw_ sinusoid" .. score)
+  lu.assertEquals(absent(RANDOM, LEARNED), turns .. relative .. "sinusoid" .. score)
+  lu.assertEquals(absent(RANDOM, ROPE), scalings .. relative .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM), absent())
-  lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"), scalings .. relative .. "lh_draw_ position_table")
-  lu.assertEquals(absent(XL), turns .. "table_row relative_table visible lh_draw_ position_table")
-  lu.assertEquals(absent(SHAW, RANDOM), turns .. "signed_sinusoid content_bias visible sinusoid position_table")
-  lu.assertEquals(absent(ROPE, YARN, RANDOM), "interpolated log_base " .. relative .. "sinusoid position_table")
+  lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
+    scalings .. relative .. "lh_draw_ position_table" .. score)
+  lu.assertEquals(absent(XL), turns .. "table_row relative_table visible lh_draw_ position_table" .. score)
+  lu.assertEquals(absent(SHAW, RANDOM), turns .. "signed_sinusoid content_bias visible sinusoid position_table" .. score)
+  lu.assertEquals(absent(ROPE, YARN, RANDOM), "interpolated log_base " .. relative .. "sinusoid position_table" .. score)
+  lu.assertEquals(absent("encoding.score={ use = 'alibi' }"), turns .. relative .. "lh_draw_ sinusoid position_table")
 end
 
 support.run()
