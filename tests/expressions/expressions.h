@@ -35,7 +35,7 @@ static inline void *zeros(size_t bytes) {
 
 /* The first count elements, and the last of them again. */
 static inline vector load_some(const real *from, int count) {
-    vector x;
+    vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = from[k < count ? k : count - 1];
     return x;
 }
