@@ -6,7 +6,8 @@
 -- lanes, behind the loop over heads.
 --
 --   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; lanes: the letters
---                (lower.lua) that differ from lane to lane; flat: everything stands at one level
+--                (lower.lua) that differ from lane to lane; flat: everything stands at one level; under_keys: lanes
+--                stand within a loop over keys
 --   effect       { kind, node, per_head, loops, ... }; what else it has is carried to the statement, with value = text
 --                of the node, index = text of index_node, place = base + index
 --   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
@@ -20,7 +21,7 @@ local lower = require("expression.lower")
 local M = {}
 
 local LINE = 94 -- characters of an indented expression, beside what makes it a statement
-local INDENT = { outer = 8, key = 12, lane = 16, head = 20, after = 16 } -- at most
+local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- at most; under keys four more
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
 local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
@@ -223,7 +224,10 @@ function Emitter:line(node, defines, taken, binding)
     return defines and (self:bare(node, level)) or self:print(node, binding or 0, level)
   end
   local text = whole()
-  local room = LINE - (self.environment.flat and 4 or INDENT[self:level(node)]) - 4 * #self.open - (taken or 0)
+  local level = self:level(node)
+  local indent = self.environment.flat and 4
+    or INDENT[level] + (self.environment.under_keys and RANK[level] > RANK.key and 4 or 0)
+  local room = LINE - indent - 4 * #self.open - (taken or 0)
   while #text > room do
     local longest, most
     for _, argument in ipairs(node) do

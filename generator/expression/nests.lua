@@ -67,7 +67,7 @@ function M.element(set, t, class)
 end
 
 local function environment(build, class)
-  local out = { lanes = LANES[class], flat = class == "score" }
+  local out = { lanes = LANES[class], flat = class == "score", under_keys = class == "pair" }
   function out.literal(value)
     return (assert(build.real(value)))
   end

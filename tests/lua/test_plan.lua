@@ -501,7 +501,7 @@ function TestCosts.test_memory_of_scores()
   both("{ kind = 'alibi' }", 2 * by_distance, 0.0)
   both("{ kind = 'alibi_learned' }", 3 * by_distance, 3.0 * by_distance)
   both("{ kind = 'window' }", by_distance, 0.0)
-  both("{ kind = 'kerple_log' }", 2 * (2 + 2 + 3 * by_distance), 2.0 * (2 + 2 + 3 * by_distance))
+  both("{ kind = 'kerple_log' }", 2 + 2 + 3 * by_distance, 2.0 + 2 + 3 * by_distance)
   both("{ score = function(x) return x.score + sin(x.key_index + x.query_index) end }", 2 * 80 + 16, 0.0)
   both("{ score = function(x) return x.score + sin(x.key_index * x.query_index) + x.head * cos(x.query_index) end }",
     80 * 80 + 2 * 80, 0.0)
@@ -615,9 +615,9 @@ function TestWords.test_choices_of_a_score()
     { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
   })
   lu.assertEquals(score_choices("{ kind = 'kerple_log' }"), {
-    { "score table by_head", "[2]", "once per step, for each layer: exp(x.log_p); its gradient goes to x.log_p" },
-    { "score table by_head_2", "[2]", "once per step, for each layer: exp(x.log_a); its gradient goes to x.log_a" },
-    { "score table by_distance", "[2][query - key]", "once per step, for each layer: -(by_head * log1p(by_head_2 * "
+    { "score table by_head", "[2]", "once per step: exp(x.log_p); its gradient goes to x.log_p" },
+    { "score table by_head_2", "[2]", "once per step: exp(x.log_a); its gradient goes to x.log_a" },
+    { "score table by_distance", "[2][query - key]", "once per step: -(by_head * log1p(by_head_2 * "
       .. "abs(x.distance))); its gradient goes to by_head, by_head_2" },
     { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
   })

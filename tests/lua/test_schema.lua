@@ -202,7 +202,8 @@ function TestSchema.test_absent_follows_the_features()
   lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
     scalings .. relative .. "lh_draw_ position_table" .. score)
   lu.assertEquals(absent(XL), turns .. "table_row relative_table visible lh_draw_ position_table" .. score)
-  lu.assertEquals(absent(SHAW, RANDOM), turns .. "signed_sinusoid content_bias visible sinusoid position_table" .. score)
+  lu.assertEquals(absent(SHAW, RANDOM),
+    turns .. "signed_sinusoid content_bias visible sinusoid position_table" .. score)
   lu.assertEquals(absent(ROPE, YARN, RANDOM),
     "interpolated log_base " .. relative .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("encoding.score={ use = 'alibi' }"), turns .. relative .. "lh_draw_ sinusoid position_table")
