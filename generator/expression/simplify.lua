@@ -150,6 +150,7 @@ function M.sub(b, x, y)
     or make(b, "sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
 end
 
+-- A factor meets its own reciprocal: (a / b) b is a, and a (1 / b) is a / b.
 function M.mul(b, x, y)
   if is(y) and not is(x) then
     x, y = y, x
@@ -168,6 +169,10 @@ function M.mul(b, x, y)
     return M.neg(b, M.mul(b, x, y[1]))
   elseif is(x) and y.op == "mul" and is(y[1]) then
     return M.mul(b, b:number(x.value * y[1].value), y[2])
+  elseif x.op == "div" and (x[2] == y or is(x[1], 1)) then
+    return x[2] == y and x[1] or M.div(b, y, x[2])
+  elseif y.op == "div" and (y[2] == x or is(y[1], 1)) then
+    return y[2] == x and y[1] or M.div(b, x, y[2])
   end
   local row = is(x) and y.row and { x.value * y.row[1], x.value * y.row[2], x.value * y.row[3] }
   local low, high = product_range(x, y)
