@@ -78,6 +78,11 @@ static double of_head(const place *at, const char *name) { return find(at->w, na
 
 static double alibi(const place *at) { return lh_ref_alibi_half_step(at->pair); }
 
+/* The mask hides keys to the right, where the formula would reward the distance. */
+static double alibi_causal(const place *at) {
+    return at->distance <= 0 ? lh_ref_alibi(at->pair) : -lh_ref_alibi(at->pair);
+}
+
 static double alibi_learned(const place *at) {
     return of_head(at, "slope") * lh_ref_alibi_half_step(at->pair) / lh_ref_alibi_slope(at->pair.head, HEADS);
 }
@@ -140,6 +145,7 @@ typedef struct formula {
 
 static const formula FORMULAS[] = {
     {"alibi", alibi, 1},
+    {"alibi_causal", alibi_causal, 1},
     {"alibi_learned", alibi_learned, 1},
     {"window", window, 1},
     {"t5", t5, 1},
