@@ -145,7 +145,9 @@ ifneq ($(ID),)
 ifneq ($(and $(STATIC),$(STATIC_PROBLEM)),)
 $(error $(STATIC_PROBLEM))
 endif
-TRAINER_OBJECTS := $(OUT)/obj/main.o $(OUT)/obj/spec.o $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o)
+# A user's own sampler lies beside the generated files. It comes before the library, whose tasks it may be named after.
+TASK_OBJECT := $(if $(wildcard $(SOURCES)/task.c),$(OUT)/obj/task.o)
+TRAINER_OBJECTS := $(OUT)/obj/main.o $(OUT)/obj/spec.o $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(TASK_OBJECT)
 
 trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
 
@@ -165,6 +167,10 @@ $(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile $(B)/compiler
 $(OUT)/obj/step.%.o: $(SOURCES)/step.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(STEP_CFLAGS) $(march.$*) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(OUT)/obj/task.o: $(SOURCES)/task.c Makefile $(B)/compiler
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) -Werror $(CHECKS) -MMD -MP -c -o $@ $<
 
 # Likewise the way of linking makes the trainer out of date.
 $(OUT)/obj/linking: FORCE
@@ -344,7 +350,7 @@ golden-update: ## write the expected files of the Lua tests again; read the diff
 stale: ## compare generated/ with what would be written
 	@./longhand stale
 
-FORMATTED = $(sort $(shell find runtime kernels tests generated -name '*.[ch]' -o -name '*.inc'))
+FORMATTED = $(sort $(shell find runtime kernels tests generated examples -name '*.[ch]' -o -name '*.inc'))
 CLANG_FORMAT ?= $(or $(shell command -v clang-format-14 2>/dev/null),clang-format)
 
 fmt: ## format the hand-written C
@@ -354,7 +360,7 @@ fmt-check: ## fails where clang-format 14 would change something, generated file
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 lint: ## luacheck
-	env -u LUA_PATH -u LUA_CPATH luacheck -q generator spec tests/lua
+	env -u LUA_PATH -u LUA_CPATH luacheck -q generator spec examples tests/lua
 
 where: ## AT=FILE:LINE: the template line behind a generated line
 	@./longhand where $(AT)

@@ -84,6 +84,15 @@ local function staging_folder(dir)
   return nil, ("cannot make a folder beside %s"):format(dir)
 end
 
+-- The user's own file that a generated one is a copy of, or nil.
+local function original(files, name)
+  for _, file in ipairs(files) do
+    if file.path == name then
+      return file.original
+    end
+  end
+end
+
 -- Names the template line behind a place in a generated file.
 local function origin(files, name, line)
   for _, file in ipairs(files) do
@@ -94,7 +103,8 @@ local function origin(files, name, line)
   end
 end
 
--- The compiler's words, with the template line after every place in a generated file.
+-- The compiler's words, with the template line after every place in a generated file. A copy goes by the name of its
+-- original.
 function M.annotate(text, folder, files, shown)
   local lines = {}
   for line in text:gmatch("([^\n]*)\n?") do
@@ -102,8 +112,10 @@ function M.annotate(text, folder, files, shown)
     local name, number = line:match("^([^:]+):(%d+)[:,]", at and at + #folder + 1 or 1)
     local where = at and name and origin(files, name, tonumber(number))
     local from, to = line:find(folder, 1, true)
+    local base = from and line:match("^/([%w_.]+)", to + 1)
+    local copied = base and original(files, base)
     if from then
-      line = line:sub(1, from - 1) .. shown .. line:sub(to + 1)
+      line = line:sub(1, from - 1) .. (copied or shown) .. line:sub(to + 1 + (copied and #base + 1 or 0))
     end
     lines[#lines + 1] = where and line .. " " .. where or line
   end

@@ -19,8 +19,13 @@ local function train_lengths(lengths)
   return all
 end
 
--- Tokens of the longest sequence, and the means of T and T^2 over the training lengths.
+-- Tokens of the longest sequence, and the means of T and T^2 over the training lengths; of finite data the longest that
+-- is allowed.
 function M.token_counts(lengths, facts)
+  if facts.data then
+    local T = facts.data.longest
+    return T, T, T * T
+  end
   local longest, sum, squares = 0, 0, 0
   local all = train_lengths(lengths)
   for _, n in ipairs(all) do

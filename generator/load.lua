@@ -1,12 +1,12 @@
 -- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
 --
--- Input: a path, overrides, the repository root. Output: { id, source, tree, texts }: base name and display path,
--- a tree (tree.lua) in which every `use` is replaced by what it names, and the texts of the files by display path.
--- Nothing is checked against the schema here.
+-- Input: a path, overrides, the repository root. Output: { id, source, tree, texts, place, beside }: base name and
+-- display path, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the files by display
+-- path, and functions that find and read a file which the spec names. Nothing is checked against the schema here.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
 --
 -- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
--- which the top level's `use` names; else none. The section is laid upon its parent as tree.lua says. A --set edits
+-- which the top level's `use` names; else none. The section is laid upon its parent as sections.lua says. A --set edits
 -- the main file's own tables before any of that.
 
 local diagnostics = require("diagnostics")
@@ -15,6 +15,7 @@ local lfs = require("lfs")
 local locate = require("locate")
 local overrides = require("overrides")
 local sandbox = require("sandbox")
+local sections = require("sections")
 local tree = require("tree")
 
 local M = {}
@@ -68,13 +69,13 @@ end
 local function read_text(path)
   local file, message = io.open(path, "rb")
   if not file then
-    return nil, message:gsub("^.*: ", "")
+    return nil, (message:gsub("^.*: ", ""))
   end
   local text
   text, message = file:read(LARGEST + 1)
   file:close()
   if not text then
-    return nil, message and message:gsub("^.*: ", "") or "the file is empty"
+    return nil, message and (message:gsub("^.*: ", "")) or "the file is empty"
   elseif #text > LARGEST then
     return nil, ("larger than %d MB"):format(LARGEST // (1024 * 1024))
   end
@@ -254,10 +255,6 @@ local function expand_scores(state, file, own, chain)
   })
 end
 
-local function lay(section, base, over)
-  return (section == "encoding" and entries.lay or tree.merge)(base, over)
-end
-
 -- A section's own table, standing in `file`, laid upon its parent.
 function resolve_own(state, file, section, own, chain)
   if section == "encoding" then
@@ -278,7 +275,7 @@ function resolve_own(state, file, section, own, chain)
   else
     base = resolve_own(state, parent, section, parent.tree, inner)
   end
-  return base and lay(section, base, rest) or rest, true
+  return base and sections.lay(section, base, rest) or rest, true
 end
 
 -- The spec file that the top level's `use` names, or nil.
@@ -308,7 +305,7 @@ function resolve_section(state, file, section, chain)
     return node
   end
   local base = resolve_section(state, parent, section, longer(chain, parent))
-  return base and node and lay(section, base, node) or node or base
+  return base and node and sections.lay(section, base, node) or node or base
 end
 
 local function resolve_file(state, file)
@@ -334,8 +331,21 @@ local function resolve_file(state, file)
   return root
 end
 
+-- Where a file is that a value of a spec names, relative to the spec file that says so, or to `main` where none does
+-- (--set): { shown = its display path, real = the path to open }.
+local function place_of(state, main, origin, name)
+  local from = main
+  for _, file in next, state.files do
+    from = file and file.shown == origin.path and file or from
+  end
+  local whole = name:sub(1, 1) == "/"
+  local real = normalise(whole and name or folder(from.real) .. "/" .. name)
+  local relative = whole and real or normalise(folder(from.relative) .. "/" .. name)
+  return { shown = display(state, real, relative), real = real }
+end
+
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
--- Returns { id, source, tree, texts }, or nil when there were errors; they are in options.diagnostics.
+-- Returns { id, source, tree, texts, place, beside }, or nil when there were errors; they are in options.diagnostics.
 function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()
@@ -356,7 +366,14 @@ function M.spec(path, options)
   if d:count() > before then
     return nil
   end
-  return { id = id, source = file.shown, tree = root, texts = state.texts }
+  local function place(origin, name)
+    return place_of(state, file, origin, name)
+  end
+  local function beside(origin, name)
+    local at = place(origin, name)
+    return at.shown, read_text(at.real)
+  end
+  return { id = id, source = file.shown, tree = root, texts = state.texts, place = place, beside = beside }
 end
 
 return M

@@ -30,6 +30,12 @@ local function warn(spec)
   for _, warning in ipairs(spec.warnings) do
     say("warning: ", type(warning) == "table" and warning.what or warning, "\n")
   end
+  for _, name in ipairs({ "data", "eval" }) do
+    local file = spec.data_files[name]
+    if file and lfs.attributes(file.real, "mode") ~= "file" then
+      say(("warning: task.%s: there is no file %s yet; the trainer will read it\n"):format(name, file.shown))
+    end
+  end
   return spec
 end
 
@@ -116,7 +122,7 @@ function verbs.gen(project, arguments)
 end
 
 -- Builds what is out of date; linking is "static", "dynamic" or, where what is there will do, nil. Returns the folder;
--- or nil and an exit code after a message.
+-- or nil and an exit code after a message. Further, how it came to be there and the files that the trainer reads.
 local function provide(project, arguments, choice, dir, linking)
   local spec, code = render(project, arguments)
   if not spec then
@@ -131,7 +137,7 @@ local function provide(project, arguments, choice, dir, linking)
   local job = { id = spec.id, files = spec.files, levels = levels, linking = linking or "dynamic",
     stamp = build.stamp(project, spec.files) }
   if build.fresh(dir, job.stamp, levels, linking) then
-    return dir, DONE, "up to date"
+    return dir, DONE, "up to date", spec.data_files
   end
   say(("building %s for %s\n"):format(spec.id, levels:gsub(" ", ", ")))
   local text
@@ -142,7 +148,7 @@ local function provide(project, arguments, choice, dir, linking)
   if code ~= 0 then
     return nil, fail(code, ("%s: nothing was built"):format(dir))
   end
-  return dir, DONE, "built"
+  return dir, DONE, "built", spec.data_files
 end
 
 function verbs.build(project, arguments)
@@ -171,11 +177,15 @@ local function become(words)
 end
 
 function verbs.train(project, arguments)
-  local dir, code = provide(project, arguments, "best")
+  local dir, code, _, files = provide(project, arguments, "best")
   if not dir then
     return code
   end
-  local words = { dir .. "/trainer", "train", table.unpack(arguments.flags) }
+  local words = { dir .. "/trainer", "train" }
+  -- Wherever we stand; flags of the user's win.
+  words[#words + 1] = files.data and "--data=" .. files.data.real
+  words[#words + 1] = files.eval and "--eval-data=" .. files.eval.real
+  table.move(arguments.flags, 1, #arguments.flags, #words + 1, words)
   if not dir:find("/") then
     words[1] = "./" .. words[1]
   end
@@ -234,6 +244,8 @@ function verbs.list(project, arguments)
   for _, fact in ipairs(facts.list) do
     io.stdout:write(("%-34s %s\n"):format(fact.kind, fact.summary))
   end
+  io.stdout:write(("%-34s %s\n"):format('source = "<kind>.c"', "one of your own: docs/own-task.md"))
+  io.stdout:write(("%-34s %s\n"):format('data = "<file>.jsonl"', "examples of your own: docs/own-task.md"))
   return DONE
 end
 

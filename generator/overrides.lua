@@ -4,8 +4,8 @@
 -- errors are in the diagnostics.
 
 local diagnostics = require("diagnostics")
-local entries = require("expression.entries")
 local sandbox = require("sandbox")
+local sections = require("sections")
 local tree = require("tree")
 
 local M = {}
@@ -74,9 +74,12 @@ function M.apply(file, sets, d)
   if tree.is_table(own) and tree.is_table(over) and (over.fields.use or over.fields.kind) then
     own.fields.use, own.fields.kind = nil, nil
   end
-  file.tree = tree.merge(file.tree, all)
-  if own and over then
-    file.tree.fields.encoding = entries.lay(own, over)
+  local before = file.tree
+  file.tree = tree.merge(before, all)
+  for name, given in next, all.fields do
+    if before.fields[name] then
+      file.tree.fields[name] = sections.lay(name, before.fields[name], given)
+    end
   end
 end
 

@@ -42,6 +42,9 @@ local function dropout(name, rate)
 end
 
 local function lengths_text(lengths, name, lists)
+  if not lengths then
+    return "{NULL, 0, 1, 0, 1}" -- none; a file has those of its examples
+  end
   if lengths.list then
     lists[#lists + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
     return string.format("{%s, %d, 0, 0, 0}", name, #lengths.list)
@@ -55,6 +58,7 @@ local function train_fields(train, lists)
     batch = train.batch,
     shards = train.shards,
     steps = train.steps,
+    epochs = train.epochs,
     learning_rate = train.learning_rate,
     log_every = train.log_every,
     checkpoint_every = train.checkpoint.every,
@@ -85,25 +89,39 @@ local function eval_fields(eval, lists)
   return fields
 end
 
-local function quoted(names)
-  local out = {}
+-- The names of an alphabet as C strings, in lines of at most 100 characters.
+local function quoted_lines(names)
+  local lines, line = {}, ""
   for i, name in ipairs(names) do
-    out[i] = '"' .. name:gsub('[\\"]', "\\%0") .. '"'
+    local piece = '"' .. name:gsub('[\\"]', "\\%0") .. '"' .. (i < #names and "," or "")
+    if line ~= "" and #line + 1 + #piece > 100 then
+      lines[#lines + 1] = line
+      line = piece
+    else
+      line = line == "" and piece or line .. " " .. piece
+    end
   end
-  return table.concat(out, ", ")
+  lines[#lines + 1] = line
+  return lines
 end
 
 local function task_fields(facts)
   return {
     kind = facts.kind,
-    lengths = {
+    source = facts.text and facts.kind .. ".c",
+    path = facts.path,
+    text = facts.text,
+    data = facts.data,
+    lengths = not facts.data and {
       { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },
       { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
     },
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
-    input_symbols_text = quoted(facts.input_symbols),
-    output_symbols_text = quoted(facts.output_symbols),
+    alphabets = {
+      { name = "input_symbols", lines = quoted_lines(facts.input_symbols) },
+      { name = "output_symbols", lines = quoted_lines(facts.output_symbols) },
+    },
     chance = facts.chance,
     baseline = facts.baseline,
     baseline_name = facts.baseline_name,
@@ -135,6 +153,15 @@ local function limit_of(plan)
   return false
 end
 
+-- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
+-- what task.longest settles.
+local function task_identity(resolved, plan)
+  local task, scaling = plan.task, plan.rotation.scaling or {}
+  return task.text and { kind = task.kind, text = task.text }
+    or task.data and { data = { task.input_count, task.output_count }, original_length = scaling.original_length }
+    or resolved.task
+end
+
 -- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
 -- order of sums.
 local function digest_of(resolved, plan, sha256)
@@ -142,7 +169,7 @@ local function digest_of(resolved, plan, sha256)
   local text = canonical.text({
     abi = M.ABI,
     precision = resolved.precision,
-    task = resolved.task,
+    task = task_identity(resolved, plan),
     encoding = resolved.encoding,
     model = resolved.model,
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,

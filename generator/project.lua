@@ -103,7 +103,8 @@ local function parse_sets(sets, d)
   return list
 end
 
--- Loads and validates: { id, path, resolved, origins, warnings, facts, score }, or nil and the errors as text.
+-- Loads and validates: { id, path, resolved, origins, warnings, task, data_files, score }, or nil and the errors as
+-- text.
 function Project:resolve(argument, sets)
   local path, message = self:find_spec(argument)
   if not path then
@@ -121,8 +122,8 @@ function Project:resolve(argument, sets)
     return nil, d:text()
   end
   return {
-    id = loaded.id, path = path, source = loaded.source, resolved = resolved, facts = facts,
-    origins = more.origins, warnings = more.warnings or {}, score = more.score,
+    id = loaded.id, path = path, source = loaded.source, resolved = resolved, task = more.task,
+    data_files = more.files, origins = more.origins, warnings = more.warnings or {}, score = more.score,
   }
 end
 
@@ -132,8 +133,7 @@ function Project:plan(argument, sets)
   if not spec then
     return nil, message
   end
-  spec.plan = plan_module.build(spec.resolved, { task = spec.facts[spec.resolved.task.kind], sha256 = sha256.digest,
-    score = spec.score })
+  spec.plan = plan_module.build(spec.resolved, { task = spec.task, sha256 = sha256.digest, score = spec.score })
   return spec
 end
 

@@ -1,6 +1,6 @@
 -- The rules between fields: what no single field can know.
 --
--- Input: the context of validate.lua: resolved (fields that were wrong are nil), origins by path, tasks, diagnostics.
+-- Input: the context of validate.lua: resolved (fields that were wrong are nil), origins by path, task, diagnostics.
 -- Output: errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are
 -- missing or wrong is silent, since that has been said.
 
@@ -140,8 +140,17 @@ end
 
 -- Every sequence of training and evaluation fits the limit at `path`. scheme: what has the limit, and the way out.
 local function limit_rule(context, path, limit, what, why, way_out)
-  local facts = context.tasks[context.resolved.task.kind]
+  local facts = context.task
   if not facts or not limit then
+    return
+  end
+  if facts.data then
+    if facts.data.longest and facts.data.longest > limit then
+      add(context, { "task.longest", "task.data", path }, {
+        what = ("%d tokens are past %s"):format(facts.data.longest, what), notes = { note(context, path, limit) },
+        expected = ("at most %s tokens; %s"):format(path, why),
+        hint = ("raise %s to %d, lower task.longest, or %s"):format(path, facts.data.longest, way_out) })
+    end
     return
   end
   local hits, longest = {}, 0
@@ -210,6 +219,9 @@ end
 
 local function warn_cadence(resolved, warn)
   local train = resolved.train
+  if not train.steps then
+    return -- as many as the epochs have
+  end
   if train.log_every > train.steps then
     warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
       train.steps))

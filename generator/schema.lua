@@ -3,7 +3,8 @@
 -- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.at by path; M.children by path.
 -- An entry is
 --   path, doc      where it stands, one line on what it says
---   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters
+--   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
+--                  of the user's), file (any other), symbols
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
@@ -13,6 +14,7 @@
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
 --                  and `shared`, likewise: true where another feature uses the same code
+--   with           the field of its table that it belongs to: without that one it is an error
 --   only           the kinds of its table which have this field; nil: all
 --   more           lines of documentation for `fields`
 --   fingerprints   identifiers that appear in rendered code only while the feature is on
@@ -26,6 +28,7 @@ local M = {}
 
 local MOST = 2147483647 -- 2^31 - 1
 M.LONGEST = 100000 -- of a task length
+M.LONGEST_DATA = 512 -- task.longest unless given
 
 -- A default that repeats an earlier field.
 local function same_as(path)
@@ -82,8 +85,20 @@ M.fields = {
     doc = "element type of parameters and arithmetic; float64 is for gradient checks" },
 
   { path = "task", type = "table", required = true, doc = "what is learnt" },
-  { path = "task.kind", type = "kind", of = "tasks", required = true,
-    doc = "the sampler: runtime/data/tasks/<kind>.c" },
+  { path = "task.kind", type = "kind", of = "tasks", optional = true,
+    doc = "the sampler: runtime/data/tasks/<kind>.c; a task has one of kind, source and data" },
+  { path = "task.source", type = "source", optional = true,
+    doc = "a sampler of your own, relative to the spec file (docs/own-task.md)" },
+  { path = "task.data", type = "file", optional = true,
+    doc = "a file of examples, JSON lines, relative to the spec file (docs/own-task.md)" },
+  { path = "task.eval", type = "file", optional = true, with = "data",
+    doc = "another such file, to evaluate; absent: the training examples" },
+  { path = "task.input_symbols", type = "symbols", optional = true, with = "data",
+    doc = "the alphabet of inputs: tokens are below its size" },
+  { path = "task.output_symbols", type = "symbols", optional = true, with = "data",
+    doc = "the alphabet of targets" },
+  { path = "task.longest", type = "integer", min = 2, max = 100000, optional = true, with = "data", unit = "tokens",
+    doc = "the most that an input and its target have together; with data, 512 unless given" },
 
   { path = "model", type = "table", doc = "the network" },
   { path = "model.kind", type = "kind", default = "encoder", doc = "its form",
@@ -238,6 +253,8 @@ M.fields = {
     doc = "parts of a batch, summed in order: the most threads a step can use; part of the bits" },
   { path = "train.steps", type = "integer", min = 1, max = MOST, default = 2000000, unit = "steps",
     doc = "optimiser steps" },
+  { path = "train.epochs", type = "integer", min = 1, max = MOST, optional = true, unit = "epochs",
+    doc = "in place of steps, with task.data: every example once in each" },
   { path = "train.learning_rate", type = "number", above = 0, max = 1, default = 3e-4, doc = "step size, constant" },
   { path = "train.lengths", type = "lengths", default = { first = 1, last = 40, step = 1 },
     default_text = "{ 1, 40 }", unit = "task length n", doc = "a step draws one of them uniformly" },
@@ -321,8 +338,18 @@ local function range_text(field)
   return noun .. " " .. (low or "") .. joint .. (high or "")
 end
 
-M.LENGTHS_TEXT = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to "
-  .. M.LONGEST
+M.MOST_SYMBOLS = 4096
+
+-- What a field of these types takes, in words.
+M.TEXT = {
+  boolean = "true or false",
+  lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to " .. M.LONGEST,
+  score = "function(x) return x.score + ... end, a list of such, or { use = preset }",
+  parameters = "{ name = " .. parameters.TEXT .. ", ... }",
+  source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 39 of a-z, 0-9 and _",
+  file = "the path of a file, relative to the spec file",
+  symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
+}
 
 -- What a field takes, in words. kinds: names for a kind that is not listed here (tasks).
 function M.expected(field, kinds)
@@ -336,16 +363,10 @@ function M.expected(field, kinds)
     return #names > 0 and table.concat(names, ", ") or "the kind of a task"
   elseif field.type == "choice" then
     return table.concat(field.choices, ", ")
-  elseif field.type == "lengths" then
-    return M.LENGTHS_TEXT
   elseif field.type == "keep" then
     return table.concat(field.choices, ", ") .. ", or an ascending list of steps"
-  elseif field.type == "boolean" then
-    return "true or false"
-  elseif field.type == "score" then
-    return "function(x) return x.score + ... end, a list of such, or { use = preset }"
-  elseif field.type == "parameters" then
-    return "{ name = " .. parameters.TEXT .. ", ... }"
+  elseif M.TEXT[field.type] then
+    return M.TEXT[field.type]
   end
   local names = {}
   for i, child in ipairs(M.children[field.path]) do

@@ -1,8 +1,9 @@
--- What the generator knows of tasks: the first comment of each runtime/data/tasks/<kind>.c.
+-- What the generator knows of tasks: the first comment of each runtime/data/tasks/<kind>.c, or of a user's own file.
 --
 -- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
 -- input_length, output_length, chance, baseline, baseline_name, path }, lengths as formulas in n; and in `list` the
--- facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h.
+-- facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. The facts
+-- of a user's own file have its text, too.
 -- Invariants: formulas hold digits, n, + - * / ( ) and blanks only; they give integers >= 1 for the lengths of
 -- LENGTHS_TRIED. `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
@@ -154,8 +155,8 @@ local function read_line(facts, given, entry, report)
 end
 
 -- The facts of one task from its text; nil after errors, which go to the diagnostics.
-local function read_task(kind, text, d)
-  local path, before = SHOWN .. kind .. ".c", d:count()
+local function read_task(kind, path, text, d)
+  local before = d:count()
   d:source(path, text)
   local function report(entry, what, expected, hint)
     d:add({ path = path, line = entry.line, col = entry.col, what = what, expected = expected, hint = hint })
@@ -189,6 +190,20 @@ local function read_task(kind, text, d)
   return d:count() == before and facts or nil
 end
 
+-- The facts of a user's own task file, shown as `path`; nil after errors, which go to the diagnostics.
+function M.own(path, text, d)
+  local kind = path:match("([^/]*)%.c$")
+  local facts = read_task(kind, path, text, d)
+  if facts and not text:find("lh_task_sample%s+lh_task_" .. kind .. "%s*;") then
+    d:add({ path = path, line = 1, col = 1, what = ("the line `lh_task_sample lh_task_%s;` is missing"):format(kind),
+      expected = "it before the function, so that the compiler compares their parameters" })
+    return nil
+  elseif facts then
+    facts.text = text:gsub("([^\n])$", "%1\n")
+  end
+  return facts
+end
+
 -- Reads all tasks of a folder. Errors go to the diagnostics; a task with an error is left out.
 function M.read(folder, d)
   local tasks, kinds = { list = {} }, {}
@@ -204,7 +219,7 @@ function M.read(folder, d)
     local file = assert(io.open(folder .. "/" .. kind .. ".c", "rb"))
     local text = file:read("a"):gsub("\r\n?", "\n")
     file:close()
-    tasks[kind] = read_task(kind, text, d)
+    tasks[kind] = read_task(kind, SHOWN .. kind .. ".c", text, d)
     tasks.list[#tasks.list + 1] = tasks[kind]
   end
   return tasks

@@ -1,9 +1,10 @@
 -- Applies the schema to a loaded spec, then the rules between fields.
 --
 -- Input: what load.spec returned, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
--- source and every field that applies to its kinds, and info = { origins, warnings, score }: where each value comes
--- from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop nothing; the formula
--- { root, builder, parameters } of the score (expression/score.lua), nil without one.
+-- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score }: where each
+-- value comes from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop nothing; the
+-- task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters } of the score
+-- (expression/score.lua), nil without one.
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
@@ -13,6 +14,7 @@ local parameters = require("expression.parameters")
 local rules = require("rules")
 local schema = require("schema")
 local score = require("expression.score")
+local sections = require("sections")
 local tree = require("tree")
 local values = require("values")
 
@@ -159,6 +161,89 @@ function read_table(context, field, node, into)
   end
 end
 
+-- Takes the lengths out of a section: a file of examples has its own. Those that were given are an error.
+local function drop_lengths(context, path, section)
+  local origin = section and context.origins[path .. ".lengths"]
+  if origin and not origin.default then
+    context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "does not go with task.data",
+      expected = "no lengths; a file has those of its examples",
+      hint = origin.path and origin.path ~= context.loaded.source and "give the preset's other fields here" or nil })
+  elseif section then
+    section.lengths = nil
+  end
+end
+
+-- The facts of a task of finite data; the trainer reads its files.
+local function data_facts(context, given, task)
+  for _, name in ipairs({ "input_symbols", "output_symbols" }) do
+    if not given.fields[name] then
+      add(context, given, "task." .. name, "is missing", schema.TEXT.symbols)
+    end
+  end
+  if not given.fields.longest then
+    task.longest = schema.LONGEST_DATA
+  end
+  local files, train, eval = context.files, context.resolved.train, context.resolved.eval
+  drop_lengths(context, "train", train)
+  drop_lengths(context, "eval", eval)
+  drop_lengths(context, "eval.during", eval and eval.during)
+  return { kind = "data", input_symbols = task.input_symbols, output_symbols = task.output_symbols,
+    chance = task.output_symbols and 1 / #task.output_symbols, path = files.data and files.data.shown,
+    data = { train = files.data and files.data.shown, eval = files.eval and files.eval.shown, longest = task.longest } }
+end
+
+local function settle_steps(context, facts)
+  local given, train = context.root.fields.train, context.resolved.train
+  local epochs = tree.is_table(given) and given.fields.epochs
+  if not epochs or not train then
+    return
+  elseif given.fields.steps then
+    add(context, epochs, "train.epochs", "stands beside train.steps", "one of the two")
+  elseif facts and not facts.data then
+    add(context, epochs, "train.epochs", "does not go with a sampler", "train.steps; only task.data has epochs")
+  end
+  train.steps = nil
+end
+
+-- Exactly one of the ways in which a task is chosen; returns its name, or nil after an error.
+local function choice_of(context, given)
+  local choice
+  for _, name in ipairs(sections.TASK_CHOICES) do
+    if given.fields[name] and choice then
+      add(context, given.fields[name], "task." .. name, "stands beside task." .. choice, "one of the two")
+      return nil
+    end
+    choice = given.fields[name] and name or choice
+  end
+  if not choice then
+    local names = table.concat(values.kind_names(context, schema.at["task.kind"]), ", ")
+    add(context, given, "task.kind", "is missing", names,
+      'or of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
+  end
+  return choice
+end
+
+-- What the task is: context.task, its facts. A user's own is of the kind that its file is named after.
+local function settle_task(context)
+  local given, task = context.root.fields.task, context.resolved.task
+  if not task or not tree.is_table(given) then
+    return
+  end
+  local choice = choice_of(context, given)
+  for _, field in ipairs(schema.children.task) do
+    local node = field.with and given.fields[field.name]
+    if node and choice and choice ~= field.with then
+      add(context, node, field.path, "does not go with task." .. choice, "task." .. field.with)
+    end
+  end
+  if choice == "source" and context.own_task then
+    task.kind = context.own_task.kind
+    context.origins["task.kind"] = given.fields.source.origin
+  end
+  context.task = choice == "data" and data_facts(context, given, task) or context.own_task or context.tasks[task.kind]
+  settle_steps(context, context.task)
+end
+
 local function origin_text(origin)
   if origin.default then
     return "default"
@@ -185,9 +270,10 @@ end
 -- Validates a loaded spec. options.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, options)
-  local context = { diagnostics = d, tasks = options.tasks, root = loaded.tree, origins = {},
-    resolved = { id = loaded.id, source = loaded.source } }
+  local context = { diagnostics = d, tasks = options.tasks, root = loaded.tree, loaded = loaded, origins = {},
+    files = {}, resolved = { id = loaded.id, source = loaded.source } }
   read_children(context, "", loaded.tree, context.resolved)
+  settle_task(context)
   local formula = resolve_score(context, loaded.texts)
   context.good = d:count() == 0
   local warnings = rules.apply(context)
@@ -198,7 +284,8 @@ function M.resolve(loaded, d, options)
   for path, origin in next, context.origins do
     origins[path] = origin_text(origin)
   end
-  return context.resolved, { origins = origins, warnings = warnings, score = formula }
+  return context.resolved, { origins = origins, warnings = warnings, task = context.task, files = context.files,
+    score = formula }
 end
 
 local function list_text(list)

@@ -1,12 +1,15 @@
 -- Reads one value of a spec: a node and its schema entry in, a plain value out.
 --
--- Input: the context of validate.lua (diagnostics, tasks, root), a schema entry, a node. Output: M.read's value, or nil
--- after errors, which are in the diagnostics.
+-- Input: the context of validate.lua (diagnostics, tasks, root, loaded), a schema entry, a node. Output: M.read's
+-- value, or nil after errors, which are in the diagnostics. A source's facts go to context.own_task,
+-- the places of files to context.files.
 -- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
 
 local diagnostics = require("diagnostics")
 local locate = require("locate")
+local load_module = require("load")
 local schema = require("schema")
+local tasks = require("tasks")
 local tree = require("tree")
 
 local M = {}
@@ -228,6 +231,72 @@ function readers.keep(context, field, node)
     return ascending(context, node, field.path, 2147483647)
   end
   return one_of(context, field, node, field.choices, schema.expected(field))
+end
+
+-- The path of a file that the trainer reads. Whether it is there is the trainer's affair.
+function readers.file(context, field, node)
+  local name = node.value
+  if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") then
+    wrong_type(context, field, node)
+    return nil
+  end
+  context.files[field.name] = context.loaded.place(node.origin, name)
+  return name
+end
+
+local function read_names(context, field, node)
+  local names, seen = {}, {}
+  for i, item in ipairs(node.items) do
+    local name, path = item.value, locate.join(field.path, i)
+    if type(name) ~= "string" or name == "" or name:find('[^!-~]') or name:find('["\\]') then
+      add(context, item, path, (name and show(name) or "a table") .. " is no symbol",
+        "printable ASCII without blanks, quotes or backslashes")
+      return nil
+    elseif seen[name] then
+      add(context, item, path, ("the symbol %s stands twice"):format(show(name)), "each once")
+      return nil
+    end
+    names[i], seen[name] = name, true
+  end
+  return names
+end
+
+-- An alphabet: the names of its symbols; a number stands for 0, 1, 2, ...
+function readers.symbols(context, field, node)
+  local count = tree.is_table(node) and #node.items or math.type(node.value) and math.tointeger(node.value)
+  if not count or tree.is_table(node) and next(node.fields) then
+    wrong_type(context, field, node)
+    return nil
+  elseif count < 1 or count > schema.MOST_SYMBOLS then
+    add(context, node, field.path, ("%d symbols are out of range"):format(count), schema.expected(field))
+    return nil
+  elseif tree.is_table(node) then
+    return read_names(context, field, node)
+  end
+  local names = {}
+  for i = 1, count do
+    names[i] = tostring(i - 1)
+  end
+  return names
+end
+
+-- A user's own task file: its name as given.
+function readers.source(context, field, node)
+  local name = node.value
+  if type(name) ~= "string" then
+    wrong_type(context, field, node)
+    return nil
+  elseif not load_module.is_id(name:match("([^/]*)%.c$") or "") then
+    add(context, node, field.path, show(name) .. " does not fit here", schema.expected(field))
+    return nil
+  end
+  local shown, text, message = context.loaded.beside(node.origin, name)
+  if not text then
+    add(context, node, field.path, ("cannot read %s: %s"):format(shown, message), schema.expected(field))
+    return nil
+  end
+  context.own_task = tasks.own(shown, text, context.diagnostics)
+  return name
 end
 
 -- A score and its parameters are read together, when the rest is known (expression/score.lua).

@@ -89,7 +89,8 @@ local function undo(staged, made)
   end
 end
 
--- Files of an earlier generation that the list no longer has; only files that carry the banner.
+-- Files of an earlier generation that the list no longer has; only files that carry the banner, in
+-- front or in the last line.
 local function leftovers(dir, files)
   local wanted, found = {}, {}
   for _, file in ipairs(files) do
@@ -99,7 +100,7 @@ local function leftovers(dir, files)
     local path = dir .. "/" .. name
     if not wanted[name] and lfs.attributes(path, "mode") == "file" then
       local text = M.read(path)
-      if text and text:sub(1, 80):find(BANNER, 1, true) then
+      if text and (text:sub(1, 80) .. text:match("([^\n]*)\n?$")):find(BANNER, 1, true) then
         found[#found + 1] = name
       end
     end

@@ -5,10 +5,10 @@ return {
   task = { kind = "bucket_sort" },
 
   encoding = {
-    -- The formula: from the logit x.score of a query and a key, the number that softmax gets in its place. The function
-    -- runs once, when the spec is checked, on symbols in the place of numbers; the formula that comes out stands for all
-    -- pairs of tokens, in every head and layer. x.distance is key - query: negative to the left. What Python writes as
-    -- `a if x.distance < 0 else b` is select(less(x.distance, 0), a, b).
+    -- The formula: from the logit x.score of a query and a key, the number that softmax gets in its place. The
+    -- function runs once, when the spec is checked, on symbols in the place of numbers; the formula that comes out
+    -- stands for all pairs of tokens, in every head and layer. x.distance is key - query: negative to the left. What
+    -- Python writes as `a if x.distance < 0 else b` is select(less(x.distance, 0), a, b).
     score = function(x)
       local penalty = x.slope * log1p(abs(x.distance))
       local bonus = select(less(x.distance, 0), x.left, 0)

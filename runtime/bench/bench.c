@@ -111,7 +111,7 @@ lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_
     lh_crew crew;
     lh_status status = lh_crew_open(&crew, request, error);
     *result = (lh_bench_result){.mode = request->mode,
-                                .length = request->length,
+                                .length = lh_told_length(spec, request->length),
                                 .tokens = shape.length[0] + shape.length[1],
                                 .replicas = crew.count,
                                 .threads = crew.workers};

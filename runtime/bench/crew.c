@@ -58,7 +58,7 @@ static bool step_replica(void *job) {
     for (int64_t i = 0; replica->status == LH_OK && i < replica->steps; i++) {
         if (request->mode == LH_MODE_TRAIN)
             replica->status = ops->step(replica->engine, 1, &metrics, &done, &replica->error);
-        else ops->evaluate(replica->engine, &condition, &sums, NULL);
+        else replica->status = ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
     }
     return false;
 }

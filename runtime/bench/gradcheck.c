@@ -161,10 +161,10 @@ static void close_memory(check *c) {
     lh_batch_close(&c->batch);
 }
 
-static void prepare(check *c, int n, const lh_shape *shape, uint64_t seed) {
+static lh_status prepare(check *c, int n, const lh_shape *shape, uint64_t seed, lh_error *error) {
     const lh_spec *spec = c->spec;
     lh_key key = lh_key_of_seed(seed);
-    lh_source source = {key, 0, LH_DOMAIN_DATA, 0};
+    lh_source source = {key, 0, LH_DOMAIN_DATA, 0, NULL};
     if (c->program->tables_bytes != NULL)
         c->program->make_tables(c->tables, shape->length[0] > shape->length[1] ? shape->length[0] : shape->length[1]);
     lh_initialise(spec, seed, 8, c->parameters);
@@ -172,7 +172,6 @@ static void prepare(check *c, int n, const lh_shape *shape, uint64_t seed) {
         for (int64_t e = 0; spec->tensors[t].learned && e < rows_of(&spec->tensors[t]) * columns_of(&spec->tensors[t]);
              e++)
             c->parameters[element(&spec->tensors[t], e)] += NOISE * uniform(c);
-    lh_batch_fill(&c->batch, spec, &source, n, 0, shape->sequences);
     c->step = (lh_cpu_step){.mode = LH_MODE_TRAIN,
                             .shape = *shape,
                             .key = key,
@@ -185,6 +184,7 @@ static void prepare(check *c, int n, const lh_shape *shape, uint64_t seed) {
                               .mask = c->batch.mask,
                               .loss_scale = 1.0 / ((double)shape->sequences * shape->labels)};
     for (int s = 0; s < spec->format->streams; s++) c->block.tokens[s] = c->batch.tokens[s];
+    return lh_batch_fill(&c->batch, spec, &source, n, 0, shape->sequences, error);
 }
 
 lh_status lh_gradcheck(const lh_spec *spec, const lh_cpu_program *program, int n, uint64_t seed,
@@ -195,8 +195,8 @@ lh_status lh_gradcheck(const lh_spec *spec, const lh_cpu_program *program, int n
     shape.sequences = block < SEQUENCES ? block : SEQUENCES;
     lh_status status = open_memory(&c, &shape, error);
     if (status == LH_OK) status = lh_batch_open(&c.batch, spec, n, shape.sequences, error);
+    if (status == LH_OK) status = prepare(&c, n, &shape, seed, error);
     if (status == LH_OK) {
-        prepare(&c, n, &shape, seed);
         objective(&c, c.gradient);
         for (int t = 0; t < spec->tensor_count; t++)
             if (spec->tensors[t].learned) check_tensor(&c, &spec->tensors[t], &results[t]);

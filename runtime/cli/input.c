@@ -24,17 +24,41 @@ static lh_status check_count(const char *name, const int32_t *list, int count, i
                    (long long)line, count, name, sequence);
 }
 
-/* The task length whose input has this many tokens, and whether positions and distances are as many as it needs. */
-static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+static lh_status search_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     const lh_task *task = spec->task;
     int most = 4 * input->input_length + 16;
     for (input->n = 1; input->n <= most; input->n++)
         if (task->input_length(input->n) == input->input_length) break;
-    if (input->n > most)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens",
-                       (long long)line, task->kind, input->input_length);
+    if (input->n <= most) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens", (long long)line,
+                   task->kind, input->input_length);
+}
+
+void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
+    *lines = (lh_line_shapes){.spec = *spec, .corpus = {.shapes = 2}, .sizes = {{1, 1}, {1, 1}}};
+    lines->corpus.sizes = lines->sizes;
+    if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
+}
+
+static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    lh_sizes *now = &spec->corpus->sizes[0], *most = &spec->corpus->sizes[1];
+    *now = (lh_sizes){input->input_length, input->outputs > 0 ? input->outputs : 1};
+    if (now->input + now->output > spec->data->longest)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "line %lld: %d tokens of input and %d of output\n  expected: at most task.longest = %d together",
+                       (long long)line, now->input, now->output, spec->data->longest);
+    if (now->input > most->input) most->input = now->input;
+    if (now->output > most->output) most->output = now->output;
+    input->n = 1;
+    return LH_OK;
+}
+
+/* The task length whose input has this many tokens, and whether positions and distances are as many as it needs. */
+static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
+    if (status != LH_OK) return status;
     int sequence = lh_shape_at(spec, input->n, 1).length[0];
-    lh_status status = check_count("positions", input->positions, input->positions_length, sequence, line, error);
+    status = check_count("positions", input->positions, input->positions_length, sequence, line, error);
     if (status != LH_OK) return status;
     return check_count("distances", input->distances, input->distances_length, sequence, line, error);
 }
@@ -82,6 +106,17 @@ static lh_status read_list(const json_t *object, const char *name, int range, in
     return LH_OK;
 }
 
+static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line, const json_t *value,
+                              lh_error *error) {
+    if (value == NULL) return LH_OK;
+    json_int_t outputs = json_integer_value(value);
+    if (!json_is_integer(value) || outputs < 1 || outputs > spec->data->longest)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"outputs\" is no number of tokens from 1 to %d",
+                       (long long)line, spec->data->longest);
+    input->outputs = (int)outputs;
+    return LH_OK;
+}
+
 /* distances[d] is for tokens d apart, so the first is 0 and each is larger than the one before. */
 static lh_status check_distances(const lh_input *input, int64_t line, lh_error *error) {
     const int32_t *distances = input->distances;
@@ -109,6 +144,8 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
         status = read_list(object, "distances", spec->distance_range, line, &input->distances, &input->distances_length,
                            error);
     if (status == LH_OK) status = check_distances(input, line, error);
+    if (status == LH_OK && spec->corpus != NULL)
+        status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
     json_decref(object);
     return status == LH_OK ? find_length(input, spec, line, error) : status;
 }

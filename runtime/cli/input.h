@@ -2,10 +2,12 @@
 #ifndef LONGHAND_INPUT_H
 #define LONGHAND_INPUT_H
 
+#include "data/corpus.h"
 #include "train/engine.h"
 
 typedef struct lh_input {
-    int n;           /* task length */
+    int n;           /* task length; 1 with finite data */
+    int outputs;     /* tokens to predict, with finite data; 0: not said */
     uint16_t *input; /* [input_length] tokens */
     int input_length;
     int32_t *positions; /* [positions_length], one per token of the sequence; NULL where the line has none */
@@ -14,9 +16,20 @@ typedef struct lh_input {
     int distances_length;
 } lh_input;
 
-/* Reads {"input":[...]} with, optionally, "positions":[...] and "distances":[...]; line: its number, for messages.
- * LH_ERR_INPUT says what is wrong: no JSON, tokens, positions or distances out of range, distances that do not ascend
- * from 0, a length that the task does not have. Whatever the outcome, input is for lh_input_free. */
+/* Lines of inputs for finite data bring their shapes with them: a spec to read them with, whose corpus has two shapes,
+ * 1 that of the line at hand, 2 large enough for every line so far. Without finite data the spec is as it was. */
+typedef struct lh_line_shapes {
+    lh_spec spec;
+    lh_corpus corpus;
+    lh_sizes sizes[2];
+} lh_line_shapes;
+
+void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
+
+/* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with finite data, "outputs":N;
+ * line: its number, for messages. LH_ERR_INPUT says what is wrong: no JSON, tokens, positions or distances out of range,
+ * distances that do not ascend from 0, a length that the task does not have. With finite data the spec is that of
+ * lh_line_shapes. Whatever the outcome, input is for lh_input_free. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error);
 
 /* The same from symbols of the task's input alphabet. */

@@ -8,20 +8,25 @@
 #include "base/level.h"
 #include "base/team.h"
 #include "cli/cli.h"
+#include "cli/data_files.h"
+
+typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, but not where --input is given */ } reading;
 
 static const struct {
     const char *name;
     lh_verb_function *run;
     const char *summary;
+    reading data; /* of files, where the spec has finite data */
 } verbs[] = {
-    {"info", lh_verb_info, "what this trainer was built for, and what it uses here"},
-    {"train", lh_verb_train, "train, then evaluate"},
-    {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths"},
-    {"sample", lh_verb_sample, "examples of the task"},
-    {"predict", lh_verb_predict, "logits for inputs of your own"},
-    {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file"},
-    {"gradcheck", lh_verb_gradcheck, "analytic against numeric gradients"},
-    {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak"},
+    {"info", lh_verb_info, "what this trainer was built for, and what it uses here", NOTHING},
+    {"train", lh_verb_train, "train, then evaluate", EXAMPLES},
+    {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths", EXAMPLES},
+    {"sample", lh_verb_sample, "examples of the task", EXAMPLES},
+    {"predict", lh_verb_predict, "logits for inputs of your own", NOTHING},
+    {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file",
+     UNLESS_INPUT},
+    {"gradcheck", lh_verb_gradcheck, "analytic against numeric gradients", EXAMPLES},
+    {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak", EXAMPLES},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -46,6 +51,12 @@ static void report(const char *program, lh_status status, const lh_error *error)
     if (error->text[0] != 0) fprintf(stderr, "%s: error: %s\n", program, error->text);
     else if (status == LH_STOPPED)
         fprintf(stderr, "%s: stopped by a signal; the same command with --resume goes on\n", program);
+}
+
+static bool reads_examples(reading data, const lh_cli *cli) {
+    for (int i = 0; data == UNLESS_INPUT && i < cli->argc; i++)
+        if (strcmp(cli->argv[i], "--input") == 0 || strncmp(cli->argv[i], "--input=", 8) == 0) return false;
+    return data != NOTHING;
 }
 
 int lh_main(const lh_spec *spec, int argc, char **argv) {
@@ -73,17 +84,30 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not the end of the process */
     lh_error error = {""};
     lh_cli cli = {spec, program, argc - 2, argv + 2};
-    lh_status status = verbs[verb].run(&cli, &error);
+    lh_data_files files = {.open = false};
+    lh_status status = reads_examples(verbs[verb].data, &cli) ? lh_data_files_open(&files, &cli, &error) : LH_OK;
+    if (status == LH_OK) status = verbs[verb].run(&cli, &error);
+    lh_data_files_close(&files);
     if (status == LH_OK && (fflush(stdout) != 0 || ferror(stdout)))
         status = lh_fail(&error, LH_ERR_ENVIRONMENT, "the output could not be written");
     if (status != LH_OK) report(program, status, &error);
     return status;
 }
 
+static void help_data(const char *verb) {
+    int index = find_verb(verb);
+    if (index < 0 || verbs[index].data == NOTHING) return;
+    printf("\nThis trainer's examples are in files:\n");
+    lh_data_files_help(stdout);
+}
+
 lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
                          lh_error *error) {
     lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, done, error);
-    if (status == LH_OK && *done) lh_options_help(stdout, cli->program, verb, options, count);
+    if (status == LH_OK && *done) {
+        lh_options_help(stdout, cli->program, verb, options, count);
+        if (cli->spec->data != NULL) help_data(verb->name);
+    }
     return status;
 }
 

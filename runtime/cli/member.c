@@ -53,8 +53,8 @@ static lh_overfit_run overfit_of(const lh_member *m) {
 /* --overfit: whether the model without dropout gets all of its examples right. */
 static bool is_perfect(void *context, lh_engine *engine) {
     lh_overfit_run run = overfit_of(context);
-    lh_sums sums = lh_overfit_evaluate(&run, engine);
-    return sums.counted > 0 && sums.correct == sums.counted;
+    lh_sums sums;
+    return lh_overfit_evaluate(&run, engine, &sums, NULL) == LH_OK && sums.counted > 0 && sums.correct == sums.counted;
 }
 
 static lh_status load_init(lh_member *m, lh_error *error) {

@@ -8,6 +8,8 @@ typedef struct lh_trace_inputs {
     lh_input *list;    /* [count] */
     lh_query *queries; /* [count]; point into list, without draws */
     int count;
+    lh_spec spec; /* to trace them with: finite data's shapes are those of the lines, in the order of their first */
+    lh_corpus corpus;
 } lh_trace_inputs;
 
 /* Reads every line that is not blank. LH_ERR_INPUT names the file, the line and what is wrong, or that there is none.

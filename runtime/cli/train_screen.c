@@ -183,7 +183,7 @@ void lh_screen_over(lh_train_screen *screen, const lh_member *member) {
     if (screen->count == 1 && member->status == LH_OK) {
         if (member->flags->overfit > 0)
             printf("%lld examples of length %d: accuracy 1.0000 at step %lld\n", (long long)member->flags->overfit,
-                   lh_overfit_length(member->spec), (long long)member->last_step);
+                   lh_told_length(member->spec, lh_overfit_length(member->spec)), (long long)member->last_step);
         if (member->results != NULL) lh_print_evaluation(member->spec, member->results, member->conditions);
     }
     pthread_mutex_unlock(&screen->mutex);

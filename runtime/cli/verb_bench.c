@@ -3,6 +3,7 @@
 
 #include "bench/bench.h"
 #include "cli/cli.h"
+#include "cli/data_files.h"
 #include "train/json_text.h"
 
 static const char *const part_names[LH_PARTS] = {
@@ -79,9 +80,9 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
     int64_t threads = 0, replicas = 0;
     double seconds = 3.0;
-    bool json = false, done;
+    bool json = false, given = false, done;
     const lh_option options[] = {
-        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, NULL, "A,B,...", "task lengths (20,40)"},
+        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (20,40)"},
         {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
         {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
         {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
@@ -91,6 +92,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     if (status != LH_OK || done) return status;
     const lh_cpu_program *program;
     status = lh_cli_program(cli->spec, &program, error);
+    if (status == LH_OK) status = lh_data_files_shapes(cli->spec, &lengths, given, error);
     if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
     if (status != LH_OK) return status;
     if (!json) print_head(cli->spec, program);

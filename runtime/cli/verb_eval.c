@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "cli/cli.h"
+#include "cli/data_files.h"
 
 typedef struct flags {
     const char *checkpoint, *per_example, *out;
@@ -103,8 +104,12 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     int64_t step;
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
+    status = lh_data_files_select(cli->spec, &f.lengths.lengths, error);
+    if (status != LH_OK) return status;
     if (lh_lengths_count(&f.lengths.lengths) == 0)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
+    status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
+    if (status != LH_OK) return status;
     status = lh_cli_open_checkpoint(cli->spec, f.checkpoint, f.threads, &engine, &step, error);
     if (status != LH_OK) return status;
     status = evaluate_in_folder(&f, engine, error);

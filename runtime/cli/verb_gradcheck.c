@@ -4,6 +4,7 @@
 
 #include "bench/gradcheck.h"
 #include "cli/cli.h"
+#include "cli/data_files.h"
 
 static const lh_verb verb = {"gradcheck",
                              "Compares analytic gradients with central differences, tensor by tensor; dropout is on.",
@@ -28,11 +29,11 @@ static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *r
 lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     const lh_spec *spec = cli->spec;
     int64_t seed = 0;
-    bool done;
+    bool given = false, done;
     static const int32_t standard[] = {1, 5, 9};
     lh_option_lengths lengths = {.lengths = {standard, 3, 0, 0, 0}};
     const lh_option options[] = {
-        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, NULL, "A,B,...", "task lengths (1,5,9)"},
+        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (1,5,9)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "of parameters, data, dropout (0)"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
@@ -45,7 +46,8 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
                        "gradcheck: this trainer computes in %s, too coarse for differences\n"
                        "  hint: ./longhand build SPEC --set precision=float64",
                        spec->precision);
-    status = lh_check_limit(spec, &lengths.lengths, error);
+    status = lh_data_files_shapes(spec, &lengths, given, error);
+    if (status == LH_OK) status = lh_check_limit(spec, &lengths.lengths, error);
     lh_gradcheck_result *results = calloc((size_t)spec->tensor_count, sizeof *results);
     if (status == LH_OK && results == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the results");
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++)

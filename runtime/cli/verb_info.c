@@ -62,8 +62,13 @@ static void print_text(const lh_spec *spec, const char *level) {
            spec->precision);
     print_lengths("training", &spec->train.lengths);
     print_lengths("evaluation", &spec->eval.lengths);
-    printf("%-14s %lld steps of %d examples, learning rate %g, %s\n", "", (long long)spec->train.steps,
-           spec->train.batch, spec->train.learning_rate, spec->optimizer.kind);
+    if (spec->data != NULL)
+        printf("%-14s %s%s%s\n", "data", spec->data->train, spec->data->eval != NULL ? ", evaluation " : "",
+               spec->data->eval != NULL ? spec->data->eval : "");
+    printf("%-14s %lld %s of %d examples, learning rate %g, %s\n", "",
+           (long long)(spec->train.epochs > 0 ? spec->train.epochs : spec->train.steps),
+           spec->train.epochs > 0 ? "epochs in batches" : "steps", spec->train.batch, spec->train.learning_rate,
+           spec->optimizer.kind);
     printf("%-14s", "levels");
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) printf(" %s", spec->cpu[i]->level);
     printf("; here: %s\n%-14s %s, linked: %s\n", level, "compiler", lh_compiler(), linking());

@@ -18,13 +18,13 @@ typedef struct prediction {
 static lh_status forward(prediction *p, lh_error *error) {
     int n = p->in.n;
     lh_shape shape = lh_shape_at(p->spec, n, 1);
-    lh_lengths lengths = {NULL, 0, n, n, 1};
+    lh_lengths lengths = {NULL, 0, n, p->spec->corpus != NULL ? 2 : n, 1};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status != LH_OK) return status;
     p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);
     if (p->logits == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = lh_input_query(&p->in);
-    query.draw = lh_condition_at(n, 1, (uint64_t)p->seed, 0).draw;
+    query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
     p->engine->ops->predict(p->engine, &query, p->logits);
     return LH_OK;
 }
@@ -65,7 +65,7 @@ static lh_status predict_line(prediction *p, const char *line, bool text, lh_err
     p->logits = NULL;
     lh_status status = (text ? lh_input_read_symbols : lh_input_read_json)(&p->in, p->spec, p->line, line, error);
     if (status == LH_OK) status = forward(p, error);
-    if (status == LH_OK) (text ? print_text : print_json)(p, p->spec->format->labels(p->in.n));
+    if (status == LH_OK) (text ? print_text : print_json)(p, lh_shape_at(p->spec, p->in.n, 1).labels);
     lh_input_free(&p->in);
     free(p->logits);
     return status;
@@ -89,7 +89,8 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
                                  "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
                                  "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
                                  "replace the draws in every\n"
-                                 "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending."};
+                                 "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
+                                 "With finite data \"outputs\":N says how many tokens to predict (1)."};
     const char *checkpoint = NULL, *text = NULL;
     int64_t step, seed = LH_EVAL_SEED, threads = 1;
     bool done;
@@ -100,8 +101,10 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
-    prediction p = {.spec = cli->spec, .line = 1, .seed = seed};
-    status = lh_cli_open_checkpoint(cli->spec, checkpoint, threads, &p.engine, &step, error);
+    lh_line_shapes lines;
+    lh_line_shapes_open(&lines, cli->spec);
+    prediction p = {.spec = &lines.spec, .line = 1, .seed = seed};
+    status = lh_cli_open_checkpoint(&lines.spec, checkpoint, threads, &p.engine, &step, error);
     if (status != LH_OK) return status;
     status = text != NULL ? predict_line(&p, text, true, error) : predict_lines(&p, error);
     p.engine->ops->close(p.engine);

@@ -23,31 +23,57 @@ static void print_text(const lh_spec *spec, const lh_batch *batch, int input_len
     printf("\n");
 }
 
+/* Examples first .. first + count - 1 at task length n, or of shape n. */
+static lh_status print_examples(const lh_spec *spec, const lh_source *source, int n, int64_t count, bool text,
+                                lh_error *error) {
+    lh_batch batch;
+    lh_status status = lh_batch_open(&batch, spec, n, 1, error);
+    if (status != LH_OK) return status;
+    for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++) {
+        status = lh_batch_fill(&batch, spec, source, n, (uint32_t)i, 1, error);
+        if (status == LH_OK && text) print_text(spec, &batch, lh_input_length(spec, n));
+        else if (status == LH_OK) print_json(&batch, lh_input_length(spec, n));
+    }
+    lh_batch_close(&batch);
+    return status;
+}
+
+/* Training examples with inputs of this length, in the file's order within each shape. */
+static lh_status print_file(const lh_spec *spec, int length, int64_t count, bool text, lh_error *error) {
+    const lh_corpus *corpus = spec->corpus;
+    lh_source source = {{{0, 0}}, 0, LH_DOMAIN_DATA, 0, NULL};
+    lh_status status = LH_OK;
+    if (lh_corpus_shape_of(corpus, length) == 0)
+        return lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens",
+                       corpus->train.path, length);
+    for (int n = 1; status == LH_OK && n <= corpus->shapes; n++) {
+        int64_t here = corpus->sizes[n - 1].input == length ? lh_dataset_count(&corpus->train, n) : 0;
+        if (here > count) here = count;
+        if (here > 0) status = print_examples(spec, &source, n, here, text, error);
+        count -= here;
+    }
+    return status;
+}
+
 lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {
         "sample", "Examples of the task as JSON lines: input, target, mask (0: not counted in accuracy).",
-        "These are the examples that an evaluation of this length and seed sees."};
+        "These are the examples that an evaluation of this length and seed sees; of finite data, training examples."};
     const lh_spec *spec = cli->spec;
     int64_t length = 0, count = 10, seed = LH_EVAL_SEED;
-    bool text = false, done;
+    bool text = false, seeded = false, done;
     const lh_option options[] = {
         {"--length", LH_OPTION_INTEGER, &length, 1, LH_LONGEST_LENGTH, NULL, "N", "task length (required)"},
         {"--count", LH_OPTION_INTEGER, &count, 1, 4294967295.0, NULL, "N", "how many (default 10)"},
-        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "evaluation seed (default 1)"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &seeded, "S", "evaluation seed (default 1)"},
         {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "symbols, with (those not counted) in parentheses"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     if (length == 0) return lh_fail(error, LH_ERR_USAGE, "--length: missing\n  expected: --length N, the task length");
-    lh_batch batch;
-    status = lh_batch_open(&batch, spec, (int)length, 1, error);
-    if (status != LH_OK) return status;
-    lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0};
-    for (int64_t i = 0; i < count && !ferror(stdout); i++) {
-        lh_batch_fill(&batch, spec, &source, (int)length, (uint32_t)i, 1);
-        if (text) print_text(spec, &batch, spec->task->input_length((int)length));
-        else print_json(&batch, spec->task->input_length((int)length));
-    }
-    lh_batch_close(&batch);
-    return LH_OK;
+    if (spec->corpus != NULL && seeded)
+        return lh_fail(error, LH_ERR_USAGE, "--seed: the examples of a file are not drawn");
+    if (spec->corpus != NULL) return print_file(spec, (int)length, count, text, error);
+    lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL};
+    return print_examples(spec, &source, (int)length, count, text, error);
 }

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "cli/cli.h"
+#include "cli/data_files.h"
 #include "cli/trace_inputs.h"
 #include "eval/trace.h"
 #include "train/json_text.h"
@@ -27,6 +28,7 @@ static const lh_verb verb = {
     "  entropy      n<N>.layers.<L>.entropy    [heads], mean of -sum p ln p over examples and queries; also printed\n"
     "With them n<N>.tokens [examples][T]. More than one draw puts [draws] in front; --average removes draws and\n"
     "examples, and the tokens. The examples are the first of those that an evaluation of this length and seed sees.\n"
+    "With finite data N is the input length; where outputs differ, too, n<N>o<M> in place of n<N>, M outputs.\n"
     "FILE of --input has JSON lines as predict reads them; lines of one length are traced together."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
@@ -96,6 +98,17 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     return f->out != NULL ? lh_can_replace(f->out, error) : LH_OK;
 }
 
+/* The lengths that there are, and whether the task's examples can be had. */
+static lh_status settle_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
+    lh_status status = lh_data_files_select(spec, &request->lengths, error);
+    if (status != LH_OK) return status;
+    return lh_trial_lengths(spec->task, &request->lengths, lh_key_of_seed(request->seed), error);
+}
+
+static const char *source_of(const flags *f, const lh_spec *spec) {
+    return f->input != NULL ? f->input : spec->corpus != NULL ? spec->corpus->eval.path : "task";
+}
+
 static void show_progress(void *context, int n, int64_t done, int64_t count) {
     lh_progress *progress = context;
     char bar[32], left[32];
@@ -120,7 +133,7 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         {"step", step},
         {"what", f->what},
         {"average", f->average ? "true" : "false"},
-        {"source", f->input != NULL ? f->input : "task"},
+        {"source", source_of(f, engine->spec)},
         {"examples", examples},
         {"seed", seed},
         {"draws", draws},
@@ -172,7 +185,8 @@ static double uniform_entropy(const lh_traces *traces, const lh_traced *t) {
 }
 
 static void print_entropy_row(const lh_traces *traces, const lh_traced *t) {
-    printf("%7d  %-12s %8.4f %8.4f ", t->n, traces->spec->sites[t->site].name, uniform_entropy(traces, t), mean_of(t));
+    printf("%7s  %-12s %8.4f %8.4f ", traces->groups[t->group].label + 1, traces->spec->sites[t->site].name,
+           uniform_entropy(traces, t), mean_of(t));
     for (int64_t h = 0; h < t->each; h++) printf(" %7.4f", lh_traced_at(t, h));
     printf("\n");
 }
@@ -181,7 +195,8 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     char text[LH_NUMBER_TEXT];
     lh_json line;
     lh_json_begin(&line, stdout);
-    lh_json_integer(&line, "length", t->n);
+    lh_json_integer(&line, "length", lh_told_length(traces->spec, t->n));
+    if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, t->n));
     lh_json_string(&line, "layer", traces->spec->sites[t->site].name);
     lh_json_number(&line, "uniform", uniform_entropy(traces, t));
     lh_json_number(&line, "mean", mean_of(t));
@@ -234,12 +249,17 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     lh_trace_request request;
     lh_trace_inputs inputs = {0};
     lh_engine *engine = NULL;
+    const lh_spec *spec = cli->spec;
     int64_t step;
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
     status = make_request(cli->spec, &f, &request, error);
-    if (status == LH_OK && f.input != NULL) status = lh_trace_inputs_read(&inputs, cli->spec, f.input, error);
-    if (status == LH_OK) status = lh_cli_open_checkpoint(cli->spec, f.checkpoint, 1, &engine, &step, error);
+    if (status == LH_OK && f.input == NULL) status = settle_lengths(spec, &request, error);
+    if (status == LH_OK && f.input != NULL) {
+        status = lh_trace_inputs_read(&inputs, spec, f.input, error);
+        spec = &inputs.spec;
+    }
+    if (status == LH_OK) status = lh_cli_open_checkpoint(spec, f.checkpoint, 1, &engine, &step, error);
     if (status == LH_OK) {
         request.inputs = inputs.queries;
         request.input_count = inputs.count;

@@ -4,6 +4,7 @@
 
 #include "cli/member.h"
 #include "cli/train_screen.h"
+#include "data/epoch.h"
 #include "train/group.h"
 #include "train/json_text.h"
 
@@ -77,13 +78,23 @@ static char *flags_json(const lh_cli *cli) {
     return lh_text_close(&text, NULL) == LH_OK ? text.text : NULL;
 }
 
+/* A user's own task is tried at every length before anything is trained. */
+static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    lh_key key = lh_key_of_seed(LH_EVAL_SEED);
+    lh_status status = lh_trial_lengths(spec->task, &spec->train.lengths, key, error);
+    if (status == LH_OK && !flags->no_eval) status = lh_trial_lengths(spec->task, &spec->eval.lengths, key, error);
+    if (status == LH_OK && spec->eval.during_every > 0)
+        status = lh_trial_lengths(spec->task, &spec->eval.during_lengths, key, error);
+    return status;
+}
+
 /* Everything that the spec and the flags decide before a run is opened. */
 static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_status status = LH_OK;
     if (!flags->no_eval && flags->overfit == 0) status = lh_check_limit(spec, &spec->eval.lengths, error);
     if (status == LH_OK && spec->eval.during_every > 0)
         status = lh_check_limit(spec, &spec->eval.during_lengths, error);
-    return status;
+    return status == LH_OK ? try_task(spec, flags, error) : status;
 }
 
 /* A run for every rate and seed. */
@@ -97,6 +108,24 @@ static void name_members(lh_member *members, lh_train_screen *screen, const lh_m
             member->run.seed = (uint64_t)seed;
             member->run.learning_rate = flags->rates.list[rate];
         }
+}
+
+/* Says how the steps come about with finite data; refuses more examples for --overfit than there are. */
+static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    const lh_corpus *corpus = spec->corpus;
+    if (corpus == NULL) return LH_OK;
+    int n = lh_overfit_length(spec);
+    long long batches = (long long)lh_epoch_batches(corpus, spec->train.batch);
+    if (flags->overfit > lh_dataset_count(&corpus->train, n))
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
+                       "  expected: at most so many",
+                       (long long)flags->overfit, corpus->train.path, (long long)lh_dataset_count(&corpus->train, n),
+                       lh_input_length(spec, n), lh_output_length(spec, n));
+    fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,
+            (long long)corpus->train.count, corpus->train.path, batches, (long long)flags->steps,
+            (double)flags->steps / (double)batches);
+    return LH_OK;
 }
 
 static void tell_start(const lh_member *members, int count, int threads) {
@@ -167,6 +196,7 @@ lh_status lh_verb_train(const lh_cli *cli, lh_error *error) {
     lh_status status = read_flags(cli, &flags, &done, error);
     if (status != LH_OK || done) return status;
     status = check_lengths(cli->spec, &flags, error);
+    if (status == LH_OK) status = check_data(cli->spec, &flags, error);
     if (status != LH_OK) return status;
     char *words = flags_json(cli);
     if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");

@@ -32,8 +32,23 @@ int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step) {
     return lh_lengths_at(lengths, (int)lh_rng_below(&rng, (uint32_t)lh_lengths_count(lengths)));
 }
 
+int lh_input_length(const lh_spec *spec, int n) {
+    return spec->corpus != NULL ? spec->corpus->sizes[n - 1].input : spec->task->input_length(n);
+}
+
+int lh_output_length(const lh_spec *spec, int n) {
+    return spec->corpus != NULL ? spec->corpus->sizes[n - 1].output : spec->task->output_length(n);
+}
+
+int lh_told_length(const lh_spec *spec, int n) { return spec->corpus != NULL ? lh_input_length(spec, n) : n; }
+
 lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences) {
-    lh_shape shape = {.sequences = sequences, .labels = spec->format->labels(n)};
+    lh_shape shape = {.sequences = sequences};
+    if (spec->corpus != NULL) {
+        spec->format->shape(lh_input_length(spec, n), lh_output_length(spec, n), &shape);
+        return shape;
+    }
+    shape.labels = spec->format->labels(n);
     for (int s = 0; s < spec->format->streams; s++) shape.length[s] = spec->format->stream[s].length(n);
     return shape;
 }
@@ -47,9 +62,16 @@ static lh_shape largest_shape(const lh_spec *spec, int longest_n, int sequences,
         for (int s = 0; s < LH_MAX_STREAMS; s++)
             if (shape.length[s] > largest.length[s]) largest.length[s] = shape.length[s];
         if (shape.labels > largest.labels) largest.labels = shape.labels;
-        if (spec->task->input_length(n) > *input) *input = spec->task->input_length(n);
+        if (lh_input_length(spec, n) > *input) *input = lh_input_length(spec, n);
     }
     return largest;
+}
+
+static int most_outputs(const lh_spec *spec, int longest_n) {
+    int most = 0;
+    for (int n = 1; n <= longest_n; n++)
+        if (lh_output_length(spec, n) > most) most = lh_output_length(spec, n);
+    return most;
 }
 
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error) {
@@ -71,40 +93,64 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int
     batch->labels = next;
     batch->input = next + labels;
     batch->mask = (uint8_t *)(batch->input + input);
-    return LH_OK;
+    if (spec->task->source == NULL) return LH_OK;
+    lh_status status = lh_trial_open(&batch->trial, input, most_outputs(spec, longest_n), error);
+    if (status != LH_OK) lh_batch_close(batch);
+    return status;
 }
 
 void lh_batch_close(lh_batch *batch) {
     free(batch->memory);
+    lh_trial_close(&batch->trial);
     memset(batch, 0, sizeof *batch);
 }
 
+static void copy_example(const lh_spec *spec, const lh_source *source, int n, uint32_t index, lh_example *example) {
+    const lh_corpus *corpus = spec->corpus;
+    const lh_dataset *set = source->domain == LH_DOMAIN_EVAL ? &corpus->eval : &corpus->train;
+    if (lh_dataset_count(set, n) == 0) set = set == &corpus->eval ? &corpus->train : &corpus->eval;
+    lh_dataset_copy(set, n, source->pick != NULL ? source->pick[index] : index % lh_dataset_count(set, n), example);
+}
+
+static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index,
+                              lh_example *example, lh_error *error) {
+    lh_rng rng = lh_rng_at(source->key, source->step, index, lh_site(source->domain, 0, LH_PLACE_SAMPLE));
+    memset(example->mask, 1, (size_t)example->output_length);
+    if (spec->task->source != NULL) return lh_trial_sample(&batch->trial, spec->task, &rng, n, example, error);
+    if (spec->corpus != NULL) copy_example(spec, source, n, index, example);
+    else spec->task->sample(&rng, n, example);
+    return LH_OK;
+}
+
 /* Makes example `index` in row `row`; its target and mask are the row's labels and mask. */
-static void fill_row(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index, int row) {
+static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index, int row,
+                          lh_error *error) {
     size_t at = (size_t)row * (size_t)batch->shape.labels;
     lh_example example = {
-        .input_length = spec->task->input_length(n),
-        .output_length = spec->task->output_length(n),
+        .input_length = lh_input_length(spec, n),
+        .output_length = lh_output_length(spec, n),
         .input = batch->input,
         .target = batch->labels + at,
         .mask = batch->mask + at,
     };
-    memset(example.mask, 1, (size_t)example.output_length);
-    lh_rng rng = lh_rng_at(source->key, source->step, index, lh_site(source->domain, 0, LH_PLACE_SAMPLE));
-    spec->task->sample(&rng, n, &example);
+    lh_status status = make_example(batch, spec, source, n, index, &example, error);
+    if (status != LH_OK) return status;
     uint16_t *tokens[LH_MAX_STREAMS] = {NULL};
     for (int s = 0; s < spec->format->streams; s++)
         tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
     spec->format->assemble(&example, tokens);
+    return LH_OK;
 }
 
-void lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
-                   int sequences) {
+lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
+                        int sequences, lh_error *error) {
     LH_TIMED(LH_PART_SAMPLING);
+    lh_status status = LH_OK;
     batch->shape = lh_shape_at(spec, n, sequences);
-    for (int row = 0; row < sequences; row++) {
+    for (int row = 0; status == LH_OK && row < sequences; row++) {
         uint32_t index = first + (uint32_t)row;
         if (source->distinct) index %= source->distinct;
-        fill_row(batch, spec, source, n, index, row);
+        status = fill_row(batch, spec, source, n, index, row, error);
     }
+    return status;
 }

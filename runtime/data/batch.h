@@ -3,6 +3,8 @@
 #ifndef LONGHAND_BATCH_H
 #define LONGHAND_BATCH_H
 
+#include "data/corpus.h"
+#include "data/trial.h"
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
@@ -14,6 +16,13 @@ int lh_lengths_longest(const lh_lengths *lengths);
 /* Task length n of training step `step`: uniform over lengths, from LH_PLACE_LENGTH. */
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
+/* Tokens of an example at task length n; with finite data, of shape n (data/corpus.h). */
+int lh_input_length(const lh_spec *spec, int n);
+int lh_output_length(const lh_spec *spec, int n);
+
+/* What people call task length n: with finite data, the input length. */
+int lh_told_length(const lh_spec *spec, int n);
+
 /* The shape of `sequences` sequences at task length n. */
 lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences);
 
@@ -24,6 +33,7 @@ typedef struct lh_batch {
     uint16_t *labels;
     uint8_t *mask;
     uint16_t *input; /* scratch: one example's input; its target and mask are written in place */
+    lh_trial trial;  /* for a user's own task */
     void *memory;
 } lh_batch;
 
@@ -37,9 +47,14 @@ typedef struct lh_source {
     uint32_t step;     /* training: the step; evaluation: the condition */
     uint32_t domain;   /* LH_DOMAIN_DATA or LH_DOMAIN_EVAL */
     uint32_t distinct; /* > 0: example index modulo this (--overfit, with one step for all); 0: all differ */
+    const uint32_t
+        *pick; /* finite data: which of the shape's examples the indices mean; NULL: those in the file's order */
 } lh_source;
 
-/* Fills batch with examples first .. first + sequences - 1 at task length n. */
-void lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first, int sequences);
+/* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT where a user's own task does
+ * not keep to the interface (data/trial.h); the tasks of runtime/data/tasks always do. With finite data: examples of the
+ * file that the domain means (of the other one where it has none of shape n), again from the first after the last. */
+lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
+                        int sequences, lh_error *error);
 
 #endif

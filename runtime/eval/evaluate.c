@@ -16,12 +16,14 @@ bool lh_is_training_length(const lh_spec *spec, int n) {
     return false;
 }
 
-static void write_examples(FILE *out, const lh_condition *condition, const lh_sums *each) {
+/* first: how many of the result's examples came before. */
+static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int first,
+                           const lh_sums *each) {
     for (int i = 0; i < condition->examples; i++) {
         lh_json line;
         lh_json_begin(&line, out);
-        lh_json_integer(&line, "length", condition->n);
-        lh_json_integer(&line, "example", i);
+        lh_json_integer(&line, "length", result->n);
+        lh_json_integer(&line, "example", first + i);
         lh_json_integer(&line, "draw", condition->draw.example);
         lh_json_integer(&line, "correct", each[i].correct);
         lh_json_integer(&line, "counted", each[i].counted);
@@ -45,14 +47,47 @@ static void spread_add(spread *s, double x, int index) {
     s->squares += off * (x - s->mean);
 }
 
-static void evaluate_length(lh_engine *engine, const lh_eval_request *request, lh_sums *each, lh_eval_result *result) {
+/* Adds the sums of one batch: `examples` at task length n, or of shape n. */
+static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+                                const lh_eval_result *result, const lh_condition *condition, int first, lh_sums *sums,
+                                lh_error *error) {
+    lh_sums part;
+    lh_status status = engine->ops->evaluate(engine, condition, &part, each, error);
+    if (status != LH_OK) return status;
+    if (each != NULL) write_examples(request->per_example, result, condition, first, each);
+    lh_sums_add(sums, &part);
+    return LH_OK;
+}
+
+/* With finite data an input length has a batch for each of its shapes, until there are enough examples. */
+static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+                               const lh_eval_result *result, int draw, lh_sums *sums, lh_error *error) {
+    const lh_corpus *corpus = engine->spec->corpus;
+    if (corpus == NULL) {
+        lh_condition condition = lh_condition_at(result->n, result->examples, request->seed, draw);
+        return evaluate_batch(engine, request, each, result, &condition, 0, sums, error);
+    }
+    lh_status status = LH_OK;
+    for (int n = 1, first = 0; status == LH_OK && n <= corpus->shapes && first < result->examples; n++) {
+        int64_t count = lh_dataset_count(&corpus->eval, n);
+        if (corpus->sizes[n - 1].input != result->n || count == 0) continue;
+        if (count > result->examples - first) count = result->examples - first;
+        lh_condition condition = lh_condition_at(n, (int)count, request->seed, draw);
+        condition.draw.step = (uint32_t)result->n; /* whatever other shapes there are */
+        status = evaluate_batch(engine, request, each, result, &condition, first, sums, error);
+        first += (int)count;
+    }
+    return status;
+}
+
+static lh_status evaluate_length(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+                                 lh_eval_result *result, lh_error *error) {
     lh_sums all = {0};
     spread over_draws = {0, 0};
     for (int draw = 0; draw < result->draws; draw++) {
-        lh_sums sums;
-        lh_condition condition = lh_condition_at(result->n, result->examples, request->seed, draw);
-        engine->ops->evaluate(engine, &condition, &sums, each);
-        if (each != NULL) write_examples(request->per_example, &condition, each);
+        lh_sums sums = {0};
+        lh_status status = evaluate_draw(engine, request, each, result, draw, &sums, error);
+        if (status != LH_OK) return status;
         lh_sums_add(&all, &sums);
         spread_add(&over_draws, ratio((double)sums.correct, (double)sums.counted), draw);
     }
@@ -60,6 +95,7 @@ static void evaluate_length(lh_engine *engine, const lh_eval_request *request, l
     result->exact_match = ratio((double)all.exact, (double)all.sequences);
     result->loss = ratio(all.loss, (double)all.positions);
     result->sd_over_draws = result->draws > 1 ? sqrt(over_draws.squares / (result->draws - 1)) : 0.0;
+    return LH_OK;
 }
 
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
@@ -68,10 +104,10 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
     for (int i = 0; i < count; i++) {
         if (request->stop != NULL && *request->stop) return LH_STOPPED;
         if (!found[i]) {
-            evaluate_length(engine, request, each, &results[i]);
+            lh_status status = evaluate_length(engine, request, each, &results[i], error);
+            if (status != LH_OK) return status;
             if (each != NULL && (fflush(request->per_example) != 0 || ferror(request->per_example)))
                 return lh_fail(error, LH_ERR_ENVIRONMENT, "--per-example: the file could not be written");
-            lh_status status = LH_OK;
             if (request->path != NULL)
                 status = lh_eval_append(request->path, engine->spec, request->step, request->seed, &results[i], error);
             if (status != LH_OK) return status;
@@ -81,14 +117,27 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
     return LH_OK;
 }
 
+static bool is_trained_on(const lh_spec *spec, int n) {
+    return spec->corpus != NULL ? !spec->corpus->separate : lh_is_training_length(spec, n);
+}
+
+/* At most as many as the file has. */
+static int examples_of(const lh_spec *spec, int n, int most) {
+    const lh_corpus *corpus = spec->corpus;
+    int64_t count = 0;
+    for (int i = 1; corpus != NULL && i <= corpus->shapes; i++)
+        if (corpus->sizes[i - 1].input == n) count += lh_dataset_count(&corpus->eval, i);
+    return corpus != NULL && count < most ? (int)count : most;
+}
+
 static void name_results(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
     for (int i = 0; i < count; i++) {
         int n = lh_lengths_at(&request->lengths, i);
-        const char *split = lh_is_training_length(spec, n) ? "train" : "test";
+        const char *split = is_trained_on(spec, n) ? "train" : "test";
         results[i] = (lh_eval_result){
             .split = request->split != NULL ? request->split : split,
             .n = n,
-            .examples = request->examples,
+            .examples = examples_of(spec, n, request->examples),
             .draws = lh_draws_anything(spec) ? request->draws : 1,
         };
     }
@@ -96,7 +145,9 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
     int count = lh_lengths_count(&request->lengths);
-    lh_status status = engine->ops->reserve(engine, &request->lengths, request->examples, error);
+    lh_lengths shapes = {NULL, 0, 1, engine->spec->corpus != NULL ? engine->spec->corpus->shapes : 0, 1};
+    const lh_lengths *lengths = engine->spec->corpus != NULL ? &shapes : &request->lengths;
+    lh_status status = engine->ops->reserve(engine, lengths, request->examples, error);
     if (status != LH_OK) return status;
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
     lh_sums *each = NULL;

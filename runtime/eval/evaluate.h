@@ -23,7 +23,7 @@ typedef struct lh_eval_request {
     lh_lengths lengths;
     int examples, draws; /* draws count as 1 where the model draws nothing */
     uint64_t seed;
-    const char *split; /* NULL: "train" for a training length, "test" for any other */
+    const char *split; /* NULL: "train" for a training length or the training file, "test" for any other */
     int64_t step;      /* of the parameters; for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
     bool only_missing; /* take over the lines that path already has for this step, split, length, examples, draws */
@@ -33,7 +33,7 @@ typedef struct lh_eval_request {
     void *context;
 } lh_eval_request;
 
-/* Evaluates every length in order; results: [lengths]. Makes the engine's room itself. LH_STOPPED when *stop was set;
+/* Evaluates every length in order (with finite data, input lengths that the file has); results: [lengths]. Makes the engine's room itself. LH_STOPPED when *stop was set;
  * what was written stays. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 

@@ -83,24 +83,25 @@ static const lh_query *input_of(const lh_trace_request *request, int n, int i) {
 }
 
 /* What goes through the model; p->batch holds its tokens. */
-static lh_query query_of(pass *p) {
+static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
     lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
+    condition.draw.step = (uint32_t)lh_told_length(spec, n); /* as in an evaluation */
     if (request->inputs == NULL) {
-        lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1);
-        return (lh_query){.n = n, .input = p->batch.input, .draw = condition.draw};
+        *query = (lh_query){.n = n, .input = p->batch.input, .draw = condition.draw};
+        return lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1, error);
     }
-    lh_query query = *input_of(request, n, p->example);
-    query.draw = condition.draw;
-    int labels = spec->format->labels(n);
+    *query = *input_of(request, n, p->example);
+    query->draw = condition.draw;
+    int labels = lh_shape_at(spec, n, 1).labels;
     memset(p->batch.labels, 0, (size_t)labels * sizeof *p->batch.labels);
     memset(p->batch.mask, 0, (size_t)labels);
-    lh_example example = {spec->task->input_length(n), spec->task->output_length(n), query.input, p->batch.labels,
+    lh_example example = {lh_input_length(spec, n), lh_output_length(spec, n), query->input, p->batch.labels,
                           p->batch.mask};
     spec->format->assemble(&example, p->batch.tokens);
-    return query;
+    return LH_OK;
 }
 
 double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys) {
@@ -161,18 +162,26 @@ static void finish_mean(lh_traced *t, double passes) {
     }
 }
 
+static lh_status run_pass(pass *p, lh_error *error) {
+    lh_query query;
+    lh_status status = make_query(p, &query, error);
+    if (status != LH_OK) return status;
+    p->engine->ops->trace(p->engine, &query, p->to, NULL);
+    for (int i = 0; i < p->group->tensors; i++) take(p, &p->traces->tensors[p->group->first_tensor + i]);
+    return LH_OK;
+}
+
 static lh_status run_group(lh_traces *traces, const lh_trace_group *group, lh_engine *engine, int64_t *done,
                            lh_error *error) {
     const lh_trace_request *request = &traces->request;
     pass p = {.traces = traces, .group = group, .engine = engine};
+    int told = lh_told_length(traces->spec, group->n);
     lh_traced *tensors = traces->tensors + group->first_tensor;
     lh_status status = open_pass(&p, error);
     for (p.draw = 0; status == LH_OK && p.draw < request->draws; p.draw++)
-        for (p.example = 0; p.example < group->examples; p.example++) {
-            lh_query query = query_of(&p);
-            engine->ops->trace(engine, &query, p.to, NULL);
-            for (int i = 0; i < group->tensors; i++) take(&p, &tensors[i]);
-            if (request->watch != NULL) request->watch(request->context, group->n, ++*done, traces->passes);
+        for (p.example = 0; status == LH_OK && p.example < group->examples; p.example++) {
+            status = run_pass(&p, error);
+            if (request->watch != NULL) request->watch(request->context, told, ++*done, traces->passes);
         }
     close_pass(&p);
     for (int i = 0; status == LH_OK && i < group->tensors; i++)

@@ -10,7 +10,8 @@
  *     n<n>.layers.L.entropy     [heads]                   mean over examples and queries of -sum p ln p, in nats
  *
  * A first dimension [draws] is added where there is more than one position draw. Averaged: the mean over draws and
- * examples in place of both dimensions, and no tokens.
+ * examples in place of both dimensions, and no tokens. With finite data n in a name is the input length, and where the
+ * traced examples of one input length differ in their outputs, n<n>o<outputs> stands in its place.
  */
 #ifndef LONGHAND_TRACE_H
 #define LONGHAND_TRACE_H
@@ -32,7 +33,8 @@ typedef struct lh_trace_request {
     bool average;
     int draws; /* counts as 1 where the model draws nothing */
     uint64_t seed;
-    lh_lengths lengths; /* `examples` examples of the task at each: those that an evaluation sees first */
+    lh_lengths lengths; /* `examples` examples of the task at each: those that an evaluation sees first; with finite
+                         * data input lengths, and no more examples than the file has */
     int examples;
     const lh_query *inputs; /* or these, those of one length together; their draw is filled in here; NULL: none */
     int input_count;
@@ -45,6 +47,7 @@ typedef struct lh_traced {
     char name[80];
     lh_trace_kind kind;
     int n;        /* task length */
+    int group;    /* of the list in lh_traces */
     int site;     /* of the spec; -1: tokens */
     int stream;   /* of tokens */
     bool mean;    /* over draws and examples */
@@ -56,6 +59,7 @@ typedef struct lh_traced {
 /* The passes of one task length. */
 typedef struct lh_trace_group {
     int n, examples, first_tensor, tensors;
+    char label[32]; /* what its tensors' names begin with: "n41" */
 } lh_trace_group;
 
 typedef struct lh_traces {

@@ -19,7 +19,7 @@ static lh_status too_large(double bytes, double available, const char *what, lh_
                    what, bytes / 1e6, available / 1e6);
 }
 
-/* ---- groups: one per task length ---- */
+/* ---- groups: one per task length, or shape ---- */
 
 static lh_trace_group *find_group(lh_traces *traces, int n) {
     for (int g = 0; g < traces->group_count; g++)
@@ -56,12 +56,45 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     return status;
 }
 
+/* The examples of an input length that an evaluation sees: shape after shape, until there are enough. */
+static lh_status group_shapes(lh_traces *traces, int input, lh_error *error) {
+    const lh_corpus *corpus = traces->spec->corpus;
+    lh_status status = LH_OK;
+    for (int n = 1, left = traces->request.examples; status == LH_OK && left > 0 && n <= corpus->shapes; n++) {
+        int64_t count = lh_dataset_count(&corpus->eval, n);
+        if (corpus->sizes[n - 1].input != input || count == 0) continue;
+        if (count > left) count = left;
+        status = add_group(traces, n, (int)count, error);
+        left -= (int)count;
+    }
+    return status;
+}
+
+static lh_status group_data(lh_traces *traces, lh_error *error) {
+    const lh_lengths *lengths = &traces->request.lengths;
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
+        status = group_shapes(traces, lh_lengths_at(lengths, i), error);
+    return status;
+}
+
+static void name_group(const lh_traces *traces, lh_trace_group *group) {
+    int told = lh_told_length(traces->spec, group->n), same = 0;
+    for (int g = 0; g < traces->group_count; g++) same += lh_told_length(traces->spec, traces->groups[g].n) == told;
+    if (same == 1) snprintf(group->label, sizeof group->label, "n%d", told);
+    else snprintf(group->label, sizeof group->label, "n%do%d", told, lh_output_length(traces->spec, group->n));
+}
+
 static lh_status make_groups(lh_traces *traces, lh_error *error) {
-    bool given = traces->request.inputs != NULL;
-    size_t most = (size_t)(given ? traces->request.input_count : lh_lengths_count(&traces->request.lengths));
-    traces->groups = lh_engine_memory(most * sizeof *traces->groups, "a list of lengths", error);
+    bool given = traces->request.inputs != NULL, data = traces->spec->corpus != NULL;
+    int most = given  ? traces->request.input_count
+               : data ? traces->spec->corpus->shapes
+                      : lh_lengths_count(&traces->request.lengths);
+    traces->groups = lh_engine_memory((size_t)most * sizeof *traces->groups, "a list of lengths", error);
     if (traces->groups == NULL) return LH_ERR_ENVIRONMENT;
-    return given ? group_inputs(traces, error) : group_lengths(traces, error);
+    lh_status status = (given ? group_inputs : data ? group_data : group_lengths)(traces, error);
+    for (int g = 0; status == LH_OK && g < traces->group_count; g++) name_group(traces, &traces->groups[g]);
+    return status;
 }
 
 /* ---- tensors ---- */
@@ -88,12 +121,13 @@ static int pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shap
 
 static void name_tensor(const lh_traces *traces, lh_traced *t) {
     const lh_spec *spec = traces->spec;
-    if (t->kind == LH_TRACE_TOKENS && spec->format->streams == 1) snprintf(t->name, sizeof t->name, "n%d.tokens", t->n);
+    const char *label = traces->groups[t->group].label;
+    if (t->kind == LH_TRACE_TOKENS && spec->format->streams == 1) snprintf(t->name, sizeof t->name, "%s.tokens", label);
     else if (t->kind == LH_TRACE_TOKENS)
-        snprintf(t->name, sizeof t->name, "n%d.tokens.%s", t->n, spec->format->stream[t->stream].name);
+        snprintf(t->name, sizeof t->name, "%s.tokens.%s", label, spec->format->stream[t->stream].name);
     else if (t->kind == LH_TRACE_ACTIVATIONS)
-        snprintf(t->name, sizeof t->name, "n%d.%s", t->n, spec->sites[t->site].name);
-    else snprintf(t->name, sizeof t->name, "n%d.%s.%s", t->n, spec->sites[t->site].name, lh_trace_kind_name(t->kind));
+        snprintf(t->name, sizeof t->name, "%s.%s", label, spec->sites[t->site].name);
+    else snprintf(t->name, sizeof t->name, "%s.%s.%s", label, spec->sites[t->site].name, lh_trace_kind_name(t->kind));
 }
 
 /* Adds a tensor of the group and what it takes. */
@@ -103,6 +137,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced made)
     int rank = 0;
     *t = made;
     t->n = group->n;
+    t->group = (int)(group - traces->groups);
     t->mean = request->average || t->kind == LH_TRACE_ENTROPY;
     name_tensor(traces, t);
     if (!t->mean && request->draws > 1 && t->kind != LH_TRACE_TOKENS) t->file.shape[rank++] = request->draws;

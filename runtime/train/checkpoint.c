@@ -182,6 +182,8 @@ static lh_status check_origin(const char *path, const lh_st_file *file, const lh
     if (status == LH_OK) status = check_same(path, file, "level", facts->level, error);
     if (status == LH_OK) status = check_same(path, file, "compiler", facts->compiler, error);
     if (status == LH_OK) status = check_same(path, file, "precision", spec->precision, error);
+    if (status == LH_OK && spec->corpus != NULL)
+        status = check_same(path, file, LH_DATA_KEY, spec->corpus->train.digest, error);
     return status;
 }
 

@@ -1,7 +1,8 @@
 /* Checkpoints: parameters, optimiser state and counters in one safetensors file.
  *
  * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata:
- * format, id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate, checksum
+ * format, id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate,
+ * data_sha256 (with finite data), checksum
  * (of everything else in the file; asked for by resume alone, so that a person may edit parameters and evaluate them).
  * Rotation: the new file replaces checkpoint.safetensors only after it was written, fsynced and read back; the one
  * before stays as checkpoint.previous.safetensors.

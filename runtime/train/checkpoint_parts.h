@@ -6,12 +6,14 @@
 #include <stdint.h>
 
 #include "base/safetensors.h"
+#include "data/corpus.h"
 #include "longhand/spec.h"
 
 enum { LH_LONGEST_NAME = 256 };
 
 #define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
 #define LH_CHECKSUM_KEY "checksum"
+#define LH_DATA_KEY "data_sha256" /* of the training file; only with finite data */
 
 static inline int64_t lh_tensor_rows(const lh_tensor *tensor) { return tensor->rank == 2 ? tensor->shape[0] : 1; }
 

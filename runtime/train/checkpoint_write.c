@@ -21,7 +21,7 @@
 #include "train/checkpoint_parts.h"
 #include "train/json_text.h"
 
-enum { META_COUNT = LH_IDENTITY_COUNT + 5 };
+enum { META_COUNT = LH_IDENTITY_COUNT + 6 }; /* the last with finite data alone */
 
 static size_t elements_of(const lh_tensor *tensor) {
     return (size_t)(lh_tensor_rows(tensor) * lh_tensor_columns(tensor));
@@ -85,10 +85,10 @@ static void collect(content *c, const lh_spec *spec, const lh_state *state) {
     }
 }
 
-static uint64_t checksum_of(const content *c, const lh_st_meta *meta) {
+static uint64_t checksum_of(const content *c, const lh_st_meta *meta, int count) {
     uint64_t sum = 0;
     for (int i = 0; i < c->count; i++) sum += lh_checkpoint_tensor_sum(&c->tensors[i]);
-    for (int i = 0; i < META_COUNT; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
+    for (int i = 0; i < count; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
     return sum;
 }
 
@@ -117,10 +117,12 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
         {"seed", seed},
         {"learning_rate", lh_shortest(facts->learning_rate, rate)},
         {LH_CHECKSUM_KEY, sum},
+        {LH_DATA_KEY, spec->corpus != NULL ? spec->corpus->train.digest : NULL},
     };
+    int count = spec->corpus != NULL ? META_COUNT : META_COUNT - 1;
     lh_identity(spec, facts->level, facts->compiler, meta + 1);
-    snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c, meta));
-    return lh_st_write(path, c->tensors, c->count, meta, META_COUNT, error);
+    snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c, meta, count));
+    return lh_st_write(path, c->tensors, c->count, meta, count, error);
 }
 
 lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,

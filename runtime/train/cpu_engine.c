@@ -85,6 +85,8 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_error *error) {
     for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), &most);
     status = lh_cpu_need_tables(cpu, most.tokens, error);
     if (status == LH_OK) status = open_arrays(cpu, &most, error);
+    if (status == LH_OK && spec->corpus != NULL)
+        status = lh_epoch_open(&cpu->epoch, spec->corpus, spec->train.batch, error);
     for (int i = 0; status == LH_OK && i < cpu->engine.threads; i++)
         status = open_lane(cpu, &cpu->lanes[i], &most, error);
     return status;
@@ -114,6 +116,7 @@ static void engine_close(lh_engine *engine) {
         lh_batch_close(&cpu->lanes[i].batch);
     }
     lh_cpu_forward_close(&cpu->forward, engine->threads);
+    lh_epoch_close(&cpu->epoch);
     free(cpu->lanes);
     free(cpu->shard_sums);
     free(cpu->chunk_norms);

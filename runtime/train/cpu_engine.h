@@ -5,15 +5,25 @@
 
 #include <stdatomic.h>
 
+#include "data/epoch.h"
 #include "train/engine.h"
 
 enum { LH_FOLD_PIECES = 16 }; /* the gradient is folded in so many pieces, so that threads follow each other closely */
+
+/* What went wrong first in a thread's share of a batch: with a user's own task a batch may fail. The share that is
+ * reported is the first of all, whoever had it. */
+typedef struct lh_cpu_failure {
+    lh_status status; /* LH_OK: nothing */
+    int at;           /* index of the shard or block */
+    lh_error error;
+} lh_cpu_failure;
 
 /* What a thread has for itself while it trains: one shard at a time. */
 typedef struct lh_cpu_lane {
     void *workspace;
     void *gradient; /* of its shard; zero between shards */
     lh_batch batch; /* its shard's examples */
+    lh_cpu_failure failure;
 } lh_cpu_lane;
 
 /* What a thread has for itself while it evaluates: one block at a time. */
@@ -21,6 +31,7 @@ typedef struct lh_cpu_forward_lane {
     void *workspace;
     void *logits;
     lh_batch batch;
+    lh_cpu_failure failure;
 } lh_cpu_forward_lane;
 
 /* Room for evaluation, grown by reserve. The sizes are those of the largest request so far. */
@@ -29,7 +40,7 @@ typedef struct lh_cpu_forward {
     void *shared;
     lh_sums *block_sums; /* [examples]: a block has at least one */
     size_t workspace_bytes, shared_bytes, logits_bytes;
-    int longest_n, block, examples;
+    int longest_n, tokens, block, examples;
 } lh_cpu_forward;
 
 typedef struct lh_cpu_engine {
@@ -51,9 +62,11 @@ typedef struct lh_cpu_engine {
 
     lh_cpu_step job;                 /* the running step */
     int length;                      /* its task length */
+    const uint32_t *pick;            /* finite data: its examples; NULL: those in the file's order */
     atomic_int next_shard;           /* the next one that nobody took */
     atomic_int turn[LH_FOLD_PIECES]; /* the shard whose piece is folded next */
 
+    lh_epoch epoch; /* finite data: the order of training */
     lh_cpu_forward forward;
 } lh_cpu_engine;
 
@@ -74,7 +87,8 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
-void lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each);
+lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                          lh_error *error);
 void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits);
 void lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
 void lh_cpu_forward_close(lh_cpu_forward *forward, int threads);

@@ -53,8 +53,8 @@ void lh_cpu_forward_close(lh_cpu_forward *forward, int threads) {
 
 static bool enough(const lh_cpu_forward *have, const needs *most, int examples) {
     return have->lanes != NULL && have->workspace_bytes >= most->workspace && have->shared_bytes >= most->shared &&
-           have->logits_bytes >= most->logits && have->longest_n >= most->longest_n && have->block >= most->block &&
-           have->examples >= examples;
+           have->logits_bytes >= most->logits && have->longest_n >= most->longest_n && have->tokens >= most->tokens &&
+           have->block >= most->block && have->examples >= examples;
 }
 
 static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int examples, lh_error *error) {
@@ -72,6 +72,7 @@ static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int example
     forward->shared_bytes = most->shared;
     forward->logits_bytes = most->logits;
     forward->longest_n = most->longest_n;
+    forward->tokens = most->tokens;
     forward->block = most->block;
     forward->examples = examples;
     return LH_OK;
@@ -90,6 +91,7 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     most.shared = larger(most.shared, have->shared_bytes);
     most.logits = larger(most.logits, have->logits_bytes);
     most.longest_n = more(most.longest_n, have->longest_n);
+    most.tokens = more(most.tokens, have->tokens);
     most.block = more(most.block, have->block);
     examples = more(examples, have->examples);
     lh_cpu_forward_close(&cpu->forward, engine->threads);
@@ -166,7 +168,13 @@ static void evaluate_block(evaluation *job, lh_cpu_forward_lane *lane, int index
         .loss_scale = 1.0 / ((double)job->step.shape.sequences * labels),
         .logits = job->each != NULL ? lane->logits : NULL,
     };
-    lh_batch_fill(&lane->batch, spec, &job->condition->source, job->condition->n, (uint32_t)first, block.sequences);
+    lh_error error;
+    lh_status status = lh_batch_fill(&lane->batch, spec, &job->condition->source, job->condition->n, (uint32_t)first,
+                                     block.sequences, &error);
+    if (status != LH_OK) {
+        if (lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
+        return;
+    }
     for (int s = 0; s < spec->format->streams; s++) block.tokens[s] = lane->batch.tokens[s];
     lh_sums sums = {0};
     cpu->program->forward_block(&job->step, &block, lane->workspace, &sums);
@@ -185,7 +193,24 @@ static void evaluate_work(void *argument, int index, int count) {
         evaluate_block(job, &cpu->forward.lanes[index], block);
 }
 
-void lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each) {
+/* The failure of the first block, taken from the lanes. */
+static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
+    lh_status status = LH_OK;
+    int at = 0;
+    for (int i = 0; i < cpu->engine.threads; i++) {
+        lh_cpu_failure *failure = &cpu->forward.lanes[i].failure;
+        if (failure->status != LH_OK && (status == LH_OK || failure->at < at)) {
+            status = failure->status;
+            at = failure->at;
+            *error = failure->error;
+        }
+        failure->status = LH_OK;
+    }
+    return status;
+}
+
+lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                          lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     evaluation job = {
         .cpu = cpu,
@@ -197,8 +222,11 @@ void lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *
     job.blocks = (condition->examples + job.block - 1) / job.block;
     atomic_init(&job.next, 0);
     lh_team_run(engine->threads, evaluate_work, &job);
+    lh_status status = take_failure(cpu, error);
+    if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < job.blocks; i++) lh_sums_add(sums, &cpu->forward.block_sums[i]);
+    return LH_OK;
 }
 
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
@@ -210,7 +238,7 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
     step->distances = query->distances;
     memset(lane->batch.labels, 0, (size_t)labels * sizeof *lane->batch.labels);
     memset(lane->batch.mask, 0, (size_t)labels);
-    lh_example example = {spec->task->input_length(query->n), spec->task->output_length(query->n), query->input,
+    lh_example example = {lh_input_length(spec, query->n), lh_output_length(spec, query->n), query->input,
                           lane->batch.labels, lane->batch.mask};
     spec->format->assemble(&example, lane->batch.tokens);
     *block = (lh_cpu_block){

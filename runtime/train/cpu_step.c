@@ -47,14 +47,15 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     }
 }
 
-/* Shards have equal sizes; the first ones take what is left over, one each. */
-static int shard_start(const lh_spec *spec, int shard) {
-    int size = spec->train.batch / spec->train.shards, rest = spec->train.batch % spec->train.shards;
+/* Shards have equal sizes; the first ones take what is left over, one each. In a short batch some may be empty. */
+static int shard_start(const lh_cpu_engine *cpu, int shard) {
+    int shards = cpu->engine.spec->train.shards, sequences = cpu->job.shape.sequences;
+    int size = sequences / shards, rest = sequences % shards;
     return shard * size + (shard < rest ? shard : rest);
 }
 
 static lh_source training_source(const lh_cpu_engine *cpu) {
-    lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct};
+    lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick};
     if (cpu->config.distinct > 0) source.step = 0;
     return source;
 }
@@ -66,14 +67,25 @@ static uint32_t example_at(const lh_cpu_engine *cpu, int row) {
     return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
 }
 
+/* The shard's examples; false: there are none, and the lane knows why. */
+static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, int first, int count) {
+    lh_source source = training_source(cpu);
+    lh_error error;
+    lh_status status =
+        lh_batch_fill(&lane->batch, cpu->engine.spec, &source, cpu->length, example_at(cpu, first), count, &error);
+    if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, shard, error};
+    return status == LH_OK;
+}
+
 static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
     const lh_spec *spec = cpu->engine.spec;
     const lh_shape *shape = &cpu->job.shape;
-    int first = shard_start(spec, shard), count = shard_start(spec, shard + 1) - first;
-    lh_source source = training_source(cpu);
-    lh_batch_fill(&lane->batch, spec, &source, cpu->length, example_at(cpu, first), count);
-
+    int first = shard_start(cpu, shard), count = shard_start(cpu, shard + 1) - first;
     lh_sums sums = {0};
+    if (!fill_shard(cpu, lane, shard, first, count)) {
+        count = 0;
+        sums.loss = NAN; /* so that no thread makes an update */
+    }
     int most = cpu->program->block_sequences(shape->length);
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&cpu->job, lane->workspace);
     for (int start = 0; start < count; start += most) {
@@ -143,13 +155,26 @@ static void step_work(void *argument, int index, int count) {
     update_chunks(cpu, first, end);
 }
 
+/* Task length, examples and size of the step's batch. */
+static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
+    const lh_spec *spec = cpu->engine.spec;
+    if (cpu->config.fixed_length > 0 || spec->corpus == NULL) {
+        cpu->length = cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_train_length(spec, cpu->key, step);
+        return spec->train.batch;
+    }
+    const lh_turn *turn = lh_epoch_at(&cpu->epoch, cpu->key, step);
+    cpu->length = turn->n;
+    cpu->pick = cpu->epoch.pick + turn->first;
+    return turn->sequences;
+}
+
 static void start_step(lh_cpu_engine *cpu) {
     const lh_spec *spec = cpu->engine.spec;
     uint32_t step = (uint32_t)cpu->engine.step;
-    cpu->length = cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_train_length(spec, cpu->key, step);
+    int sequences = choose_batch(cpu, step);
     cpu->job = (lh_cpu_step){
         .mode = LH_MODE_TRAIN,
-        .shape = lh_shape_at(spec, cpu->length, spec->train.batch),
+        .shape = lh_shape_at(spec, cpu->length, sequences),
         .key = cpu->key,
         .step = step,
         .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS},
@@ -177,7 +202,19 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     metrics->parameter_norm = sqrt(parameters);
     metrics->update_norm = sqrt(update);
     metrics->clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;
-    metrics->length = cpu->length;
+    metrics->length = lh_told_length(cpu->engine.spec, cpu->length);
+}
+
+/* The failure of the first shard that had none of its examples. */
+static lh_status check_batch(const lh_cpu_engine *cpu, lh_error *error) {
+    const lh_cpu_failure *first = NULL;
+    for (int i = 0; i < cpu->engine.threads; i++) {
+        const lh_cpu_failure *failure = &cpu->lanes[i].failure;
+        if (failure->status != LH_OK && (first == NULL || failure->at < first->at)) first = failure;
+    }
+    if (first == NULL) return LH_OK;
+    *error = first->error;
+    return first->status;
 }
 
 /* Refuses a step whose loss, gradient or outcome is not finite. Without an update the gradient is still in total. */
@@ -194,7 +231,7 @@ static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now
         lh_fail(error, LH_ERR_INPUT, "step %lld: the gradient's norm is %g; no update was made", step,
                 now->gradient_norm);
     lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
-                     cpu->length);
+                     lh_told_length(cpu->engine.spec, cpu->length));
     return LH_ERR_INPUT;
 }
 
@@ -203,8 +240,11 @@ lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metr
     for (*done = 0; *done < count; ++*done) {
         start_step(cpu);
         lh_team_run(engine->threads, step_work, cpu);
+        metrics[*done] = (lh_step_metrics){.length = lh_told_length(engine->spec, cpu->length)};
+        lh_status status = check_batch(cpu, error);
+        if (status != LH_OK) return status;
         measure_step(cpu, &metrics[*done]);
-        lh_status status = check_step(cpu, &metrics[*done], error);
+        status = check_step(cpu, &metrics[*done], error);
         if (status != LH_OK) return status;
         engine->step++;
     }

@@ -56,15 +56,18 @@ typedef struct lh_engine lh_engine;
 typedef struct lh_engine_ops {
     /* Runs count steps and writes metrics[0 .. *done - 1]. LH_ERR_INPUT, naming step, length and tensors, at the first
      * step whose loss or gradient is not finite, before anything is updated, or whose update leaves parameters that are
-     * not finite; such a step is not counted. */
+     * not finite, or that has no examples (lh_batch_fill); such a step is not counted. Without examples its metrics
+     * have no positions. */
     lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
     /* Makes room to evaluate any of these task lengths with up to this many examples. LH_ERR_INPUT beyond the
      * encoding's limit, LH_ERR_ENVIRONMENT without memory. */
     lh_status (*reserve)(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 
-    /* Sums over a condition that lies within what was reserved; each: [examples], one by one, or NULL. */
-    void (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each);
+    /* Sums over a condition that lies within what was reserved; each: [examples], one by one, or NULL. LH_ERR_INPUT
+     * where the task's examples cannot be had (lh_batch_fill). */
+    lh_status (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                          lh_error *error);
 
     /* Logits of one sequence at a reserved length, [labels][classes]. */
     void (*predict)(lh_engine *engine, const lh_query *query, double *logits);

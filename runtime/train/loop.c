@@ -81,11 +81,11 @@ static void view_window(lh_loop *l) {
     }
 }
 
-static lh_status explain_failure(const lh_loop *l, lh_status status, lh_error *error) {
+static lh_status explain_failure(const lh_loop *l, lh_status status, int done, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = l->training.run;
     bool suspect = l->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= l->alarm.step;
-    if (status != LH_ERR_INPUT) return status;
+    if (status != LH_ERR_INPUT || l->metrics[done].sums.positions == 0) return status; /* no examples: no training */
     if (run->checkpoint_step < 0)
         return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
                        first.text);
@@ -115,7 +115,7 @@ static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     l->seconds += seconds;
     l->timed_steps += done;
     for (int i = 0; i < done; i++) lh_window_add(l->window, &l->metrics[i]);
-    if (status != LH_OK) return explain_failure(l, status, error);
+    if (status != LH_OK) return explain_failure(l, status, done, error);
     if (l->seconds > 0) l->rate = (double)l->timed_steps / l->seconds;
     if (!l->logged_once) view_window(l);
     for (int i = 0; i < done; i++)

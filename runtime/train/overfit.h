@@ -52,8 +52,8 @@ typedef enum lh_overfit_cause {
     LH_OVERFIT_UNKNOWN
 } lh_overfit_cause;
 
-/* Sums over the examples, dropout off, positions held. */
-lh_sums lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine);
+/* Sums over the examples, dropout off, positions held. LH_ERR_INPUT where the engine's evaluate says so. */
+lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 
 /* Measures everything. engine: reserved for these examples at this length; its parameters are left as they were.
  * LH_ERR_ENVIRONMENT without memory, LH_ERR_INPUT where the metrics cannot be read. */

@@ -205,13 +205,15 @@ static double attainable(const points *p) {
 }
 
 /* What the engine says to the first examples. batch: room for one of them; logits: for one. */
-static void ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits, points *p) {
+static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits, points *p,
+                     lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);
-    lh_source source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples};
+    lh_source source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL};
     p->count = 0;
     p->largest = 0;
     for (int i = 0; i < run->examples && p->count < MOST_POINTS; i++) {
-        lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1);
+        lh_status status = lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1, error);
+        if (status != LH_OK) return status;
         lh_query query = {run->length, batch->input, NULL, NULL, {key, 0, 0, LH_DOMAIN_EVAL}};
         engine->ops->predict(engine, &query, logits);
         for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {
@@ -222,6 +224,7 @@ static void ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, d
             p->labels[p->count++] = batch->labels[j];
         }
     }
+    return LH_OK;
 }
 
 static double norm_of(const lh_spec *spec, int real_bytes, const void *parameters) {
@@ -240,19 +243,19 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     points p = {.classes = spec->classes};
     lh_state now = {0}, start = {0};
     size_t row = (size_t)spec->classes * sizeof(double);
-    double *logits = lh_engine_memory((size_t)spec->format->labels(run->length) * row, "outputs", error);
+    double *logits = lh_engine_memory((size_t)lh_shape_at(spec, run->length, 1).labels * row, "outputs", error);
     p.logits = lh_engine_memory(MOST_POINTS * row, "outputs", error);
     lh_status status = logits != NULL && p.logits != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) status = lh_state_open(&now, engine, false, error);
     if (status == LH_OK) status = lh_state_open(&start, engine, false, error);
     if (status == LH_OK) {
-        ask(run, engine, batch, logits, &p);
+        status = ask(run, engine, batch, logits, &p, error);
         facts->end_attainable = attainable(&p);
         engine->ops->read_state(engine, &now);
         lh_initialise(spec, run->seed, start.real_bytes, start.parameters);
         facts->start_norm = norm_of(spec, start.real_bytes, start.parameters);
         engine->ops->write_state(engine, &start, engine->step);
-        ask(run, engine, batch, logits, &p);
+        if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
         facts->start_attainable = attainable(&p);
         engine->ops->write_state(engine, &now, engine->step);
     }
@@ -263,40 +266,41 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     return status;
 }
 
-lh_sums lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine) {
+lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);
     lh_condition condition = {
         .n = run->length,
         .examples = run->examples,
-        .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples},
+        .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL},
         .draw = {key, 0, 0, LH_DOMAIN_EVAL},
     };
-    lh_sums sums;
-    engine->ops->evaluate(engine, &condition, &sums, NULL);
-    return sums;
+    return engine->ops->evaluate(engine, &condition, sums, NULL, error);
 }
 
-static void measure_accuracy(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts) {
-    lh_sums sums = lh_overfit_evaluate(run, engine);
+static lh_status measure_accuracy(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts,
+                                  lh_error *error) {
+    lh_sums sums;
+    lh_status status = lh_overfit_evaluate(run, engine, &sums, error);
+    if (status != LH_OK) return status;
     facts->accuracy = sums.counted > 0 ? (double)sums.correct / (double)sums.counted : 0;
     facts->loss = sums.loss / (double)sums.positions;
     facts->guess_loss = log((double)engine->spec->classes);
     facts->steps = engine->step;
+    return LH_OK;
 }
 
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error) {
     const lh_spec *spec = engine->spec;
-    lh_source source = {lh_key_of_seed(run->seed), 0, LH_DOMAIN_DATA, (uint32_t)run->examples};
+    lh_source source = {lh_key_of_seed(run->seed), 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL};
     int count = run->examples < LH_OVERFIT_EXAMPLES ? run->examples : LH_OVERFIT_EXAMPLES;
     lh_batch batch;
     memset(facts, 0, sizeof *facts);
     lh_status status = lh_batch_open(&batch, spec, run->length, count, error);
     if (status != LH_OK) return status;
-    lh_batch_fill(&batch, spec, &source, run->length, 0, count);
-    status = measure_data(&batch, spec, facts, error);
+    status = lh_batch_fill(&batch, spec, &source, run->length, 0, count, error);
+    if (status == LH_OK) status = measure_data(&batch, spec, facts, error);
     if (status == LH_OK) status = measure_outputs(run, engine, &batch, facts, error);
     lh_batch_close(&batch);
-    if (status != LH_OK) return status;
-    measure_accuracy(run, engine, facts);
-    return lh_overfit_read_metrics(run->metrics, facts, error);
+    if (status == LH_OK) status = measure_accuracy(run, engine, facts, error);
+    return status == LH_OK ? lh_overfit_read_metrics(run->metrics, facts, error) : status;
 }

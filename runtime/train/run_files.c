@@ -47,6 +47,22 @@ static void describe_machine(char *text, size_t size) {
              lh_team_processors());
 }
 
+/* The files of finite data, by path and bytes. */
+static void put_data(const lh_corpus *corpus, lh_json *json, FILE *out) {
+    lh_json data;
+    lh_json_raw(json, "data", "");
+    lh_json_begin(&data, out);
+    lh_json_string(&data, "train", corpus->train.path);
+    lh_json_string(&data, "train_sha256", corpus->train.digest);
+    lh_json_integer(&data, "train_examples", corpus->train.count);
+    if (corpus->separate) {
+        lh_json_string(&data, "eval", corpus->eval.path);
+        lh_json_string(&data, "eval_sha256", corpus->eval.digest);
+        lh_json_integer(&data, "eval_examples", corpus->eval.count);
+    }
+    lh_json_end(&data);
+}
+
 static void put_facts(const lh_run *run, FILE *out, const char *ended, int exit_code) {
     const lh_spec *spec = run->spec;
     char machine[512];
@@ -59,6 +75,7 @@ static void put_facts(const lh_run *run, FILE *out, const char *ended, int exit_
     lh_json_string(&json, "source_digest", spec->source_digest);
     lh_json_raw(&json, "spec", spec->resolved);
     lh_json_raw(&json, "flags", run->flags);
+    if (spec->corpus != NULL) put_data(spec->corpus, &json, out);
     lh_json_integer(&json, "seed", (int64_t)run->seed);
     lh_json_number(&json, "learning_rate", run->learning_rate);
     lh_json_string(&json, "level", run->level);

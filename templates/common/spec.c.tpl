@@ -12,9 +12,19 @@ static const lh_tensor tensors[] = {
 % end
 };
 
-static const char *const input_symbols[] = {${task.input_symbols_text}};
-static const char *const output_symbols[] = {${task.output_symbols_text}};
+% for _, alphabet in ipairs(task.alphabets) do
+% if #alphabet.lines == 1 then
+static const char *const ${alphabet.name}[] = {${alphabet.lines[1]}};
+% else
+static const char *const ${alphabet.name}[] = {
+% for _, line in ipairs(alphabet.lines) do
+        ${line}
+% end
+};
+% end
+% end
 
+% if not task.data then
 % for _, length in ipairs(task.lengths) do
 static int ${length.name}(int n) {
 % if length.constant then
@@ -26,11 +36,17 @@ static int ${length.name}(int n) {
 
 lh_task_sample lh_task_${task.kind};
 
+% end
 static const lh_task task = {
         .kind = "${task.kind}",
+% if task.source then
+        .source = "${task.source}",
+% end
+% if not task.data then
         .sample = lh_task_${task.kind},
         .input_length = input_length,
         .output_length = output_length,
+% end
         .input_symbols = ${task.input_count},
         .output_symbols = ${task.output_count},
         .input_symbol = input_symbols,
@@ -42,10 +58,28 @@ static const lh_task task = {
 % end
 };
 
+% if task.data then
+/* Examples are in files, which the trainer reads. */
+static const lh_data data = {
+        .train = "${task.data.train}",
+% if task.data.eval then
+        .eval = "${task.data.eval}",
+% end
+        .longest = ${task.data.longest},
+};
+
+% end
 /* The encoder reads the input, then one empty token per output; the answers are read at those. */
 enum { EMPTY_TOKEN = ${empty_token} };
 
+% if task.data then
+static void shape_of(int input, int output, lh_shape *shape) {
+    shape->length[0] = input + output;
+    shape->labels = output;
+}
+% else
 static int source_length(int n) { return input_length(n) + output_length(n); }
+% end
 
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
@@ -54,9 +88,15 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
 }
 
 static const lh_format format = {
+% if task.data then
+        .stream = {{"source", NULL}},
+        .streams = 1,
+        .shape = shape_of,
+% else
         .stream = {{"source", source_length}},
         .streams = 1,
         .labels = output_length,
+% end
         .assemble = assemble,
 };
 
@@ -148,6 +188,9 @@ const lh_spec lh_${id} = {
         .parameter_count = ${parameters},
         .parameter_storage = ${parameter_storage},
         .task = &task,
+% if task.data then
+        .data = &data,
+% end
         .format = &format,
         .sites = sites,
         .site_count = ${trace_site_count},
@@ -168,7 +211,11 @@ const lh_spec lh_${id} = {
                         .batch = ${train.batch},
                         .shards = ${train.shards},
                         .lengths = ${train.lengths_text},
+% if train.epochs then
+                        .epochs = ${train.epochs},
+% else
                         .steps = ${train.steps},
+% end
                         .learning_rate = ${f64(train.learning_rate)},
                         .log_every = ${train.log_every},
                         .checkpoint_every = ${train.checkpoint_every},

@@ -53,7 +53,7 @@ static double generated_step(lh_engine *engine, lh_mode mode, int length) {
     lh_step_metrics metrics;
     lh_condition condition = lh_condition_at(length, spec.train.batch, 1, 0);
     if (mode == LH_MODE_EVALUATE) {
-        engine->ops->evaluate(engine, &condition, &sums, NULL);
+        engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
         return sums.loss;
     }
     stop_on(engine->ops->step(engine, 1, &metrics, &done, &error), &error);

@@ -308,8 +308,7 @@ local function run(path, sets, render)
     assert(not text:find("stack traceback", 1, true), text)
     return "refused"
   end
-  local plan, refusal = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest,
-    score = info.score })
+  local plan, refusal = plan_module.build(resolved, { task = info.task, sha256 = sha256.digest, score = info.score })
   if not plan then
     assert(refusal:find("error: ", 1, true) and #validate.print_resolved(resolved, info.origins) > 0, refusal)
     return "planned"

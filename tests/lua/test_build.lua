@@ -34,6 +34,14 @@ function TestAnnotate.test_places_in_generated_files_name_their_template()
   }, "\n"))
 end
 
+-- A copy goes by its original's name, and has no template line.
+function TestAnnotate.test_a_copy_goes_by_its_original()
+  local files = { { path = "task.c", original = "examples/own.c", map = {} } }
+  local text = "build/x.partial1/src/task.c:14:9: error: 'y' undeclared\n   14 |     y = 1;\n"
+  lu.assertEquals(build.annotate(text, "build/x.partial1/src", files, "x"),
+    "examples/own.c:14:9: error: 'y' undeclared\n   14 |     y = 1;\n")
+end
+
 TestFresh = {}
 
 function TestFresh.test_stamp_and_levels_decide()

@@ -225,6 +225,40 @@ function TestLoad.test_a_whole_spec_may_be_built_upon()
   lu.assertNil(loaded.tree.fields.use)
 end
 
+-- A task is chosen in one way: the other way replaces it, in a spec that builds upon another and on the command line.
+function TestLoad.test_another_choice_of_task_replaces_the_first()
+  support.write("base_task.lua", 'return { task = { kind = "bucket_sort" } }')
+  support.write("own_task.lua", 'return { task = { source = "x.c" } }')
+  local function task_of(text, sets)
+    local d = require("diagnostics").new()
+    local loaded = load_module.spec(support.write("probe.lua", text), { root = ".", diagnostics = d, sets = sets })
+    local fields = loaded.tree.fields.task.fields
+    return fields.kind and fields.kind.value, fields.source and fields.source.value
+  end
+  lu.assertEquals({ task_of('return { use = "./base_task.lua", task = { source = "x.c" } }') }, { nil, "x.c" })
+  lu.assertEquals({ task_of('return { use = "./own_task.lua", task = { kind = "even_pairs" } }') }, { "even_pairs" })
+  lu.assertEquals({ task_of('return { task = { use = "./base_task.lua", source = "y.c" } }') }, { nil, "y.c" })
+  local set = { { path = "task.source", text = "z.c" } }
+  lu.assertEquals({ task_of('return { task = { kind = "bucket_sort" } }', set) }, { nil, "z.c" })
+end
+
+-- A file that a spec names lies beside the spec file that names it.
+function TestLoad.test_files_are_beside_the_spec_that_names_them()
+  support.write("deep/own_task.lua", 'return { task = { source = "x.c" } }')
+  support.write("deep/x.c", "deep")
+  support.write("x.c", "main")
+  local path = support.write("probe.lua", 'return { use = "./deep/own_task.lua" }')
+  local function beside(sets)
+    local d = require("diagnostics").new()
+    local loaded = load_module.spec(path, { root = ".", diagnostics = d, sets = sets })
+    local node = loaded.tree.fields.task.fields.source
+    return { loaded.beside(node.origin, node.value) }
+  end
+  lu.assertEquals(beside(), { "deep/x.c", "deep" })
+  lu.assertEquals(beside({ { path = "task.source", text = "./x.c" } }), { "x.c", "main" })
+  lu.assertEquals(beside({ { path = "task.source", text = "y.c" } }), { "y.c", nil, "No such file or directory" })
+end
+
 function TestLoad.test_cycles_are_told_with_their_chain()
   support.write("one.lua", 'return { use = "./two.lua" }')
   local two = support.write("two.lua", 'return { use = "./one.lua" }')

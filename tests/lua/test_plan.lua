@@ -334,8 +334,65 @@ function TestDigests.test_each_field_changes_what_it_should()
   end
 end
 
+-- A user's own task: its bytes are in the plan's digest, the path is not.
+function TestDigests.test_own_task_by_its_bytes()
+  local text = support.read("tests/golden/tasks/own/first_repeat.c")
+  local function digests(folder, bytes)
+    support.write(folder .. "/first_repeat.c", bytes)
+    local path = support.write("probe.lua", 'return { task = { source = "' .. folder .. '/first_repeat.c" } }')
+    local resolved, info, d = support.check(path)
+    assert(resolved, d:text())
+    lu.assertEquals(resolved.task, { kind = "first_repeat", source = folder .. "/first_repeat.c" })
+    local plan = build(resolved, info.task)
+    return plan.digest, plan.model_digest
+  end
+  local plan, model = digests("here", text)
+  lu.assertEquals({ digests("there", text) }, { plan, model })
+  local other_plan, other_model = digests("here", text .. "/* another */\n")
+  lu.assertNotEquals(other_plan, plan)
+  lu.assertEquals(other_model, model)
+end
+
+-- Finite data: its alphabets are in the plan's digest; the trainer compares the bytes of the files, wherever they lie.
+function TestDigests.test_finite_data_by_its_alphabets()
+  local function digests(fields, rest)
+    local resolved, info, d = support.check_text("return { task = { " .. fields .. " }" .. (rest or "") .. " }")
+    assert(resolved, d:text())
+    local plan = build(resolved, info.task)
+    return plan.digest, plan.model_digest
+  end
+  local base, model = digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
+  local same = { base, model }
+  lu.assertEquals({ digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
+  lu.assertEquals({ digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, same)
+  lu.assertEquals({ digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
+  lu.assertEquals({ digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
+    ", train = { epochs = 4 }, eval = { examples = 3 }") }, same)
+  local other, other_model = digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
+  lu.assertNotEquals(other, base)
+  lu.assertNotEquals(other_model, model)
+end
+
+-- YaRN's ramp follows the longest training sequence, of which task.longest is all that is known.
+function TestDigests.test_finite_data_by_what_longest_settles()
+  local function planned(longest)
+    local resolved, info, d = support.check_text("return { task = { data = 'a.jsonl', input_symbols = 3, "
+      .. "output_symbols = 2, longest = " .. longest .. " }, encoding = { kind = 'rope_yarn' } }")
+    assert(resolved, d:text())
+    return build(resolved, info.task)
+  end
+  local short, long = planned(40), planned(80)
+  lu.assertEquals(short.rotation.scaling.original_length, 40)
+  lu.assertEquals(long.rotation.scaling.original_length, 80)
+  lu.assertNotEquals(short.digest, long.digest)
+  lu.assertEquals(short.model_digest, long.model_digest)
+end
+
 function TestDigests.test_every_field_is_in_the_table_above()
-  local seen = { id = true, source = true }
+  local seen = { id = true, source = true, ["train.epochs"] = true }
+  for _, field in ipairs(schema.children.task) do
+    seen[field.path] = true -- ways to choose a task: see below
+  end
   for _, entry in ipairs(FIELDS) do
     seen[entry[1]] = true
   end

@@ -12,6 +12,7 @@ local XL = "encoding.relative.kind=transformer_xl"
 local RANDOM = "encoding.positions.kind=randomized"
 local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
+local DATA = { "task.data=x.jsonl", "task.input_symbols=5", "task.output_symbols=2" }
 local WINDOW = "encoding.kind=window"
 local DURING = "eval.during.every=5"
 local SCALING = "encoding.rotation.scaling"
@@ -22,6 +23,12 @@ local CASES = {
   { "precision", "float64", "float16", '"float16" does not fit here' },
   { "task", "{ kind = 'even_pairs' }", "5", "5 does not fit here" },
   { "task.kind", "parity_check", "parity_chek", 'did you mean "parity_check"?' },
+  { "task.source", "../tasks/own/first_repeat.c", "nowhere.c", "cannot read tests/golden/specs/nowhere.c" },
+  { "task.data", "train.jsonl", "7", "7 does not fit here", DATA },
+  { "task.eval", "test.jsonl", "{}", "a table does not fit here", DATA },
+  { "task.input_symbols", "{ 'a', 'b' }", "{ 'a', 'a' }", 'the symbol "a" stands twice', DATA },
+  { "task.output_symbols", "4096", "4097", "4097 symbols are out of range", DATA },
+  { "task.longest", "100000", "1", "1 is below 2", DATA },
   { "model", "{ layers = 1 }", "true", "true does not fit here" },
   { "model.kind", "encoder", "decoder", 'there is no kind "decoder"' },
   { "model.layers", "64", "65", "65 is above 64" },
@@ -65,6 +72,7 @@ local CASES = {
   { "train.batch", "65536", "65537", "65537 is above 65536" },
   { "train.shards", "128", "257", "257 is above 256" },
   { "train.steps", "2e6", "2147483648", "2147483648 is above 2147483647" },
+  { "train.epochs", "3", "0", "0 is below 1", DATA },
   { "train.learning_rate", "1", "0", "0 is not above 0" },
   { "train.lengths", "{ 3, 9, step = 2 }", "{ 9, 3 }", "train.lengths[2]: 3 is below the first length, 9" },
   { "train.optimizer", "{ kind = 'adam' }", "adam", '"adam" is a string' },
@@ -97,7 +105,8 @@ local function check_with(case, text)
     sets[#sets + 1] = { path = path, text = value }
   end
   sets[#sets + 1] = { path = case[1], text = text }
-  return support.check("tests/golden/specs/plain.lua", sets)
+  local spec = case[5] == DATA and "bare" or "plain" -- of finite data the file says what lengths there are
+  return support.check(("tests/golden/specs/%s.lua"):format(spec), sets)
 end
 
 function TestSchema.test_every_field_accepts()
@@ -129,7 +138,7 @@ end
 
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
-    lengths = true, keep = true, score = true, parameters = true }
+    lengths = true, keep = true, score = true, parameters = true, source = true, file = true, symbols = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)

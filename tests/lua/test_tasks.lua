@@ -88,6 +88,18 @@ function TestTasks.test_malformed_headers_are_told_with_their_line()
   end
 end
 
+function TestTasks.test_own_file_gives_facts_and_text()
+  local lines = table.concat(HEADER, "\n")
+  local d = diagnostics.new()
+  lu.assertNil(tasks.own("there/probe.c", lines, d))
+  lu.assertStrContains(d:text(), "there/probe.c:1:1: error: the line `lh_task_sample lh_task_probe;` is missing")
+  d = diagnostics.new()
+  local text = table.concat(HEADER, "\n") .. "\nlh_task_sample lh_task_probe;"
+  local facts = tasks.own("there/probe.c", text, d)
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals({ facts.kind, facts.path, facts.text }, { "probe", "there/probe.c", text .. "\n" })
+end
+
 function TestTasks.test_a_missing_folder_is_told()
   local d = diagnostics.new()
   lu.assertEquals(tasks.read("tests/golden/nowhere", d), { list = {} })

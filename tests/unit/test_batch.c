@@ -57,7 +57,7 @@ static void test_shape_at_lengths_of_streams(void **state) {
 }
 
 static lh_source source_of(uint32_t step, uint32_t distinct) {
-    lh_source source = {lh_key_of_seed(4), step, LH_DOMAIN_DATA, distinct};
+    lh_source source = {lh_key_of_seed(4), step, LH_DOMAIN_DATA, distinct, NULL};
     return source;
 }
 
@@ -74,7 +74,7 @@ static void test_fill_rows_are_samples_of_their_counters(void **state) {
     enum { N = 5, ROWS = 4, FIRST = 100 };
     lh_batch batch = open_batch(N, ROWS);
     lh_source source = source_of(9, 0);
-    lh_batch_fill(&batch, &lh_toy_spec, &source, N, FIRST, ROWS);
+    lh_batch_fill(&batch, &lh_toy_spec, &source, N, FIRST, ROWS, NULL);
     assert_int_equal(batch.shape.sequences, ROWS);
     for (uint32_t row = 0; row < ROWS; row++) {
         uint16_t input[N], target[N];
@@ -97,10 +97,10 @@ static void test_fill_in_parts_equals_whole(void **state) {
     (void)state;
     lh_batch whole = open_batch(6, 8), part = open_batch(6, 3);
     lh_source source = source_of(2, 0);
-    lh_batch_fill(&whole, &lh_toy_spec, &source, 6, 0, 8);
+    lh_batch_fill(&whole, &lh_toy_spec, &source, 6, 0, 8, NULL);
     for (int first = 0; first < 8; first += 3) {
         int rows = first + 3 <= 8 ? 3 : 8 - first;
-        lh_batch_fill(&part, &lh_toy_spec, &source, 6, (uint32_t)first, rows);
+        lh_batch_fill(&part, &lh_toy_spec, &source, 6, (uint32_t)first, rows, NULL);
         assert_memory_equal(part.tokens[0], whole.tokens[0] + first * 12, (size_t)rows * 12 * sizeof(uint16_t));
         assert_memory_equal(part.labels, whole.labels + first * 6, (size_t)rows * 6 * sizeof(uint16_t));
     }
@@ -112,7 +112,7 @@ static void test_fill_distinct_repeats(void **state) {
     (void)state;
     lh_batch batch = open_batch(6, 6);
     lh_source source = source_of(0, 2);
-    lh_batch_fill(&batch, &lh_toy_spec, &source, 6, 0, 6);
+    lh_batch_fill(&batch, &lh_toy_spec, &source, 6, 0, 6, NULL);
     for (int row = 2; row < 6; row++)
         assert_memory_equal(batch.tokens[0] + row * 12, batch.tokens[0] + (row - 2) * 12, 12 * sizeof(uint16_t));
     assert_memory_not_equal(batch.tokens[0], batch.tokens[0] + 12, 12 * sizeof(uint16_t));
@@ -123,12 +123,12 @@ static void test_fill_domain_and_step_differ(void **state) {
     (void)state;
     lh_batch a = open_batch(30, 2), b = open_batch(30, 2);
     lh_source source = source_of(0, 0), other = source_of(1, 0);
-    lh_batch_fill(&a, &lh_toy_spec, &source, 30, 0, 2);
-    lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2);
+    lh_batch_fill(&a, &lh_toy_spec, &source, 30, 0, 2, NULL);
+    lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2, NULL);
     assert_memory_not_equal(a.tokens[0], b.tokens[0], 120 * sizeof(uint16_t));
     other.step = 0;
     other.domain = LH_DOMAIN_EVAL;
-    lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2);
+    lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2, NULL);
     assert_memory_not_equal(a.tokens[0], b.tokens[0], 120 * sizeof(uint16_t));
     lh_batch_close(&a);
     lh_batch_close(&b);

@@ -199,9 +199,9 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
     lh_assert_ok(a->ops->reserve(a, &lengths, EXAMPLES, &error), &error);
     lh_assert_ok(b->ops->reserve(b, &lengths, EXAMPLES, &error), &error);
-    a->ops->evaluate(a, &condition, &one, NULL);
-    b->ops->evaluate(b, &condition, &many, each);
-    b->ops->evaluate(b, &condition, &again, NULL);
+    a->ops->evaluate(a, &condition, &one, NULL, NULL);
+    b->ops->evaluate(b, &condition, &many, each, NULL);
+    b->ops->evaluate(b, &condition, &again, NULL, NULL);
     assert_memory_equal(&one, &many, sizeof one);
     assert_memory_equal(&one, &again, sizeof one);
     assert_int_equal(one.sequences, EXAMPLES);
@@ -233,13 +233,13 @@ static void test_evaluate_draws_share_examples(void **state) {
     lh_engine *plain = open_engine(&lh_toy_spec, &toy_float, 1), *drawn = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(plain->ops->reserve(plain, &lengths, 10, &error), &error);
     lh_assert_ok(drawn->ops->reserve(drawn, &lengths, 10, &error), &error);
-    plain->ops->evaluate(plain, &a, &first, NULL);
-    plain->ops->evaluate(plain, &b, &second, NULL);
-    plain->ops->evaluate(plain, &c, &other, NULL);
+    plain->ops->evaluate(plain, &a, &first, NULL, NULL);
+    plain->ops->evaluate(plain, &b, &second, NULL, NULL);
+    plain->ops->evaluate(plain, &c, &other, NULL, NULL);
     assert_memory_equal(&first, &second, sizeof first);
     assert_true(first.loss != other.loss);
-    drawn->ops->evaluate(drawn, &a, &first, NULL);
-    drawn->ops->evaluate(drawn, &b, &second, NULL);
+    drawn->ops->evaluate(drawn, &a, &first, NULL, NULL);
+    drawn->ops->evaluate(drawn, &b, &second, NULL, NULL);
     assert_true(first.loss != second.loss);
     plain->ops->close(plain);
     drawn->ops->close(drawn);
@@ -254,7 +254,7 @@ static void test_reserve_grows(void **state) {
         lh_lengths lengths = {NULL, 0, n, n, 1};
         lh_condition condition = lh_condition_at(n, 3 + n, 1, 0);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, 3 + n, &error), &error);
-        engine->ops->evaluate(engine, &condition, &sums, NULL);
+        engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
         assert_int_equal(sums.positions, (3 + n) * n);
     }
     engine->ops->close(engine);

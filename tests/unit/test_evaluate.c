@@ -36,7 +36,7 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     for (int d = 0; d < DRAWS; d++) {
         lh_sums sums;
         lh_condition condition = lh_condition_at(6, 20, 1, d);
-        engine->ops->evaluate(engine, &condition, &sums, NULL);
+        engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
         mean += (accuracy[d] = (double)sums.correct / (double)sums.counted) / DRAWS;
     }
     for (int d = 0; d < DRAWS; d++) squares += (accuracy[d] - mean) * (accuracy[d] - mean);

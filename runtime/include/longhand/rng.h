@@ -28,7 +28,8 @@ enum {                         /* places within data and evaluation */
        LH_PLACE_SAMPLE = 0,    /* the example itself */
        LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
-       LH_PLACE_DISTANCES = 3  /* evaluation: a draw of distances; likewise */
+       LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; likewise */
+       LH_PLACE_ORDER = 4      /* finite data: the order of an epoch (data/epoch.c) */
 };
 enum { LH_PLACE_DRAWN_POSITIONS = 0, LH_PLACE_DRAWN_DISTANCES = 1 }; /* places within LH_DOMAIN_POSITIONS */
 #define LH_SHARED 0xffffffffu

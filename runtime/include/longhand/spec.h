@@ -38,14 +38,22 @@ typedef struct lh_stream {
     int (*length)(int n); /* tokens per sequence at task length n */
 } lh_stream;
 
-/* From a task's example to the model's streams and labels. */
+/* From a task's example to the model's streams and labels. With finite data the sizes come from `shape`, and the
+ * functions of n are NULL. */
 typedef struct lh_format {
     lh_stream stream[LH_MAX_STREAMS];
     int streams;
-    int (*labels)(int n); /* label positions per sequence */
+    int (*labels)(int n);                                  /* label positions per sequence */
+    void (*shape)(int input, int output, lh_shape *shape); /* lengths and labels; NULL: by n */
     /* Writes the tokens of every stream; labels and mask are the example's target and mask. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
 } lh_format;
+
+/* Finite data in place of a sampler; see data/corpus.h. */
+typedef struct lh_data {
+    const char *train, *eval; /* paths as the spec gives them; eval NULL: training examples are evaluated */
+    int longest;              /* tokens of an input and its target together */
+} lh_data;
 
 /* A place of the forward pass that can be traced: an activation, or an attention's scores and weights. */
 typedef struct lh_trace_site {
@@ -67,6 +75,7 @@ typedef struct lh_train_defaults {
     int shards;           /* part of the digest: fixes the order of sums */
     lh_lengths lengths;   /* a step draws one of them uniformly */
     int64_t steps;        /* flag --steps */
+    int64_t epochs;       /* > 0: with finite data, in place of steps */
     double learning_rate; /* flag --learning-rate */
     int64_t log_every;
     int64_t checkpoint_every;  /* steps */
@@ -111,7 +120,9 @@ typedef struct lh_spec {
     int64_t parameter_count;      /* elements of learned tensors */
     int64_t parameter_storage;    /* elements of the vector, a multiple of LH_CHUNK */
 
-    const lh_task *task; /* sampler */
+    const lh_task *task;            /* sampler; with finite data its functions are NULL */
+    const lh_data *data;            /* NULL: the task samples */
+    const struct lh_corpus *corpus; /* what data names, once it was read (lh_corpus_bind) */
     const lh_format *format;
     const lh_trace_site *sites; /* in the order of trace_block; NULL: no traces */
     int site_count;

@@ -1,6 +1,7 @@
 /* What a task is: an integer-only sampler behind one small interface. Valid C11; no floats, no state.
  *
- * A task is one C file, runtime/data/tasks/<kind>.c. Its first comment is read by the generator:
+ * A task is one C file, runtime/data/tasks/<kind>.c, or a user's own, <kind>.c wherever task.source in the spec says
+ * (docs/own-task.md). Its first comment is read by the generator:
  *
  *     / * Bucket Sort (Ruoss et al. 2023): sort n tokens ascending.
  *      *
@@ -36,7 +37,8 @@ typedef struct lh_example {
 typedef void lh_task_sample(lh_rng *rng, int n, lh_example *example);
 
 typedef struct lh_task {
-    const char *kind; /* "bucket_sort" */
+    const char *kind;   /* "bucket_sort" */
+    const char *source; /* a user's own C file, whose examples are checked as they are made; NULL: one of ours */
     lh_task_sample *sample;
     int (*input_length)(int n);
     int (*output_length)(int n);

@@ -1,0 +1,94 @@
+/* See data_files.h. */
+#include "cli/data_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool asks_for_help(const lh_cli *cli) {
+    for (int i = 0; i < cli->argc; i++)
+        if (strcmp(cli->argv[i], "--help") == 0 || strcmp(cli->argv[i], "-h") == 0) return true;
+    return false;
+}
+
+/* Takes "NAME VALUE" or "NAME=VALUE" at word *i; false: the word is something else. */
+static bool take_flag(const lh_cli *cli, int *i, const char *name, const char **value) {
+    const char *word = cli->argv[*i];
+    size_t bytes = strlen(name);
+    if (strncmp(word, name, bytes) != 0 || (word[bytes] != 0 && word[bytes] != '=')) return false;
+    *value = word[bytes] == '=' ? word + bytes + 1 : *i + 1 < cli->argc ? cli->argv[++*i] : "";
+    return true;
+}
+
+static lh_status check_path(const char *name, const char *path, lh_error *error) {
+    if (path == NULL || path[0] != 0) return LH_OK;
+    return lh_fail(error, LH_ERR_USAGE, "%s: the value is missing\n  expected: %s FILE", name, name);
+}
+
+lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error) {
+    const char *train = NULL, *eval = NULL;
+    int left = 0;
+    memset(files, 0, sizeof *files);
+    if (cli->spec->data == NULL || asks_for_help(cli)) return LH_OK;
+    files->argv = calloc((size_t)cli->argc + 1, sizeof *files->argv);
+    if (files->argv == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the flags");
+    for (int i = 0; i < cli->argc; i++)
+        if (!take_flag(cli, &i, "--data", &train) && !take_flag(cli, &i, "--eval-data", &eval))
+            files->argv[left++] = cli->argv[i];
+    cli->argv = files->argv;
+    cli->argc = left;
+    lh_status status = check_path("--data", train, error);
+    if (status == LH_OK) status = check_path("--eval-data", eval, error);
+    if (status == LH_OK) status = lh_corpus_open(&files->corpus, cli->spec, train, eval, error);
+    if (status != LH_OK) return status;
+    files->open = true;
+    files->spec = *cli->spec;
+    cli->spec = &files->spec;
+    return lh_corpus_bind(&files->corpus, &files->spec, error);
+}
+
+void lh_data_files_close(lh_data_files *files) {
+    if (files->open) lh_corpus_close(&files->corpus);
+    free(files->argv);
+}
+
+void lh_data_files_help(FILE *out) {
+    fprintf(out, "  %-24s %s\n  %-24s %s\n", "--data FILE", "training examples, in place of the spec's file",
+            "--eval-data FILE", "examples to evaluate, likewise");
+}
+
+lh_status lh_data_files_select(const lh_spec *spec, lh_lengths *wanted, lh_error *error) {
+    const lh_corpus *corpus = spec->corpus;
+    if (corpus == NULL) return LH_OK;
+    *wanted = lh_corpus_select(corpus, wanted);
+    if (lh_lengths_count(wanted) > 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "--lengths: %s has no example with such an input\n  expected: some of %d to %d",
+                   corpus->eval.path, corpus->lengths[0], corpus->lengths[corpus->length_count - 1]);
+}
+
+static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape, lh_error *error) {
+    *shape = lh_corpus_shape_of(corpus, length);
+    if (*shape > 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "--lengths: %s has no example with an input of %d tokens", corpus->train.path,
+                   length);
+}
+
+lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool given, lh_error *error) {
+    const lh_corpus *corpus = spec->corpus;
+    if (corpus == NULL) return LH_OK;
+    lh_option_lengths shapes;
+    int count = lh_lengths_count(&wanted->lengths);
+    lh_status status = LH_OK;
+    if (given && count > LH_OPTION_MOST_LENGTHS)
+        return lh_fail(error, LH_ERR_USAGE, "--lengths: %d of them\n  expected: at most %d", count,
+                       LH_OPTION_MOST_LENGTHS);
+    for (int i = 0; given && status == LH_OK && i < count; i++)
+        status = name_shape(corpus, lh_lengths_at(&wanted->lengths, i), &shapes.list[i], error);
+    if (!given) {
+        shapes.list[0] = corpus->trained[0];
+        shapes.list[1] = corpus->trained[corpus->trained_count - 1];
+        count = shapes.list[0] == shapes.list[1] ? 1 : 2;
+    }
+    memcpy(wanted->list, shapes.list, (size_t)count * sizeof *shapes.list);
+    wanted->lengths = (lh_lengths){.list = wanted->list, .count = count};
+    return status;
+}

@@ -1,0 +1,31 @@
+/* Finite data for a verb: the flags --data and --eval-data, which every verb that reads examples has, and the files. */
+#ifndef LONGHAND_DATA_FILES_H
+#define LONGHAND_DATA_FILES_H
+
+#include "cli/cli.h"
+
+typedef struct lh_data_files {
+    lh_spec spec; /* with its data */
+    lh_corpus corpus;
+    char **argv; /* the words that are left, for free() */
+    bool open;
+} lh_data_files;
+
+/* Where cli->spec has finite data: takes the two flags out of cli's words, reads the files, and puts the spec that has
+ * them in place of cli->spec. Does nothing when --help is asked for. For lh_data_files_close in any case. */
+lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
+void lh_data_files_close(lh_data_files *files);
+
+/* What --help says of the two flags. */
+void lh_data_files_help(FILE *out);
+
+/* In place of `wanted`, task lengths that a flag gave, or a verb's standard ones (given: false): with finite data, the
+ * shapes with these input lengths, or else the shortest and the longest. LH_ERR_INPUT where training examples of a given
+ * length are missing. */
+lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool given, lh_error *error);
+
+/* In place of `wanted`, input lengths that a flag gave or the spec's: with finite data, those that the file to evaluate
+ * has. LH_ERR_INPUT where it has none of them. */
+lh_status lh_data_files_select(const lh_spec *spec, lh_lengths *wanted, lh_error *error);
+
+#endif

@@ -1,0 +1,172 @@
+/* See trial.h. */
+#include "data/trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/batch.h"
+
+enum {
+    GUARD = 32,      /* words on either side */
+    TRIED = 2,       /* examples of a length */
+    PLACE_TEXT = 256 /* bytes */
+};
+
+/* What lies in memory before the sampler runs, the first and the second time; no alphabet has so many symbols. A place
+ * that holds both of them in turn was not written. */
+static const uint16_t POISON[2] = {0xffff, 0xfffe};
+
+lh_status lh_trial_open(lh_trial *trial, int input, int output, lh_error *error) {
+    size_t inputs = (size_t)input + 2 * GUARD, outputs = (size_t)output + 2 * GUARD;
+    size_t bytes = 2 * ((inputs + outputs) * sizeof(uint16_t) + outputs);
+    uint16_t *next = trial->memory = malloc(bytes);
+    if (next == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to try examples of %d and %d tokens: %zu bytes", input,
+                       output, bytes);
+    for (int i = 0; i < 2; i++, next += inputs + outputs) {
+        trial->copy[i].input = next + GUARD;
+        trial->copy[i].target = next + inputs + GUARD;
+    }
+    for (int i = 0; i < 2; i++) trial->copy[i].mask = (uint8_t *)next + (size_t)i * outputs + GUARD;
+    return LH_OK;
+}
+
+void lh_trial_close(lh_trial *trial) {
+    free(trial->memory);
+    memset(trial, 0, sizeof *trial);
+}
+
+/* One example under trial, and where it stands. */
+typedef struct probe {
+    const lh_task *task;
+    const lh_rng *start;
+    int n, inputs, outputs;
+    lh_error *error;
+} probe;
+
+/* "own.c: task length 7, example 3 of step 12"; the generator's counter says which example it makes. */
+static const char *place(const probe *p, char text[PLACE_TEXT]) {
+    const uint32_t *counter = p->start->counter;
+    int used = snprintf(text, PLACE_TEXT, "%.160s: task length %d, example %u of ", p->task->source, p->n, counter[2]);
+    if (counter[1] >> 24 == LH_DOMAIN_DATA) snprintf(text + used, PLACE_TEXT - (size_t)used, "step %u", counter[3] + 1);
+    else snprintf(text + used, PLACE_TEXT - (size_t)used, "the evaluation");
+    return text;
+}
+
+static void fill(uint16_t *tokens, int count, uint16_t value) {
+    for (int i = -GUARD; i < count + GUARD; i++) tokens[i] = value;
+}
+
+static void prepare(const probe *p, const struct lh_trial_copy *copy, uint16_t poison) {
+    fill(copy->input, p->inputs, poison);
+    fill(copy->target, p->outputs, poison);
+    memset(copy->mask - GUARD, poison & 0xff, (size_t)p->outputs + 2 * GUARD);
+    memset(copy->mask, 1, (size_t)p->outputs);
+}
+
+static lh_status fail_guard(const probe *p, const char *name, int at, int count) {
+    char text[PLACE_TEXT];
+    return lh_fail(p->error, LH_ERR_INPUT,
+                   "%s: %s[%d] was written, %s\n  expected: writes to %s[0] .. %s[%d] only, as the file's header says",
+                   place(p, text), name, at, at < 0 ? "before the beginning" : "past the end", name, name, count - 1);
+}
+
+static lh_status check_guards(const probe *p, const struct lh_trial_copy *copy, uint16_t poison) {
+    for (int i = 0; i < 2 * GUARD; i++) {
+        int input = i < GUARD ? -1 - i : p->inputs + i - GUARD, output = i < GUARD ? -1 - i : p->outputs + i - GUARD;
+        if (copy->input[input] != poison) return fail_guard(p, "input", input, p->inputs);
+        if (copy->target[output] != poison) return fail_guard(p, "target", output, p->outputs);
+        if (copy->mask[output] != (poison & 0xff)) return fail_guard(p, "mask", output, p->outputs);
+    }
+    return LH_OK;
+}
+
+static lh_status fail_twice(const probe *p, const char *name, int at, int first, int second) {
+    char text[PLACE_TEXT];
+    return lh_fail(p->error, LH_ERR_INPUT,
+                   "%s: made twice, %s[%d] is %d the first time and %d the second\n"
+                   "  expected: the same example from the same rng; no static variables, no clock, nothing read before "
+                   "it is written",
+                   place(p, text), name, at, first, second);
+}
+
+/* Tokens below `symbols`, the same both times. */
+static lh_status check_tokens(const probe *p, const char *name, const uint16_t *first, const uint16_t *second,
+                              int count, int symbols) {
+    char text[PLACE_TEXT];
+    for (int i = 0; i < count; i++) {
+        if (first[i] == POISON[0] && second[i] == POISON[1])
+            return lh_fail(p->error, LH_ERR_INPUT, "%s: %s[%d] was not written\n  expected: all of %s[0] .. %s[%d]",
+                           place(p, text), name, i, name, name, count - 1);
+        if (first[i] != second[i]) return fail_twice(p, name, i, first[i], second[i]);
+        if (first[i] >= symbols)
+            return lh_fail(p->error, LH_ERR_INPUT, "%s: %s[%d] is %d\n  expected: 0 to %d, one of the %d %s symbols",
+                           place(p, text), name, i, first[i], symbols - 1, symbols,
+                           name[0] == 'i' ? "input" : "output");
+    }
+    return LH_OK;
+}
+
+static lh_status check_mask(const probe *p, const uint8_t *first, const uint8_t *second) {
+    char text[PLACE_TEXT];
+    for (int i = 0; i < p->outputs; i++) {
+        if (first[i] != second[i]) return fail_twice(p, "mask", i, first[i], second[i]);
+        if (first[i] > 1)
+            return lh_fail(p->error, LH_ERR_INPUT, "%s: mask[%d] is %d\n  expected: 1, or 0 where it does not count",
+                           place(p, text), i, first[i]);
+    }
+    return LH_OK;
+}
+
+lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *start, int n, lh_example *example,
+                          lh_error *error) {
+    probe p = {task, start, n, example->input_length, example->output_length, error};
+    const struct lh_trial_copy *one = &trial->copy[0], *two = &trial->copy[1];
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < 2; i++) {
+        const struct lh_trial_copy *copy = &trial->copy[i];
+        lh_example made = {p.inputs, p.outputs, copy->input, copy->target, copy->mask};
+        lh_rng rng = *start;
+        prepare(&p, copy, POISON[i]);
+        task->sample(&rng, n, &made);
+        status = check_guards(&p, copy, POISON[i]);
+    }
+    if (status == LH_OK) status = check_tokens(&p, "input", one->input, two->input, p.inputs, task->input_symbols);
+    if (status == LH_OK) status = check_tokens(&p, "target", one->target, two->target, p.outputs, task->output_symbols);
+    if (status == LH_OK) status = check_mask(&p, one->mask, two->mask);
+    if (status != LH_OK) return status;
+    memcpy(example->input, one->input, (size_t)p.inputs * sizeof *one->input);
+    memcpy(example->target, one->target, (size_t)p.outputs * sizeof *one->target);
+    memcpy(example->mask, one->mask, (size_t)p.outputs);
+    return LH_OK;
+}
+
+static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *error) {
+    lh_trial trial;
+    int inputs = task->input_length(n), outputs = task->output_length(n);
+    if (inputs < 1 || outputs < 1)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "%s: task length %d: the header's formulas give %d input and %d output tokens\n"
+                       "  expected: at least one of each",
+                       task->source, n, inputs, outputs);
+    lh_status status = lh_trial_open(&trial, inputs, outputs, error);
+    if (status != LH_OK) return status;
+    uint16_t *room = malloc(((size_t)inputs + (size_t)outputs) * sizeof *room + (size_t)outputs);
+    if (room == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to try examples of length %d", n);
+    for (uint32_t index = 0; status == LH_OK && index < TRIED; index++) {
+        lh_example example = {inputs, outputs, room, room + inputs, (uint8_t *)(room + inputs + outputs)};
+        lh_rng rng = lh_rng_at(key, (uint32_t)n, index, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_SAMPLE));
+        status = lh_trial_sample(&trial, task, &rng, n, &example, error);
+    }
+    free(room);
+    lh_trial_close(&trial);
+    return status;
+}
+
+lh_status lh_trial_lengths(const lh_task *task, const lh_lengths *lengths, lh_key key, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; task->source != NULL && status == LH_OK && i < lh_lengths_count(lengths); i++)
+        status = try_length(task, lh_lengths_at(lengths, i), key, error);
+    return status;
+}

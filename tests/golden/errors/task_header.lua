@@ -1,0 +1,4 @@
+-- A task file whose header is wrong.
+return {
+  task = { source = "../tasks/own/no_lengths.c" },
+}

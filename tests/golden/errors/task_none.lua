@@ -1,0 +1,4 @@
+-- A task that is not named.
+return {
+  task = {},
+}

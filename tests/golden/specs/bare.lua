@@ -1,0 +1,2 @@
+-- A task and nothing else.
+return { task = { kind = "bucket_sort" } }

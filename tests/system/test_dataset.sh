@@ -1,0 +1,228 @@
+# Finite data, examples/dataset: trained by epochs, killed and resumed, on any number of threads; evaluated by length;
+# other bytes refused; what is said of wrong files; the verbs that need examples.
+
+. tests/system/common.sh
+
+ID=addition_sinusoid
+SPEC=examples/dataset/$ID.lua
+FLAGS="--log-every 10 --checkpoint-every 17 --no-eval"
+LUA=${LUA:-lua5.4}
+trainer=$work/out/trainer
+double=$work/double/trainer
+
+builds() {
+    ends_with 0 'data (examples/dataset/train.jsonl), 11 input symbols, 10 classes' ./longhand plan $SPEC &&
+        ends_with 0 'task.longest' ./longhand check $SPEC --print &&
+        ./longhand build $SPEC --levels best --out "$work/out" &&
+        ends_with 0 'data           examples/dataset/train.jsonl, evaluation examples/dataset/test.jsonl' \
+            "$trainer" info
+}
+
+folder() {
+    echo "$work/$1"/*/*/lr*-seed"${2:-0}"
+}
+
+results() {
+    cksum <"$(folder "$1" "$3")/checkpoint.safetensors"
+    sed 's/,"steps_per_second":[^}]*//' "$(folder "$1" "$3")/metrics.jsonl"
+    [ "$2" = metrics ] || cat "$(folder "$1" "$3")/eval.jsonl"
+}
+
+same_results() {
+    results "$1" "$3" "$4" >"$work/want" && results "$2" "$3" "$4" >"$work/got" && cmp "$work/want" "$work/got"
+}
+
+# 70 steps are more than three epochs of 21 batches.
+same_bits() {
+    "$trainer" train --out "$work/whole" --steps 70 --threads 1 $FLAGS || return
+    for threads in 2 5 16; do
+        "$trainer" train --out "$work/threads$threads" --steps 70 --threads $threads $FLAGS &&
+            same_results whole threads$threads metrics 0 || return
+    done
+    for steps in 11 21 22 60 70; do
+        "$trainer" train --out "$work/parts" --steps $steps --threads 2 --resume $FLAGS || return
+    done
+    same_results whole parts metrics 0 || return
+    "$trainer" train --out "$work/group" --steps 70 --threads 2 --seeds 0:2 $FLAGS && same_results whole group metrics 0
+}
+
+killed_and_resumed() {
+    "$trainer" train --out "$work/calm" --steps 2500 --log-every 50 --checkpoint-every 100 || return
+    for moment in 0.05 0.15 0.3; do
+        "$trainer" train --out "$work/killed" --steps 2500 --log-every 50 --checkpoint-every 100 --resume &
+        child=$!
+        sleep $moment
+        kill -9 $child 2>/dev/null
+        wait $child
+    done
+    "$trainer" train --out "$work/killed" --steps 2500 --log-every 50 --checkpoint-every 100 --resume &&
+        same_results calm killed all 0
+}
+
+# Steps follow from epochs, and both together are an error.
+epochs() {
+    epochs=$(sed -n 's/.*epochs = \([0-9]*\).*/\1/p' $SPEC)
+    ends_with 0 "an epoch is 21 batches, $((21 * epochs)) steps are $epochs epochs" \
+        "$trainer" train --out "$work/epochs" --no-eval &&
+        grep -q "\"step\":$((21 * epochs))," "$(folder epochs)/metrics.jsonl" &&
+        ends_with 0 '42 steps are 2 epochs' "$trainer" train --out "$work/two" --steps 42 --no-eval
+}
+
+# Examples of a length, capped by what the file has; the split says which file.
+evaluates() {
+    file=$(folder whole)/checkpoint.safetensors
+    ends_with 0 'all test   3..7' "$trainer" eval --checkpoint "$file" --out "$work/eval" || return
+    for n in 3 4 5 6 7; do
+        count=$(awk -F'[][]' -v n=$n 'split($2, a, ",") == n' examples/dataset/test.jsonl | wc -l)
+        grep -q "\"split\":\"test\",\"by\":{\"length\":$n},\"examples\":$count," "$work/eval/eval.jsonl" || return
+    done
+    ends_with 0 'all test   4..5' "$trainer" eval --checkpoint "$file" --out "$work/eval" --lengths 4:5 --examples 3 \
+        --per-example "$work/each" && [ "$(grep -c '"length":4,"example":[012],' "$work/each")" -eq 3 ] || return
+    ends_with 1 'examples/dataset/test.jsonl has no example with such an input' \
+        "$trainer" eval --checkpoint "$file" --lengths 40:50 --out "$work/eval"
+}
+
+# Without a file of its own an evaluation takes the training examples, and says so.
+evaluates_training_examples() {
+    mkdir "$work/plain" && cp examples/dataset/train.jsonl "$work/plain" &&
+        sed '/eval = /d' $SPEC >"$work/plain/$ID.lua" &&
+        ./longhand build "$work/plain/$ID.lua" --levels best --out "$work/plain/out" && cd "$work/plain" &&
+        ends_with 0 'all train  3..5' out/trainer train --steps 42 &&
+        ends_with 0 'all test   3..5' out/trainer train --steps 63 --resume \
+            --eval-data "$root/examples/dataset/train.jsonl"
+}
+
+# The bytes decide, not the path.
+other_bytes_refused() {
+    cp examples/dataset/train.jsonl "$work/same.jsonl"
+    ends_with 0 'step 75' "$trainer" train --out "$work/parts" --steps 75 --resume --data "$work/same.jsonl" $FLAGS ||
+        return
+    grep -q "\"train_sha256\":\"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\"" "$(folder parts)/run.json" || return
+    sed '1s/3/4/' examples/dataset/train.jsonl >"$work/other.jsonl"
+    ends_with 1 "data_sha256 is \"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\" there, \"$(
+        sha256sum <"$work/other.jsonl" | cut -d' ' -f1)\" here" \
+        "$trainer" train --out "$work/parts" --steps 80 --resume --data "$work/other.jsonl" $FLAGS
+}
+
+# TEXT of the last line, and what is said.
+refused() {
+    head -2 examples/dataset/train.jsonl >"$work/bad.jsonl"
+    printf "$1" >>"$work/bad.jsonl"
+    ends_with 1 "$work/bad.jsonl:$2" "$trainer" train --out "$work/bad" --data "$work/bad.jsonl" && [ ! -e "$work/bad" ]
+}
+
+not_found() {
+    cd "$work" || return
+    ends_with 1 'examples/dataset/train.jsonl: cannot open: No such file or directory' "$trainer" train --out bad &&
+        ends_with 1 'hint: --data FILE' "$trainer" train --out bad &&
+        ends_with 1 'hint: --eval-data FILE' "$trainer" train --out bad --data="$root/examples/dataset/train.jsonl" &&
+        ends_with 2 '--data: the value is missing' "$trainer" train --out bad --data && [ ! -e bad ]
+}
+
+# The spec's own folder is what counts, wherever the command is given.
+trains_from_elsewhere() {
+    (cd "$work" && "$root/longhand" train "$root/$SPEC" -- --steps 5 --no-eval --out far) &&
+        ends_with 0 'nowhere.jsonl yet; the trainer will read it' \
+            ./longhand check $SPEC --set task.data="$work/nowhere.jsonl"
+}
+
+other_verbs() {
+    ends_with 0 '"mask":[1' "$trainer" sample --length 4 --count 3 && [ "$(wc -l <"$work/.got")" -eq 3 ] &&
+        ends_with 0 '+' "$trainer" sample --length 3 --count 1 --text &&
+        ends_with 1 'train.jsonl has no example with an input of 9 tokens' "$trainer" sample --length 9 &&
+        ends_with 2 'are not drawn' "$trainer" sample --length 3 --seed 4 &&
+        ends_with 0 'train      3      4 ' "$trainer" bench --seconds 0.02 --threads 1 &&
+        ends_with 0 'eval       4      6 ' "$trainer" bench --seconds 0.02 --lengths 4 --threads 1 &&
+        ends_with 1 'with an input of 11 tokens' "$trainer" bench --seconds 0.02 --lengths 11 &&
+        ends_with 1 'likely cause' "$trainer" train --overfit 4 --steps 3 --out "$work/over" &&
+        ends_with 1 'examples of its longest shape' "$trainer" train --overfit 500 --out "$work/over" &&
+        ends_with 0 '--eval-data FILE' "$trainer" train --help
+}
+
+predicts() {
+    file=$(folder whole)/checkpoint.safetensors
+    printf '{"input":[1,10,2]}\n{"input":[1,2,10,3,4],"outputs":2}\n{"input":[1],"outputs":9}\n{"input":[9,9,10,9]}\n' |
+        "$trainer" predict --checkpoint "$file" >"$work/answers" || return
+    [ "$(sed 's/.*"argmax":\[\(.*\)\]}/\1/' "$work/answers" | awk -F, '{ printf "%d ", NF }')" = '1 2 9 1 ' ] || return
+    for line in '{"input":[1,10,2],"outputs":0}' '{"input":[1,10,2],"outputs":14}'; do
+        echo "$line" | ends_with 1 'line 1: ' "$trainer" predict --checkpoint "$file" || return
+    done
+}
+
+# Examples of a length as an evaluation sees them; where their outputs differ in number, each number for itself.
+traces() {
+    file=$(folder whole)/checkpoint.safetensors
+    "$trainer" trace --checkpoint "$file" --length 3 --examples 2 --out "$work/short" >"$work/said" &&
+        "$trainer" trace --checkpoint "$file" --what attention,scores,activations,entropy --lengths 4:6 \
+            --examples 1000 --out "$work/all" --json >"$work/said" || return
+    $LUA tests/support/check_trace.lua attention "$work/all" &&
+        $LUA tests/support/check_trace.lua tensors "$work/all" >"$work/tensors" || return
+    for shape in 4,2 4,3 5,2 5,3; do
+        count=$(shape_lines $shape | wc -l)
+        [ "$count" -gt 0 ] && tokens="$count $((${shape%,*} + ${shape#*,}))" || return
+        grep -q "^n${shape%,*}o${shape#*,}.tokens	I32	$tokens$" "$work/tensors" &&
+            grep -q "{\"length\":${shape%,*},\"outputs\":${shape#*,},\"layer\":\"layers.0\"," "$work/said" || return
+    done
+    [ "$($LUA tests/support/check_trace.lua meta "$work/all" source)" = examples/dataset/test.jsonl ] &&
+        ends_with 1 'test.jsonl has no example with such an input' \
+            "$trainer" trace --checkpoint "$file" --length 40 --out "$work/none"
+}
+
+# Lines of the file to evaluate: INPUT,OUTPUT tokens.
+shape_lines() {
+    awk -F'[][]' -v shape="$1" 'split($2, a, ",") "," split($4, b, ",") == shape' examples/dataset/test.jsonl
+}
+
+# The examples of two lengths, given as inputs with their numbers of outputs, on a machine without the files.
+traces_inputs() {
+    file=$(folder whole)/checkpoint.safetensors
+    awk -F'[][]' '{ inputs = split($2, a, ",") }
+        inputs == 4 || inputs == 5 { printf "{\"input\":[%s],\"outputs\":%d}\n", $2, split($4, b, ",") }' \
+        examples/dataset/test.jsonl >"$work/inputs.jsonl"
+    "$trainer" trace --checkpoint "$file" --what attention,scores,activations,entropy --lengths 4:5 --examples 1000 \
+        --out "$work/examples" &&
+        (cd "$work" && "$trainer" trace --checkpoint "$file" --what attention,scores,activations,entropy \
+            --input inputs.jsonl --out given) &&
+        $LUA tests/support/check_trace.lua same "$work/examples" "$work/given" || return
+    echo '{"input":[1,10,2],"outputs":14}' >"$work/long.jsonl"
+    ends_with 1 'long.jsonl: line 1: ' "$trainer" trace --checkpoint "$file" --input "$work/long.jsonl" --out "$work/none"
+}
+
+gradients() {
+    ./longhand build $SPEC --set precision=float64 --levels best --out "$work/double" &&
+        ends_with 0 'checks of' "$double" gradcheck && ends_with 0 'checks of' "$double" gradcheck --lengths 4
+}
+
+# The whole line once more under the sanitizers.
+sanitized() {
+    ./longhand gen $SPEC --out "$work/src" &&
+        make -s -j2 trainer VARIANT=asan LEVELS=best ID=$ID SOURCES="$work/src" OUT="$work/asan" &&
+        "$work/asan/trainer" train --steps 25 --threads 2 --out "$work/asan-runs" &&
+        echo '{"input":[1,2,10,3,4],"outputs":2}' | "$work/asan/trainer" predict \
+            --checkpoint "$(folder asan-runs)/checkpoint.safetensors"
+}
+
+expect dataset_builds builds
+if [ "$failures" -eq 0 ]; then
+    expect dataset_same_bits same_bits
+    expect dataset_killed_and_resumed killed_and_resumed
+    expect dataset_epochs epochs
+    expect dataset_evaluates evaluates
+    expect dataset_evaluates_training_examples evaluates_training_examples
+    expect dataset_other_bytes_refused other_bytes_refused
+    expect dataset_bad_json refused '{"input":[1,10,2],"target":[3}\n' '3:30: '
+    expect dataset_torn_last_line refused '{"input":[1,10,2],"tar' '3:22: the last line is torn'
+    expect dataset_token_out_of_range refused '{"input":[1,10,11],"target":[3]}\n' '3: input[2] is 11'
+    expect dataset_empty_target refused '{"input":[1,10,1],"target":[]}\n' '3: target is empty'
+    expect dataset_too_long refused '{"input":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"target":[3,3]}\n' \
+        '3: input and target have 15 and 2 tokens'
+    expect dataset_not_found not_found
+    expect dataset_trains_from_elsewhere trains_from_elsewhere
+    expect dataset_other_verbs other_verbs
+    expect dataset_predicts predicts
+    expect dataset_traces traces
+    expect dataset_traces_inputs traces_inputs
+    expect dataset_gradients gradients
+    expect dataset_with_sanitizers sanitized
+fi
+finish

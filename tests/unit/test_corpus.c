@@ -1,0 +1,379 @@
+/* data/corpus.h and data/epoch.h: files of examples, what is said of wrong ones, and the order of epochs. */
+#include "lh_test.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/batch.h"
+#include "data/epoch.h"
+#include "toy_program.h"
+#include "train/engine.h"
+
+/* Five symbols each; in the toy's format labels follow the input. */
+static void shape_of(int input, int output, lh_shape *shape) {
+    shape->length[0] = input + output;
+    shape->labels = output;
+}
+
+typedef struct fixture {
+    lh_spec spec;
+    lh_format format;
+    lh_task task;
+    lh_data data;
+} fixture;
+
+static void make_spec(fixture *f, const char *train, const char *eval) {
+    f->spec = lh_toy_spec;
+    f->format = *lh_toy_spec.format;
+    f->task = *lh_toy_spec.task;
+    f->format.labels = NULL;
+    f->format.stream[0].length = NULL;
+    f->format.shape = shape_of;
+    f->task.sample = NULL;
+    f->task.input_length = f->task.output_length = NULL;
+    f->data = (lh_data){train, eval, 12};
+    f->spec.format = &f->format;
+    f->spec.task = &f->task;
+    f->spec.data = &f->data;
+}
+
+static const char *write_text(const char *directory, const char *name, const char *text) {
+    const char *path = lh_test_path(directory, name);
+    lh_test_write(path, text, strlen(text));
+    return path;
+}
+
+static const char *const lines = "{\"input\":[1,2,3],\"target\":[3]}\n"
+                                 "{\"input\":[4],\"target\":[0,1],\"mask\":[1,0]}\n"
+                                 "\n"
+                                 "{\"target\":[2],\"input\":[0,0,1]}\r\n"
+                                 "{\"input\":[1,1,1],\"target\":[0,0]}\n"
+                                 "{\"input\":[2,2,2],\"target\":[4]}";
+
+static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    make_spec(&f, write_text(*state, "a.jsonl", lines), NULL);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    assert_int_equal(c.shapes, 3); /* (1, 2), (3, 1), (3, 2) */
+    assert_int_equal(c.train.count, 5);
+    const int want[3][3] = {{1, 2, 1}, {3, 1, 3}, {3, 2, 1}};
+    for (int n = 1; n <= 3; n++) {
+        assert_int_equal(c.sizes[n - 1].input, want[n - 1][0]);
+        assert_int_equal(c.sizes[n - 1].output, want[n - 1][1]);
+        assert_int_equal(lh_dataset_count(&c.train, n), want[n - 1][2]);
+    }
+    uint16_t input[3], target[2];
+    uint8_t mask[2];
+    lh_example example = {3, 1, input, target, mask};
+    const int first[3] = {1, 0, 2}, targets[3] = {3, 2, 4};
+    for (int i = 0; i < 3; i++) {
+        lh_dataset_copy(&c.train, 2, i, &example);
+        assert_int_equal(input[0], first[i]);
+        assert_int_equal(target[0], targets[i]);
+        assert_int_equal(mask[0], 1);
+    }
+    example = (lh_example){1, 2, input, target, mask};
+    lh_dataset_copy(&c.train, 1, 0, &example);
+    assert_int_equal(mask[0] * 2 + mask[1], 2);
+    assert_int_equal(lh_corpus_shape_of(&c, 3), 2); /* the more frequent of both */
+    assert_int_equal(lh_corpus_shape_of(&c, 2), 0);
+    assert_int_equal(c.length_count, 2);
+    lh_corpus_close(&c);
+}
+
+static void test_corpus_numbers_shapes_over_both_files(void **state) {
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    const char *train = write_text(*state, "a.jsonl", lines);
+    const char *eval =
+        write_text(*state, "b.jsonl", "{\"input\":[1,1],\"target\":[0]}\n{\"input\":[1],\"target\":[0,0]}\n");
+    make_spec(&f, "nowhere", NULL);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, train, eval, &error), &error); /* flags win */
+    assert_true(c.separate);
+    assert_int_equal(c.shapes, 4);
+    assert_int_equal(c.trained_count, 3);
+    assert_int_equal(c.length_count, 2);
+    assert_int_equal(lh_dataset_count(&c.train, 2), 0); /* (2, 1) */
+    assert_int_equal(lh_dataset_count(&c.eval, 2), 1);
+    lh_lengths some = {NULL, 0, 2, 9, 1};
+    assert_int_equal(lh_corpus_select(&c, &some).count, 1);
+    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    assert_int_equal(lh_lengths_longest(&f.spec.train.lengths), 4);
+    assert_int_equal(f.spec.train.steps, lh_toy_spec.train.steps);
+    f.spec.train.epochs = 7;
+    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    assert_int_equal(f.spec.train.steps, 7 * 3); /* batches of 8: one of each shape */
+    lh_corpus_close(&c);
+}
+
+static void test_corpus_says_what_is_wrong_and_where(void **state) {
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"", "x.jsonl: there are no examples"},
+        {"\n  \n", "x.jsonl: there are no examples"},
+        {"{\"input\":[1],\"target\":[1]}\n{\"input\":[1],\"target\":[1}\n", "x.jsonl:2:25: "},
+        {"{\"input\":[1],\"target\":[1]}\n{\"input\":[1],\"targ", "x.jsonl:2:18: the last line is torn: "},
+        {"[1,2]\n", "x.jsonl:1: no JSON object\n  expected: {\"input\":[...],\"target\":[...]}"},
+        {"{\"input\":[1]}\n", "x.jsonl:1: target is missing\n  expected: a list of integers"},
+        {"{\"input\":1,\"target\":[1]}\n", "x.jsonl:1: input is no list"},
+        {"\n{\"input\":[],\"target\":[1]}\n", "x.jsonl:2: input is empty"},
+        {"{\"input\":[1],\"target\":[]}\n", "x.jsonl:1: target is empty"},
+        {"{\"input\":[0,5],\"target\":[1]}\n", "x.jsonl:1: input[1] is 5\n  expected: 0 to 4"},
+        {"{\"input\":[0],\"target\":[1,-1]}\n", "x.jsonl:1: target[1] is -1\n  expected: 0 to 4"},
+        {"{\"input\":[0.5],\"target\":[1]}\n", "x.jsonl:1: input[0] is no integer"},
+        {"{\"input\":[\"a\"],\"target\":[1]}\n", "x.jsonl:1: input[0] is no integer"},
+        {"{\"input\":[1],\"target\":[1],\"mask\":[2]}\n", "x.jsonl:1: mask[0] is 2\n  expected: 0 to 1"},
+        {"{\"input\":[1],\"target\":[1],\"mask\":[1,1]}\n",
+         "x.jsonl:1: mask has 2 items\n  expected: 1, as many as target"},
+        {"{\"input\":[1],\"labels\":[1]}\n", "x.jsonl:1: there is no \"labels\"\n  expected: input, target, mask"},
+        {"{\"input\":[1],\"input\":[1],\"target\":[1]}\n", "x.jsonl:1:"},
+        {"{\"input\":[1,1,1,1,1,1,1,1,1,1],\"target\":[1,1,1]}\n",
+         "x.jsonl:1: input and target have 10 and 3 tokens\n  expected: at most task.longest = 12 together"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        lh_corpus c;
+        lh_error error;
+        make_spec(&f, write_text(*state, "x.jsonl", cases[i].text), NULL);
+        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), LH_ERR_INPUT, &error, cases[i].said);
+    }
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    make_spec(&f, lh_test_path(*state, "none.jsonl"), NULL);
+    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), LH_ERR_INPUT, &error,
+                    "none.jsonl: cannot open: No such file or directory\n  hint: --data FILE");
+    make_spec(&f, write_text(*state, "a.jsonl", lines), *state);
+    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), LH_ERR_INPUT, &error, "--eval-data FILE");
+}
+
+/* Any bytes are examples or are refused with a message; the sanitizers watch. Up to four bytes of the valid text change;
+ * the case's number gives them. */
+static void test_corpus_mutated_files_are_read_or_refused(void **state) {
+    enum { CASES = 3000 };
+    static const char likely[] = "{}[],:\"0123456789-.eE \n\t\\abc";
+    char text[512];
+    size_t bytes = strlen(lines);
+    int refused = 0;
+    for (uint32_t number = 0; number < CASES; number++) {
+        fixture f;
+        lh_corpus c;
+        lh_error error = {""};
+        lh_rng rng = lh_rng_at(lh_key_of_seed(1), number, 0, 0);
+        memcpy(text, lines, bytes);
+        for (uint32_t changes = 1 + lh_rng_below(&rng, 4); changes > 0; changes--) {
+            size_t at = lh_rng_below(&rng, (uint32_t)bytes);
+            bool any = lh_rng_below(&rng, 8) == 0;
+            text[at] = any ? (char)lh_rng_below(&rng, 256) : likely[lh_rng_below(&rng, sizeof likely - 1)];
+        }
+        const char *path = lh_test_path(*state, "mutated.jsonl");
+        lh_test_write(path, text, lh_rng_below(&rng, 4) == 0 ? lh_rng_below(&rng, (uint32_t)bytes) : bytes);
+        make_spec(&f, path, NULL);
+        lh_status status = lh_corpus_open(&c, &f.spec, NULL, NULL, &error);
+        if (status == LH_OK) {
+            assert_in_range(c.train.count, 1, 6);
+            lh_corpus_close(&c);
+            continue;
+        }
+        refused++;
+        assert_int_equal(status, LH_ERR_INPUT);
+        assert_non_null(strstr(error.text, "mutated.jsonl:"));
+    }
+    assert_in_range(refused, CASES / 2, CASES - 1);
+}
+
+/* count examples of each of so many shapes; token 0 of an example's input is its number modulo 5. */
+static const char *write_many(const char *directory, int shapes, int count) {
+    const char *path = lh_test_path(directory, "many.jsonl");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < count; i++)
+        for (int n = 1; n <= shapes; n++) {
+            fprintf(file, "{\"input\":[%d", i % 5);
+            for (int j = 1; j < n; j++) fprintf(file, ",%d", i / 5 % 5);
+            fprintf(file, "],\"target\":[%d]}\n", n % 5);
+        }
+    fclose(file);
+    return path;
+}
+
+static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **state) {
+    enum { SHAPES = 6, COUNT = 11, BATCH = 4, BATCHES = SHAPES * 3 };
+    fixture f;
+    lh_corpus c;
+    lh_epoch e;
+    lh_error error;
+    make_spec(&f, write_many(*state, SHAPES, COUNT), NULL);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_epoch_open(&e, &c, BATCH, &error), &error);
+    assert_int_equal(e.batches, BATCHES);
+    for (uint32_t epoch = 0; epoch < 3; epoch++) {
+        int seen[SHAPES + 1][COUNT] = {{0}}, shorts = 0;
+        for (uint32_t b = 0; b < BATCHES; b++) {
+            const lh_turn *turn = lh_epoch_at(&e, lh_key_of_seed(5), epoch * BATCHES + b);
+            assert_in_range(turn->sequences, 1, BATCH);
+            shorts += turn->sequences < BATCH;
+            for (int i = 0; i < turn->sequences; i++) seen[turn->n][e.pick[turn->first + i]]++;
+        }
+        assert_int_equal(shorts, SHAPES); /* 4 + 4 + 3 */
+        for (int n = 1; n <= SHAPES; n++)
+            for (int i = 0; i < COUNT; i++) assert_int_equal(seen[n][i], 1);
+    }
+    lh_epoch_close(&e);
+    lh_corpus_close(&c);
+}
+
+/* What a step sees, as one number. */
+static uint64_t digest_of(lh_epoch *e, uint64_t seed, uint32_t step) {
+    const lh_turn *turn = lh_epoch_at(e, lh_key_of_seed(seed), step);
+    uint64_t sum = (uint64_t)turn->n;
+    for (int i = 0; i < turn->sequences; i++) sum = sum * 1000003u + e->pick[turn->first + i];
+    return sum;
+}
+
+static void test_epoch_follows_from_seed_and_step_alone(void **state) {
+    enum { STEPS = 54 };
+    fixture f;
+    lh_corpus c;
+    lh_epoch forward, jumping;
+    lh_error error;
+    uint64_t want[STEPS];
+    int same_turn = 0, same_seed = 0;
+    make_spec(&f, write_many(*state, 6, 11), NULL);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_epoch_open(&forward, &c, 4, &error), &error);
+    lh_assert_ok(lh_epoch_open(&jumping, &c, 4, &error), &error);
+    for (uint32_t step = 0; step < STEPS; step++) want[step] = digest_of(&forward, 5, step);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        uint32_t step = i * 31 % STEPS; /* to and fro between epochs */
+        assert_true(digest_of(&jumping, 5, step) == want[step]);
+    }
+    for (uint32_t step = 0; step < 18; step++) {
+        same_turn += want[step] == want[step + 18];
+        jumping.number = -1;
+        same_seed += digest_of(&jumping, 6, step) == want[step];
+    }
+    assert_true(same_turn < 4 && same_seed < 4); /* epochs and seeds have orders of their own */
+    lh_epoch_close(&forward);
+    lh_epoch_close(&jumping);
+    lh_corpus_close(&c);
+}
+
+/* Where each of the first example's positions is equally likely: 600 epochs of one shape, 5 examples in one batch. */
+static void test_epoch_order_is_uniform(void **state) {
+    fixture f;
+    lh_corpus c;
+    lh_epoch e;
+    lh_error error;
+    long place[5] = {0};
+    make_spec(&f, write_many(*state, 1, 5), NULL);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_epoch_open(&e, &c, 8, &error), &error);
+    for (uint32_t step = 0; step < 600; step++) {
+        lh_epoch_at(&e, lh_key_of_seed(1), step);
+        for (int i = 0; i < 5; i++)
+            if (e.pick[i] == 0) place[i]++;
+    }
+    assert_true(lh_test_chi_square(place, 5) < 18.47); /* 99.9% point, 4 degrees of freedom */
+    lh_epoch_close(&e);
+    lh_corpus_close(&c);
+}
+
+static void test_batch_copies_the_picked_examples(void **state) {
+    fixture f;
+    lh_corpus c;
+    lh_batch batch;
+    lh_error error;
+    static const uint32_t pick[3] = {7, 0, 3};
+    make_spec(&f, write_many(*state, 4, 11), NULL);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    lh_assert_ok(lh_batch_open(&batch, &f.spec, 4, 3, &error), &error);
+    lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, pick};
+    lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 0, 3, &error), &error);
+    assert_int_equal(batch.shape.length[0], 4);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(batch.tokens[0][4 * i], pick[i] % 5);
+        assert_int_equal(batch.tokens[0][4 * i + 1], pick[i] / 5);
+        assert_int_equal(batch.labels[i], 3);
+    }
+    source.pick = NULL; /* again from the first after the last */
+    lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 10, 3, &error), &error);
+    assert_int_equal(batch.tokens[0][0], 10 % 5);
+    assert_int_equal(batch.tokens[0][4], 0);
+    assert_int_equal(lh_told_length(&f.spec, 3), 3);
+    lh_batch_close(&batch);
+    lh_corpus_close(&c);
+}
+
+/* What an engine trains on, by input length and the example's number. */
+static atomic_int trained[7][25], blocks_wrong;
+
+static void record_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                         lh_sums *sums) {
+    (void)workspace, (void)gradient;
+    int tokens = step->shape.length[0], inputs = tokens - step->shape.labels;
+    if (block->loss_scale * step->shape.sequences * step->shape.labels < 0.999999) blocks_wrong++;
+    if ((int)block->first_example + block->sequences > step->shape.sequences) blocks_wrong++;
+    for (int i = 0; i < block->sequences; i++) {
+        const uint16_t *input = block->tokens[0] + i * tokens;
+        trained[inputs][input[0] + (inputs > 1 ? 5 * input[1] : 0)]++;
+        if (block->labels[i] != inputs % 5) blocks_wrong++;
+    }
+    sums->positions += block->sequences;
+}
+
+/* 11 examples in batches of 8 and 3; with 4 shards the short batch leaves one empty. */
+static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
+    enum { SHAPES = 6, COUNT = 11, BATCHES = SHAPES * 2, EPOCHS = 3 };
+    static lh_step_metrics metrics[BATCHES * EPOCHS];
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    lh_engine *engine;
+    int done, shorts = 0;
+    lh_cpu_program program = toy_float;
+    program.train_block = record_block;
+    program.end_shard = NULL;
+    make_spec(&f, write_many(*state, SHAPES, COUNT), NULL);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    lh_engine_config config = {.spec = &f.spec, .seed = 7, .learning_rate = 0.01, .threads = 3, .trains = true};
+    lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
+    for (int epoch = 1; epoch <= EPOCHS; epoch++) {
+        lh_assert_ok(engine->ops->step(engine, BATCHES, metrics, &done, &error), &error);
+        for (int n = 1; n <= SHAPES; n++) {
+            int want[25] = {0};
+            for (int i = 0; i < COUNT; i++) want[i % 5 + (n > 1 ? 5 * (i / 5 % 5) : 0)] += epoch;
+            for (int i = 0; i < 25; i++) assert_int_equal(trained[n][i], want[i]);
+        }
+        for (int b = 0; b < BATCHES; b++) shorts += metrics[b].sums.positions == 3;
+    }
+    assert_int_equal(blocks_wrong, 0);
+    assert_int_equal(shorts, SHAPES * EPOCHS);
+    engine->ops->close(engine);
+    lh_corpus_close(&c);
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        in_directory(test_corpus_groups_by_shape_in_order_of_the_file),
+        in_directory(test_corpus_numbers_shapes_over_both_files),
+        in_directory(test_corpus_says_what_is_wrong_and_where),
+        in_directory(test_corpus_mutated_files_are_read_or_refused),
+        in_directory(test_epoch_has_every_example_once_in_batches_of_one_shape),
+        in_directory(test_epoch_follows_from_seed_and_step_alone),
+        in_directory(test_epoch_order_is_uniform),
+        in_directory(test_batch_copies_the_picked_examples),
+        in_directory(test_engine_trains_on_every_example_once_in_an_epoch),
+    };
+    return cmocka_run_group_tests_name("corpus", tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* data/trial.h: samplers that break the interface in one way each, and what is said of it; and that a sampler which keeps
+ * to it gives the examples that it would give without a trial. */
+#include "lh_test.h"
+
+#include <string.h>
+
+#include "data/batch.h"
+#include "toy_spec.h"
+
+lh_task_sample lh_task_bucket_sort;
+
+enum { N = 6, WRONG = 3 }; /* samplers are wrong from example 3 on */
+
+static uint32_t example_of(const lh_rng *rng) { return rng->counter[2]; }
+
+static bool wrong_now(const lh_rng *rng) { return example_of(rng) >= WRONG; }
+
+static void token_too_large(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->input[4] = TOY_SYMBOLS;
+}
+
+static void target_too_large(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->target[1] = 65535; /* what -1 becomes: no sign that nothing was written */
+}
+
+static void past_the_end(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->input[n] = 0;
+}
+
+static void before_the_beginning(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->target[-1] = 0;
+}
+
+static void mask_past_the_end(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->mask[n + 1] = 0;
+}
+
+static void mask_too_large(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->mask[2] = 2;
+}
+
+static void input_not_written(lh_rng *rng, int n, lh_example *example) {
+    uint16_t before = example->input[n - 1];
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->input[n - 1] = before;
+}
+
+static void target_not_written(lh_rng *rng, int n, lh_example *example) {
+    uint16_t before = example->target[0];
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->target[0] = before;
+}
+
+static void static_state(lh_rng *rng, int n, lh_example *example) {
+    static uint16_t calls;
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->input[0] = calls++ % 2;
+}
+
+static void static_mask(lh_rng *rng, int n, lh_example *example) {
+    static uint8_t calls;
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->mask[5] = calls++ % 2;
+}
+
+static const struct {
+    lh_task_sample *sample;
+    const char *said;
+} cases[] = {
+    {token_too_large, "input[4] is 5\n  expected: 0 to 4, one of the 5 input symbols"},
+    {target_too_large, "target[1] is 65535\n  expected: 0 to 4, one of the 5 output symbols"},
+    {past_the_end, "input[6] was written, past the end\n  expected: writes to input[0] .. input[5] only"},
+    {before_the_beginning, "target[-1] was written, before the beginning"},
+    {mask_past_the_end, "mask[7] was written, past the end"},
+    {mask_too_large, "mask[2] is 2\n  expected: 1, or 0 where it does not count"},
+    {input_not_written, "input[5] was not written\n  expected: all of input[0] .. input[5]"},
+    {target_not_written, "target[0] was not written"},
+    {static_state, "made twice, input[0] is 0 the first time and 1 the second\n  expected: the same example"},
+    {static_mask, "made twice, mask[5] is 0 the first time and 1 the second"},
+};
+
+/* The toy's spec with a task of the user's own. */
+typedef struct own {
+    lh_spec spec;
+    lh_task task;
+} own;
+
+static void make_own(own *o, lh_task_sample *sample) {
+    o->task = *lh_toy_spec.task;
+    o->task.sample = sample;
+    o->task.source = "own.c";
+    o->spec = lh_toy_spec;
+    o->spec.task = &o->task;
+}
+
+static lh_status fill(const own *o, uint32_t domain, lh_batch *batch, lh_error *error) {
+    lh_source source = {lh_key_of_seed(4), 11, domain, 0, NULL};
+    lh_assert_ok(lh_batch_open(batch, &o->spec, N, 8, error), error);
+    return lh_batch_fill(batch, &o->spec, &source, N, 0, 8, error);
+}
+
+static void test_batch_of_wrong_sampler_says_what_and_where(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        own o;
+        lh_batch batch;
+        lh_error error;
+        make_own(&o, cases[i].sample);
+        lh_assert_error(fill(&o, LH_DOMAIN_DATA, &batch, &error), LH_ERR_INPUT, &error, cases[i].said);
+        assert_non_null(strstr(error.text, "own.c: task length 6, example 3 of step 12: "));
+        lh_batch_close(&batch);
+    }
+}
+
+static void test_batch_of_evaluation_says_so(void **state) {
+    (void)state;
+    own o;
+    lh_batch batch;
+    lh_error error;
+    make_own(&o, token_too_large);
+    lh_assert_error(fill(&o, LH_DOMAIN_EVAL, &batch, &error), LH_ERR_INPUT, &error,
+                    "own.c: task length 6, example 3 of the evaluation: input[4]");
+    lh_batch_close(&batch);
+}
+
+static void test_batch_of_right_sampler_same_as_without_trial(void **state) {
+    (void)state;
+    own o, plain;
+    lh_batch tried, untried;
+    lh_error error;
+    make_own(&o, lh_task_bucket_sort);
+    make_own(&plain, lh_task_bucket_sort);
+    plain.task.source = NULL;
+    lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &tried, &error), &error);
+    lh_assert_ok(fill(&plain, LH_DOMAIN_DATA, &untried, &error), &error);
+    assert_memory_equal(tried.tokens[0], untried.tokens[0], 8 * 2 * N * sizeof(uint16_t));
+    assert_memory_equal(tried.labels, untried.labels, 8 * N * sizeof(uint16_t));
+    assert_memory_equal(tried.mask, untried.mask, 8 * N);
+    assert_null(untried.trial.memory);
+    lh_batch_close(&tried);
+    lh_batch_close(&untried);
+}
+
+/* Wrong at one length only, and there in every example. */
+static void wrong_at_nine(lh_rng *rng, int n, lh_example *example) {
+    lh_task_bucket_sort(rng, n, example);
+    if (n == 9) example->input[8] = 7;
+}
+
+static int none_at_four(int n) { return n == 4 ? 0 : n; }
+
+static void test_lengths_the_wrong_one_is_named(void **state) {
+    (void)state;
+    own o;
+    lh_error error;
+    lh_lengths before = {.first = 1, .last = 8, .step = 1}, all = {.first = 1, .last = 20, .step = 1};
+    make_own(&o, wrong_at_nine);
+    lh_assert_ok(lh_trial_lengths(&o.task, &before, lh_key_of_seed(1), &error), &error);
+    lh_assert_error(lh_trial_lengths(&o.task, &all, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
+                    "own.c: task length 9, example 0 of the evaluation: input[8] is 7");
+    o.task.output_length = none_at_four;
+    lh_assert_error(lh_trial_lengths(&o.task, &before, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
+                    "own.c: task length 4: the header's formulas give 4 input and 0 output tokens");
+    o.task.source = NULL; /* ours are not tried */
+    lh_assert_ok(lh_trial_lengths(&o.task, &all, lh_key_of_seed(1), &error), &error);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch_of_wrong_sampler_says_what_and_where),
+        cmocka_unit_test(test_batch_of_evaluation_says_so),
+        cmocka_unit_test(test_batch_of_right_sampler_same_as_without_trial),
+        cmocka_unit_test(test_lengths_the_wrong_one_is_named),
+    };
+    return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
+}
