@@ -11,8 +11,17 @@ static const real ${c.name}[] = {
 };
 % end
 % end
-/* What the score reads in the pair loop: tables that all sequences of a batch share, made once per step. Gradients lie
- * in the same places. A table by query - key starts T - 1 elements before its pointer. */
+% if score.constants[1] then
+
+% end
+/* What the score reads in the pair loop: tables that all sequences of a batch share, made once per step.
+% if score.trains then
+ * Gradients lie in the same places.
+% end
+% if score.has.distance then
+ * A table by query - key starts T - 1 elements before its pointer.
+% end
+ */
 typedef struct score_tables {
     int queries; /* T, filled up to whole vectors: elements of one head by query or key */
 % if score.has.distance then

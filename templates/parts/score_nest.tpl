@@ -5,7 +5,11 @@
 % end
     % include("parts/score_loops.tpl", { nest = nest })
 % for _, sum in ipairs(nest.sums) do
+% if sum.extent == "1" then
+    ${sum.member}[0] += sum_lanes(${sum.name}[0]);
+% else
     for (int c = 0; c < ${sum.extent}; c++) ${sum.member}[c] += sum_lanes(${sum.name}[c]);
+% end
 % end
 }
 % else

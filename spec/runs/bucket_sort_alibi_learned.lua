@@ -1,0 +1,11 @@
+-- Sorting with ALiBi whose slopes are learned: a formula whose parameters get gradients.
+return {
+  task     = { kind = "bucket_sort" },
+  encoding = {
+    score = function(x) return x.score - x.slope * abs(x.distance) end,
+    parameters = { slope = { per = "head", init = "alibi_slopes" } },
+  },
+  model    = { use = "ruoss_encoder" },
+  train    = { use = "ruoss" },
+  eval     = { use = "ruoss" },
+}

@@ -1,0 +1,8 @@
+-- Reversal with ALiBi: a penalty by distance, half a step less to the left.
+return {
+  task     = { kind = "reverse_string" },
+  encoding = { kind = "alibi" },
+  model    = { use = "ruoss_encoder" },
+  train    = { use = "ruoss" },
+  eval     = { use = "ruoss" },
+}

@@ -1,0 +1,8 @@
+-- Reversal with ALiBi over distances that are drawn anew for every block.
+return {
+  task     = { kind = "reverse_string" },
+  encoding = { kind = "alibi", positions = { kind = "randomized", max_position = 2048 } },
+  model    = { use = "ruoss_encoder" },
+  train    = { use = "ruoss" },
+  eval     = { use = "ruoss" },
+}
