@@ -1,0 +1,67 @@
+# Step time of every encoding over that of none: sh tests/bench/encodings.sh [ROUNDS [SECONDS]]
+#
+# The base model on parity_check, T = 21 and 80, all threads. In each round every trainer runs in turn; a ratio is of
+# times in one round, and the table has their medians: training at 21 and 80, forward only at 21 and 80. Not a test:
+# neighbours on the machine move single ratios by tenths.
+
+cd -- "$(dirname -- "$0")/../.." || exit 4
+rounds=${1:-5} seconds=${2:-0.5}
+work=build/bench/encodings
+mkdir -p "$work"
+
+PRESETS=$(cd spec/encodings && ls *.lua | sed 's/\.lua$//' | grep -v '^none$')
+RANDOM_FORMS="rope relative shaw alibi alibi_learned t5 kerple_log"
+DIFFERENCES="relative alibi_learned"
+
+# A name and the encoding's table.
+build_one() {
+    echo "return { task = { kind = \"parity_check\" }, encoding = $2, model = { use = \"ruoss_encoder\" },
+  train = { use = \"ruoss\", lengths = { 1, 79 } }, eval = { use = \"ruoss\" } }" >"$work/$1.lua"
+    ./longhand gen "$work/$1.lua" --out "$work/src_$1" >/dev/null &&
+        make -s trainer LEVELS=best ID="$1" SOURCES="$work/src_$1" OUT="$work/$1"
+}
+
+drawn='positions = { kind = "randomized", max_position = 2048 }'
+apart='positions = { kind = "randomized", max_position = 2048, reading = "difference" }'
+make -s library || exit 4
+names=none
+build_one none '{ kind = "none" }' || exit 4
+for name in $PRESETS; do
+    build_one "$name" "{ kind = \"$name\" }" && names="$names $name" || exit 4
+done
+for name in $RANDOM_FORMS; do
+    build_one "rand_$name" "{ kind = \"$name\", $drawn }" && names="$names rand_$name" || exit 4
+done
+for name in $DIFFERENCES; do
+    build_one "apart_$name" "{ kind = \"$name\", $apart }" && names="$names apart_$name" || exit 4
+done
+
+: >"$work/rates"
+round=0
+while [ "$round" -lt "$rounds" ]; do
+    for name in $names; do
+        "$work/$name/trainer" bench --lengths 20,79 --seconds "$seconds" --json |
+            sed -n 's/.*"mode": *"\([a-z]*\)".*"tokens": *\([0-9]*\).*"steps_per_second": *\([0-9.e+-]*\).*/\1 \2 \3/p' |
+            sed "s/^/$round $name /" >>"$work/rates"
+    done
+    round=$((round + 1))
+    echo "round $round of $rounds" >&2
+done
+
+# round name mode tokens rate -> medians of none's rate over this one's, by name.
+awk '
+{ rate[$1, $2, $3, $4] = $5; if (!($2 in seen)) { seen[$2] = 1; order[++count] = $2 }; rounds = $1 + 1 }
+function median(name, mode, tokens,    n, i, j, t, list) {
+    n = 0
+    for (i = 0; i < rounds; i++)
+        if (rate[i, name, mode, tokens] > 0) list[++n] = rate[i, "none", mode, tokens] / rate[i, name, mode, tokens]
+    for (i = 2; i <= n; i++)
+        for (j = i; j > 1 && list[j] < list[j - 1]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
+    return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
+}
+END {
+    printf "| encoding | training T = 21 | T = 80 | forward only T = 21 | T = 80 |\n| --- | --- | --- | --- | --- |\n"
+    for (k = 1; k <= count; k++)
+        printf "| %s | %.2f | %.2f | %.2f | %.2f |\n", order[k], median(order[k], "train", 21),
+            median(order[k], "train", 80), median(order[k], "eval", 21), median(order[k], "eval", 80)
+}' "$work/rates"
