@@ -138,7 +138,11 @@ local function position_bytes(plan, T)
   local draws = (plan.positions.draws or 0) + (plan.positions.distance.draws or 0)
   local numbers = plan.relative.behind and not plan.relative.toeplitz and 2 * plan.relative.sets * rows or 0
   local real = real_bytes(plan)
-  return (rows * row + behind_elements(plan, T) + score_elements(plan, T, 64 // real)) * real
+  local lanes = 64 // real
+  if numbers > 0 then -- where the rows of pairs start
+    numbers = numbers + plan.relative.sets * T * ((T + lanes - 1) // lanes * lanes)
+  end
+  return (rows * row + behind_elements(plan, T) + score_elements(plan, T, lanes)) * real
     + (plan.max_position and (2 * draws * rows + numbers) * 4 or 0)
 end
 

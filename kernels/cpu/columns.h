@@ -110,6 +110,27 @@ INLINE void load_columns(const int D, int T, int first, int stride, const real *
     for (int d = 0; d < D; d++) column[d] *= scale;
 }
 
+/* column[d][lane] = rows[offset[lane] + d]. Reads up to LANES elements from every one of these places. */
+INLINE void load_scattered(const int D, const real *restrict rows, const int32_t *restrict offset, vector *column) {
+    const int per_vector = D < LANES ? LANES / D : 1; /* as in read_rows */
+    const int per_row = D < LANES ? 1 : D / LANES;
+    if (!is_power_of_two(D)) {
+        for (int d = 0; d < D; d++)
+            for (int i = 0; i < LANES; i++) column[d][i] = rows[offset[i] + d];
+        return;
+    }
+    UNROLL
+    for (int k = 0; k < D; k++) {
+        UNROLL
+        for (int r = 0; r < per_vector; r++) {
+            int row = D < LANES ? k * per_vector + r : k / per_row;
+            const real *from = rows + offset[row] + k % per_row * LANES;
+            column[k] = r == 0 ? load(from) : append_elements(column[k], load(from), r * D);
+        }
+    }
+    rows_to_columns(D, column);
+}
+
 /* rows[first + lane][d] = column[d][lane] for rows below T; column is used up. */
 INLINE void store_columns(const int D, int T, int first, int stride, vector *column, real *restrict rows) {
     real packed[LANES * WIDEST_HEAD] __attribute__((aligned(64)));

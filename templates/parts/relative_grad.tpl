@@ -31,7 +31,11 @@ INLINE void relative_queries(const relative_head *relative, int T, int first, co
         vector dlogit = load(dlogits + j * LANES);
 % if not relative.toeplitz then
         vector row[HEAD_WIDTH];
+% if relative.biases then
+        load_rows(relative, first, j, row);
+% else
         load_rows(relative, T, first, j, row);
+% end
 % end
 % local row = relative.toeplitz and "load(rows + d * relative->stride - j)" or "row[d]"
         UNROLL

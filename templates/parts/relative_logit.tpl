@@ -5,9 +5,11 @@ typedef struct relative_head {
 % if relative.toeplitz then
     int stride; /* from one channel of the rows to the next */
 % else
-    const int32_t *position; /* of every token */
 % if relative.biases then
-    const int32_t *row; /* by distance + MAX_POSITION - 1 */
+    const int32_t *offset; /* of the row of a pair, [keys][queries] */
+    int queries;
+% else
+    const int32_t *position; /* of every token */
 % end
 % end
 % if relative.biases then
@@ -56,33 +58,38 @@ INLINE void load_queries(const relative_head *relative, int T, int first, const 
 }
 
 % if not relative.toeplitz then
-/* Row of a pair of tokens. */
-INLINE int pair_row(const relative_head *relative, int query, int key) {
-    int distance = relative->position[key] - relative->position[query];
+/* Where the row of a pair of tokens starts. */
+INLINE int pair_offset(const relative_head *relative, int query, int key) {
 % if relative.biases then
-    return relative->row[distance + MAX_POSITION - 1];
+    return relative->offset[key * relative->queries + query];
 % else
-    return table_row(distance);
+    return table_row(relative->position[key] - relative->position[query]) * RELATIVE_WIDTH;
 % end
 }
 
-/* Rows of LANES queries, from `first` on, with key j; lanes are queries. */
-INLINE void load_rows(const relative_head *relative, int T, int first, int j, vector *column) {
-    real rows[LANES * HEAD_WIDTH + LANES] __attribute__((aligned(64))); /* load_columns may read a vector beyond */
-    for (int i = 0; i < LANES; i++) {
-        int query = first + i < T ? first + i : T - 1;
-        memcpy(rows + i * HEAD_WIDTH, relative->rows + pair_row(relative, query, j) * RELATIVE_WIDTH,
-                HEAD_WIDTH * sizeof(real));
-    }
-    load_columns(HEAD_WIDTH, LANES, 0, HEAD_WIDTH, rows, 1, column);
+/* Rows of LANES queries, from `first` on, with key j; lanes are queries, those beyond the last one repeat it. */
+% if relative.biases then
+INLINE void load_rows(const relative_head *relative, int first, int j, vector *column) {
+    load_scattered(HEAD_WIDTH, relative->rows, relative->offset + j * relative->queries + first, column);
 }
+% else
+INLINE void load_rows(const relative_head *relative, int T, int first, int j, vector *column) {
+    int32_t offset[LANES];
+    for (int i = 0; i < LANES; i++) offset[i] = pair_offset(relative, first + i < T ? first + i : T - 1, j);
+    load_scattered(HEAD_WIDTH, relative->rows, offset, column);
+}
+% end
 
 % end
 /* The scaled logits of a group with key j; key: row 0 of the head's keys. */
 INLINE vector pair_logit(const query_group *group, const real *restrict key, int j) {
 % if not relative.toeplitz then
     vector row[HEAD_WIDTH];
+% if relative.biases then
+    load_rows(group->relative, group->first, j, row);
+% else
     load_rows(group->relative, group->T, group->first, j, row);
+% end
 % end
 % local row = relative.toeplitz and "load(group->rows + d * group->stride - j)" or "row[d]"
 % if relative.biases then
@@ -112,12 +119,12 @@ static relative_head relative_of(const lh_cpu_step *step, int l, int h, const sh
     (void)h;
 % end
 % else
-    const shared *s = step->shared;
-    head.position = s->position[${positions.layer_index}];
 % if relative.biases then
-    head.row = s->relative_row[RELATIVE_SETS > 1 ? l : 0];
+    head.offset = relative_offsets(step, RELATIVE_SETS > 1 ? l : 0);
+    head.queries = round_up(step->shape.length[0], LANES);
     head.rows = relative_rows(step, l) + h * HEAD_WIDTH;
 % else
+    head.position = ((const shared *)step->shared)->position[${positions.layer_index}];
     head.rows = ((const parameters *)step->parameters)->layer[l].relative_table;
     (void)h;
 % end

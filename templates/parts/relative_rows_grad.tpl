@@ -37,7 +37,7 @@ INLINE void relative_rows_grad(const relative_head *relative, int T, int i, cons
     const real *row = scratch->rows + i * ${relative.vectors} * HEAD_WIDTH + ${query};
     const real *dlogit = scratch->dlogits + i / LANES * group_weights(T) + i % LANES;
     for (int j = 0; j < T; j++) {
-        real *drow = relative->drows + pair_row(relative, i, j) * RELATIVE_WIDTH;
+        real *drow = relative->drows + pair_offset(relative, i, j);
         UNROLL
         for (int part = 0; part < HEAD_PARTS; part++)
             *(head_vector *)(drow + part * HEAD_PART) +=

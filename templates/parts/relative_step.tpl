@@ -33,6 +33,10 @@ static int make_codes(const lh_cpu_step *step, int set) {
         row[d] = count++;
     }
     s->relative_count[set] = count;
+    int32_t *offset = relative_offsets(step, set);
+    for (int j = 0; j < T; j++)
+        for (int i = 0; i < round_up(T, LANES); i++)
+            *offset++ = row[position[j] - position[i < T ? i : T - 1] + MAX_POSITION - 1] * RELATIVE_WIDTH;
     return count;
 }
 % end

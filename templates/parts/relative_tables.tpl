@@ -76,6 +76,13 @@ INLINE real *relative_product(const lh_cpu_step *step, int l) {
     return relative_rows(step, LAYERS) + (size_t)l * code_elements(T);
 }
 % end
+% if per_distance and not relative.toeplitz then
+/* For every pair of tokens where its row starts: [keys][queries], queries filled up to whole vectors by the last. */
+INLINE size_t offset_elements(int T) { return (size_t)T * (size_t)round_up(T, LANES); }
+INLINE int32_t *relative_offsets(const lh_cpu_step *step, int set) {
+    return (int32_t *)relative_rows(step, LAYERS) + (size_t)set * offset_elements(step->shape.length[0]);
+}
+% end
 
 static size_t behind_shared_bytes(int T) {
 % if not per_distance then
@@ -83,7 +90,8 @@ static size_t behind_shared_bytes(int T) {
 % elseif relative.toeplitz then
     return 64 + ((RELATIVE_SETS + LAYERS) * code_elements(T) + LAYERS * row_elements(T)) * sizeof(real);
 % else
-    return 64 + (RELATIVE_SETS * code_elements(T) + LAYERS * row_elements(T)) * sizeof(real);
+    return 64 + (RELATIVE_SETS * code_elements(T) + LAYERS * row_elements(T)) * sizeof(real)
+            + RELATIVE_SETS * offset_elements(T) * sizeof(int32_t);
 % end
 }
 % end
