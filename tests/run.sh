@@ -152,15 +152,18 @@ layer_unit() {
 }
 
 layer_generated() {
-    for spec in tests/specs/*.lua; do
-        ./longhand gen "$spec" --out "build/tests/specs/$(basename "$spec" .lua)" >"$log" 2>&1 && continue
-        count 0 1 0
-        echo "FAILED: ./longhand gen $spec"
-        cat "$log"
-    done
     mkdir -p build/tests/expressions
-    check "two hundred random formulas" "$LUA" tests/expressions/generate.lua build/tests/expressions
-    check "the library of scores" "$LUA" tests/expressions/library.lua build/tests/expressions
+    printf '%s\n' tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua | each sh -c 'case $1 in
+        tests/expressions/*) "$0" "$1" build/tests/expressions ;;
+        *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
+    esac' "$LUA"
+    for name in tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua; do
+        results_of "$name"
+        [ "$status" -eq 0 ] && continue
+        count 0 1 0
+        echo "FAILED: the sources of $name"
+        cat "$file.out" "$file.errors"
+    done
     build_and_run_units VARIANT=release "LEVELS=${long:-best}"
 }
 

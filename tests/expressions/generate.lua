@@ -123,11 +123,25 @@ local function reader(case, name, layer, head)
   end }
 end
 
--- Calls visit(score, layer, head, key, query, x) for every pair.
-local function each_pair(case, visit)
-  for layer = 0, LAYERS - 1 do
+-- Numbers for every pair, the same in each case: logits, and weights of scores in the objective.
+local LOGITS, WEIGHTS = {}, {}
+for layer = 0, LAYERS - 1 do
+  for head = 0, HEADS - 1 do
+    for j = 0, TOKENS - 1 do
+      for i = 0, TOKENS - 1 do
+        LOGITS[#LOGITS + 1] = 1.5 * fraction(3, layer, head, j, i)
+        WEIGHTS[#WEIGHTS + 1] = fraction(5, layer, head, j, i)
+      end
+    end
+  end
+end
+
+-- Calls visit(score, index of the pair, x) for every pair, or for those of one layer or head.
+local function each_pair(case, visit, only_layer, only_head)
+  for layer = only_layer or 0, only_layer or LAYERS - 1 do
     local place = places(case, layer)
-    for head = 0, HEADS - 1 do
+    for head = only_head or 0, only_head or HEADS - 1 do
+      local at = (layer * HEADS + head) * TOKENS * TOKENS
       local x = { head = head, layer = layer, heads = HEADS, layers = LAYERS, query_length = TOKENS,
         key_length = TOKENS }
       for _, name in ipairs(case.names) do
@@ -137,23 +151,21 @@ local function each_pair(case, visit)
         for i = 0, TOKENS - 1 do
           x.query_index, x.key_index = i, j
           place(x, i, j)
-          x.score = 1.5 * fraction(3, layer, head, j, i)
-          visit(case.evaluate(x), layer, head, j, i, x)
+          at = at + 1
+          x.score = LOGITS[at]
+          visit(case.evaluate(x), at, x)
         end
       end
     end
   end
 end
 
-local function weight(layer, head, j, i)
-  return fraction(5, layer, head, j, i)
-end
-
-local function objective(case)
-  local total = 0
-  each_pair(case, function(score, layer, head, j, i)
-    total = total + weight(layer, head, j, i) * score
-  end)
+-- What of the objective an element of a parameter can change.
+local function objective(case, name, e)
+  local total, per = 0, random.PARAMETERS[name].per
+  each_pair(case, function(score, at)
+    total = total + WEIGHTS[at] * score
+  end, per:find("layer") and e.layer or nil, per:find("head") and e.head or nil)
   return total
 end
 
@@ -168,13 +180,13 @@ end
 
 local function expectations(case)
   local scores, slopes = {}, {}
-  each_pair(case, function(score, layer, head, j, i, x)
+  each_pair(case, function(score, at, x)
     scores[#scores + 1] = score
     local logit = x.score
     x.score = logit + STEP
     local above = case.evaluate(x)
     x.score = logit - STEP
-    slopes[#slopes + 1] = (above - case.evaluate(x)) / (2 * STEP) * weight(layer, head, j, i)
+    slopes[#slopes + 1] = (above - case.evaluate(x)) / (2 * STEP) * WEIGHTS[at]
   end)
   case.scores, case.slopes = hexadecimal(scores), hexadecimal(slopes)
 end
@@ -205,9 +217,9 @@ local function gradient_lists(case)
           local value = e.value
           values[k] = value
           e.value = value + STEP
-          local above = objective(case)
+          local above = objective(case, name, e)
           e.value = value - STEP
-          gradients[k] = (above - objective(case)) / (2 * STEP)
+          gradients[k] = (above - objective(case, name, e)) / (2 * STEP)
           e.value = value
         end
         table.insert(case.lists, { member = entry.member, count = #values, values = hexadecimal(values),
@@ -262,19 +274,8 @@ local function prepare(project, number)
 end
 
 local function part_text(part, cases)
-  local logits, weights = {}, {}
-  for layer = 0, LAYERS - 1 do
-    for head = 0, HEADS - 1 do
-      for j = 0, TOKENS - 1 do
-        for i = 0, TOKENS - 1 do
-          logits[#logits + 1] = 1.5 * fraction(3, layer, head, j, i)
-          weights[#weights + 1] = weight(layer, head, j, i)
-        end
-      end
-    end
-  end
   return parts.render(root, "part.c.tpl", { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
-    layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(logits), weights = hexadecimal(weights),
+    layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(LOGITS), weights = hexadecimal(WEIGHTS),
     relative = { behind = false }, source = "a random formula", about = { score = {} } })
 end
 
