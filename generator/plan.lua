@@ -238,8 +238,7 @@ local function derive_arguments(plan, relative, score)
     return (masked and ("masked(T, first, %s, "):format(key) or "")
       .. (scores and ("score_pair(score, first, %s, "):format(key) or "")
   end
-  plan.scored = { open0 = opening("0"), open = opening("j"), close = (scores and ")" or "") .. (masked and ")" or ""),
-    weight = masked and "keep_where(visible(T, first, j), " or "", weight_close = masked and ")" or "" }
+  plan.scored = { open0 = opening("0"), open = opening("j"), close = (scores and ")" or "") .. (masked and ")" or "") }
   plan.sums = relative or score.trains or false
   plan.early_take = relative or scores
   plan.sums_argument = plan.sums and "const shard_sums *sums, " or ""

@@ -185,7 +185,7 @@ const lh_spec lh_reverse_string_rand_rope = {
         .id = "reverse_string_rand_rope",
         .plan_digest = "531f515541391022",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "041d442a2ca61149",
+        .source_digest = "ab66c3597404f49d",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
                 "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"none\"},"

@@ -10,7 +10,8 @@
 
 #include "cpu/vector.h"
 
-/* exp(x) for x <= 0; below the smallest normal number's logarithm the result is that number's size, not 0. */
+/* exp(x) for x <= 0; 0 below the smallest normal number's logarithm: products with a tiny number would be subnormal,
+ * which processors compute slowly. */
 INLINE vector exp_negative(vector x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, ln2_high = 0x1.62e42fefa0000p-1, ln2_low = 0x1.cf79abc9e3b39p-40;
@@ -25,7 +26,8 @@ INLINE vector exp_negative(vector x) {
                                 0x1.55542cp-5f,  0x1.555556p-3f,  0x1.fffffep-2f};
     enum { TERMS = 6, EXPONENT_SHIFT = 23, EXPONENT_BIAS = 127 };
 #endif
-    x = choose(x < lowest, broadcast(lowest), x); /* NaN stays NaN */
+    bits gone = x < lowest; /* NaN stays NaN */
+    x = choose(gone, broadcast(lowest), x);
     vector r = x * log2_e + round - round;
     vector f = x - r * ln2_high - r * ln2_low;
     vector p = broadcast(coefficient[0]);
@@ -33,7 +35,7 @@ INLINE vector exp_negative(vector x) {
     for (int i = 1; i < TERMS; i++) p = p * f + coefficient[i];
     p = p * f * f + f + 1;
     bits exponent = (__builtin_convertvector(r, bits) + EXPONENT_BIAS) << EXPONENT_SHIFT;
-    return p * (vector)exponent;
+    return keep_where(~gone, p * (vector)exponent);
 }
 
 #endif

@@ -108,7 +108,7 @@ NOINLINE void attend_${name}(int T, const real *restrict query, real *restrict o
         UNROLL
         for (int d = 0; d < HEAD_WIDTH; d++) o[d] = (vector){0};
         for (int j = 0; j < T; j++) {
-            vector weight = ${scored.weight}exp_negative(load(weights + j * LANES) - largest)${scored.weight_close};
+            vector weight = exp_negative(load(weights + j * LANES) - largest);
             store(weights + j * LANES, weight);
             sum += weight;
             UNROLL

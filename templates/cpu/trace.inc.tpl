@@ -33,7 +33,7 @@ static void trace_head_${name}(int T, const real *query,
         }
         if (scores) write_rows(T, first, columns, broadcast(1), scores);
         for (int j = 0; j < T; j++) {
-            vector weight = ${scored.weight}exp_negative(load(columns + j * LANES) - largest)${scored.weight_close};
+            vector weight = exp_negative(load(columns + j * LANES) - largest);
             store(columns + j * LANES, weight);
             sum += weight;
         }
