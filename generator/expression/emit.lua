@@ -1,5 +1,5 @@
--- Nodes as C: which statements stand at which level of a loop nest, with what names. The one place where Lua makes C
--- text, and it makes expressions only; templates/parts/statements.tpl gives the statements their form.
+-- Nodes as statements: which stand at which level of a loop nest, with what names. Expressions are syntax.lua's, the
+-- form of statements that of templates/parts/statements.tpl.
 --
 -- Input: an environment that says how leaves look in this loop nest, and effects: what the nest is to do. Output: lists
 -- of statements by level, "outer", "key", "lane", "head", each nested in the one before, and "after": at the level of
@@ -16,7 +16,7 @@
 -- A part gets a name where it is used twice, where it can be computed further out, and where a line becomes too long.
 -- A part of a sum for one head that is the same for all heads becomes an array, filled once for all of them.
 
-local lower = require("expression.lower")
+local syntax = require("expression.syntax")
 
 local M = {}
 
@@ -24,35 +24,14 @@ local LINE = 94 -- characters of an indented expression, beside what makes it a 
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- at most; under keys four more
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
-local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
-local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
-  equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
-local FUNCTIONS = { abs = "abs", floor = "floor", exp = "exp", log = "log", log1p = "log1p", sqrt = "sqrt",
-  tanh = "tanh", sigmoid = "sigmoid", sin = "sin", cos = "cos", pow = "pow", mod = "mod", min = "minimum",
-  max = "maximum" }
-local BARE = { minimum = true, maximum = true } -- vector forms without the ending _of
-
 local NAMES = { add = "total", sub = "difference", mul = "product", div = "ratio", neg = "negative", abs = "size",
   floor = "whole", mod = "remainder", min = "smaller", max = "larger", exp = "exponential", log = "logarithm",
   log1p = "logarithm", sqrt = "root", tanh = "tangent", sigmoid = "gate", sin = "sine", cos = "cosine", pow = "power",
   select = "choice", sum = "summed", bucket = "bucket", less = "test", less_equal = "test", equal = "test",
   all = "test", any = "test", negate = "test" }
 
-local Emitter = {}
+local Emitter = setmetatable({}, { __index = syntax })
 Emitter.__index = Emitter
-
-function Emitter:needs(node)
-  return lower.needs(self.state, node)
-end
-
-function Emitter:is_vector(node)
-  for letter in next, self:needs(node) do
-    if self.environment.lanes[letter] then
-      return true
-    end
-  end
-  return false
-end
 
 function Emitter:type(node)
   local vector = self:is_vector(node)
@@ -73,10 +52,6 @@ end
 function Emitter:fresh(name)
   self.names[name] = (self.names[name] or 0) + 1
   return self.names[name] > 1 and name .. "_" .. self.names[name] or name
-end
-
-local function index_name(index)
-  return "m" .. (index.depth > 0 and index.depth + 1 or "")
 end
 
 -- The scope that a node belongs to: the innermost open loop whose index it needs, else its level.
@@ -123,7 +98,7 @@ function Emitter:loop(index, scope, fill)
   self.open[#self.open + 1] = loop
   local result = fill()
   self.open[#self.open] = nil
-  local statement = { kind = "loop", index = index_name(index), count = index.count, body = loop.list }
+  local statement = { kind = "loop", index = syntax.index_name(index), count = index.count, body = loop.list }
   table.insert(scope.list, statement)
   return statement, result
 end
@@ -183,7 +158,7 @@ function Emitter:array(node)
   local statement = { kind = "array", type = self:type(node), name = base, count = index.count }
   local outside = { list = {} }
   local loop, value = self:loop(index, outside, function() return self:line(node, true) end)
-  local element = ("%s[%s]"):format(base, index_name(index))
+  local element = ("%s[%s]"):format(base, syntax.index_name(index))
   table.insert(loop.body, { kind = "assign", target = element, value = value })
   table.insert(scope.list, statement)
   table.insert(scope.list, loop)
@@ -245,140 +220,6 @@ function Emitter:line(node, defines, taken, binding)
     text = whole()
   end
   return text
-end
-
--- As a vector, whatever it is.
-function Emitter:lanes(node, level)
-  local text = self:print(node, 0, level)
-  return self:is_vector(node) and text or ("broadcast(%s)"):format(text)
-end
-
-function Emitter:mask(node, level)
-  local text = self:print(node, 0, level)
-  return self:is_vector(node) and text or ("mask_of(%s)"):format(text)
-end
-
--- An integer as an index in C.
-function Emitter:integer(node, level)
-  if node.op == "number" then
-    return ("%d"):format(node.value)
-  elseif node.op == "index" then
-    return index_name(node)
-  elseif node.op == "symbol" and node.name == "head" then
-    return "h"
-  elseif node.op == "symbol" and node.name == "layer" then
-    return "l"
-  elseif (node.op == "add" or node.op == "sub") and not self:named(node) then
-    return self:integer(node[1], level) .. BINARY[node.op][1] .. self:integer(node[2], level)
-  end
-  return "(int)" .. self:print(node, 13, level)
-end
-
-function Emitter:lookup(node, level)
-  local p = node.parameter
-  local per_head = p.per == "head" or p.per == "layer_head"
-  local member = self.environment.parameter(p)
-  if self:is_vector(node[1]) then
-    local from = per_head and ("%s + h * %d"):format(member, p.size) or member
-    return ("gather(%s, %s)"):format(from, self:print(node[1], 0, level))
-  end
-  local index = self:integer(node[1], level)
-  return ("%s[%s%s]"):format(member, per_head and ("h * %d + "):format(p.size) or "", index)
-end
-
-function Emitter:select(node, level)
-  if not self:is_vector(node) then
-    return ("%s ? %s : %s"):format(self:print(node[1], 4, level), self:print(node[2], 4, level),
-      self:print(node[3], 4, level)), 3
-  end
-  local mask = self:mask(node[1], level)
-  if node[3].op == "number" and node[3].value == 0 then
-    return ("keep_where(%s, %s)"):format(mask, self:lanes(node[2], level)), 14
-  elseif node[2].op == "number" and node[2].value == 0 then
-    return ("keep_where(not_of(%s), %s)"):format(mask, self:lanes(node[3], level)), 14
-  end
-  return ("choose(%s, %s, %s)"):format(mask, self:lanes(node[2], level), self:lanes(node[3], level)), 14
-end
-
-function Emitter:call(node, level)
-  local vector, name = self:is_vector(node), FUNCTIONS[node.op]
-  local parts = {}
-  for i, argument in ipairs(node) do
-    parts[i] = vector and self:lanes(argument, level) or self:print(argument, 0, level)
-  end
-  local ending = vector and (BARE[name] and "" or "_of") or "_real"
-  return ("%s%s(%s)"):format(name, ending, table.concat(parts, ", "))
-end
-
-function Emitter:compare(node, level)
-  local form = COMPARE[node.op]
-  if self:is_vector(node) then
-    local as = (node.op == "all" or node.op == "any") and self.mask or self.lanes
-    return ("%s(%s, %s)"):format(form[3], as(self, node[1], level), as(self, node[2], level)), 14
-  end
-  return self:print(node[1], form[2], level) .. form[1] .. self:print(node[2], form[2] + 1, level), form[2]
-end
-
-function Emitter:bucket(node, level)
-  local edges = self.environment.edges(node.edges)
-  local name = self:is_vector(node) and "bucket_of" or "bucket_real"
-  return ("%s(%s, %d, %s)"):format(name, self:print(node[1], 0, level), #node.edges, edges)
-end
-
-local leaves = {}
-
--- What the heads have added up: a number, or one per index.
-function leaves.gathered(self, node, level)
-  return node[1] and ("%s[%s]"):format(node.name, self:integer(node[1], level)) or node.name
-end
-
-function leaves.number(self, node)
-  return self.environment.literal(node.value), node.value < 0 and 13 or 14
-end
-
-function leaves.truth(_, node)
-  return node.value and "true" or "false"
-end
-
-function leaves.symbol(self, node)
-  return self.environment.symbol(node.name)
-end
-
-function leaves.table(self, node)
-  return self.environment.load(node.table)
-end
-
-function leaves.index(_, node)
-  return "(real)" .. index_name(node), 13
-end
-
-function leaves.parameter(self, node)
-  local p = node.parameter
-  return self.environment.parameter(p) .. ((p.per == "head" or p.per == "layer_head") and "[h]" or "[0]")
-end
-
-leaves.lookup, leaves.select, leaves.bucket = Emitter.lookup, Emitter.select, Emitter.bucket
-
--- Text and how tightly it binds.
-function Emitter:bare(node, level)
-  local operator = BINARY[node.op]
-  if operator then
-    local right = (node.op == "sub" or node.op == "div") and operator[2] + 1 or operator[2]
-    return self:print(node[1], operator[2], level) .. operator[1] .. self:print(node[2], right, level), operator[2]
-  elseif node.op == "neg" then
-    return "-" .. self:print(node[1], 14, level), 13
-  elseif node.op == "negate" then
-    if self:is_vector(node) then
-      return ("not_of(%s)"):format(self:print(node[1], 0, level)), 14
-    end
-    return "!" .. self:print(node[1], 14, level), 13
-  elseif COMPARE[node.op] then
-    return self:compare(node, level)
-  elseif FUNCTIONS[node.op] then
-    return self:call(node, level), 14
-  end
-  local text, binding = leaves[node.op](self, node, level)
-  return text, binding or 14
 end
 
 -- The text of a node at a place of that level which binds so tightly.

@@ -1,0 +1,171 @@
+-- How nodes look in C: expressions, with as few parentheses as they need. Here, and with the addresses of nests.lua,
+-- Lua makes C text; statements are the templates'.
+--
+-- Input: an emitter (emit.lua) with its state, environment and print(node, binding, level), which puts the name of a
+-- part in the place of its text where it has one. Output: text, and how tightly it binds (C's precedence, 14 for what
+-- needs no parentheses). The methods here are the emitter's own.
+
+local lower = require("expression.lower")
+
+local M = {}
+
+local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
+local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
+  equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
+local FUNCTIONS = { abs = "abs", floor = "floor", exp = "exp", log = "log", log1p = "log1p", sqrt = "sqrt",
+  tanh = "tanh", sigmoid = "sigmoid", sin = "sin", cos = "cos", pow = "pow", mod = "mod", min = "minimum",
+  max = "maximum" }
+local BARE = { minimum = true, maximum = true } -- vector forms without the ending _of
+
+function M:needs(node)
+  return lower.needs(self.state, node)
+end
+
+function M:is_vector(node)
+  for letter in next, self:needs(node) do
+    if self.environment.lanes[letter] then
+      return true
+    end
+  end
+  return false
+end
+
+function M.index_name(index)
+  return "m" .. (index.depth > 0 and index.depth + 1 or "")
+end
+
+-- As a vector, whatever it is.
+function M:lanes(node, level)
+  local text = self:print(node, 0, level)
+  return self:is_vector(node) and text or ("broadcast(%s)"):format(text)
+end
+
+function M:mask(node, level)
+  local text = self:print(node, 0, level)
+  return self:is_vector(node) and text or ("mask_of(%s)"):format(text)
+end
+
+-- An integer as an index in C.
+function M:integer(node, level)
+  if node.op == "number" then
+    return ("%d"):format(node.value)
+  elseif node.op == "index" then
+    return M.index_name(node)
+  elseif node.op == "symbol" and node.name == "head" then
+    return "h"
+  elseif node.op == "symbol" and node.name == "layer" then
+    return "l"
+  elseif (node.op == "add" or node.op == "sub") and not self:named(node) then
+    return self:integer(node[1], level) .. BINARY[node.op][1] .. self:integer(node[2], level)
+  end
+  return "(int)" .. self:print(node, 13, level)
+end
+
+function M:lookup(node, level)
+  local p = node.parameter
+  local per_head = p.per == "head" or p.per == "layer_head"
+  local member = self.environment.parameter(p)
+  if self:is_vector(node[1]) then
+    local from = per_head and ("%s + h * %d"):format(member, p.size) or member
+    return ("gather(%s, %s)"):format(from, self:print(node[1], 0, level))
+  end
+  local index = self:integer(node[1], level)
+  return ("%s[%s%s]"):format(member, per_head and ("h * %d + "):format(p.size) or "", index)
+end
+
+function M:select(node, level)
+  if not self:is_vector(node) then
+    return ("%s ? %s : %s"):format(self:print(node[1], 4, level), self:print(node[2], 4, level),
+      self:print(node[3], 4, level)), 3
+  end
+  local mask = self:mask(node[1], level)
+  if node[3].op == "number" and node[3].value == 0 then
+    return ("keep_where(%s, %s)"):format(mask, self:lanes(node[2], level)), 14
+  elseif node[2].op == "number" and node[2].value == 0 then
+    return ("keep_where(not_of(%s), %s)"):format(mask, self:lanes(node[3], level)), 14
+  end
+  return ("choose(%s, %s, %s)"):format(mask, self:lanes(node[2], level), self:lanes(node[3], level)), 14
+end
+
+function M:call(node, level)
+  local vector, name = self:is_vector(node), FUNCTIONS[node.op]
+  local parts = {}
+  for i, argument in ipairs(node) do
+    parts[i] = vector and self:lanes(argument, level) or self:print(argument, 0, level)
+  end
+  local ending = vector and (BARE[name] and "" or "_of") or "_real"
+  return ("%s%s(%s)"):format(name, ending, table.concat(parts, ", "))
+end
+
+function M:compare(node, level)
+  local form = COMPARE[node.op]
+  if self:is_vector(node) then
+    local as = (node.op == "all" or node.op == "any") and self.mask or self.lanes
+    return ("%s(%s, %s)"):format(form[3], as(self, node[1], level), as(self, node[2], level)), 14
+  end
+  return self:print(node[1], form[2], level) .. form[1] .. self:print(node[2], form[2] + 1, level), form[2]
+end
+
+function M:bucket(node, level)
+  local edges = self.environment.edges(node.edges)
+  local name = self:is_vector(node) and "bucket_of" or "bucket_real"
+  return ("%s(%s, %d, %s)"):format(name, self:print(node[1], 0, level), #node.edges, edges)
+end
+
+local leaves = {}
+
+-- What the heads have added up: a number, or one per index.
+function leaves.gathered(self, node, level)
+  return node[1] and ("%s[%s]"):format(node.name, self:integer(node[1], level)) or node.name
+end
+
+function leaves.number(self, node)
+  return self.environment.literal(node.value), node.value < 0 and 13 or 14
+end
+
+function leaves.truth(_, node)
+  return node.value and "true" or "false"
+end
+
+function leaves.symbol(self, node)
+  return self.environment.symbol(node.name)
+end
+
+function leaves.table(self, node)
+  return self.environment.load(node.table)
+end
+
+function leaves.index(_, node)
+  return "(real)" .. M.index_name(node), 13
+end
+
+function leaves.parameter(self, node)
+  local p = node.parameter
+  return self.environment.parameter(p) .. ((p.per == "head" or p.per == "layer_head") and "[h]" or "[0]")
+end
+
+leaves.lookup, leaves.select, leaves.bucket = M.lookup, M.select, M.bucket
+
+-- Text and how tightly it binds.
+function M:bare(node, level)
+  local operator = BINARY[node.op]
+  if operator then
+    local right = (node.op == "sub" or node.op == "div") and operator[2] + 1 or operator[2]
+    return self:print(node[1], operator[2], level) .. operator[1] .. self:print(node[2], right, level), operator[2]
+  elseif node.op == "neg" then
+    return "-" .. self:print(node[1], 14, level), 13
+  elseif node.op == "negate" then
+    if self:is_vector(node) then
+      return ("not_of(%s)"):format(self:print(node[1], 0, level)), 14
+    end
+    return "!" .. self:print(node[1], 14, level), 13
+  elseif COMPARE[node.op] then
+    return self:compare(node, level)
+  elseif FUNCTIONS[node.op] then
+    return self:call(node, level), 14
+  end
+  local text, binding = leaves[node.op](self, node, level)
+  return text, binding or 14
+end
+
+return M
