@@ -164,9 +164,6 @@ end
 
 symbols.key_length = symbols.query_length -- one sequence attends to itself
 
-M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
-  "query_length", "key_length" }
-
 function Builder:symbol(name)
   return symbols[name](self)
 end
@@ -204,11 +201,8 @@ function Builder:lookup(p, index)
   return self:apply("select", known, node, p.outside)
 end
 
--- Sum over m = 0 .. count - 1 of body(m).
+-- Sum over m = 0 .. count - 1 of body(m), count from 1.
 function Builder:sum(count, body)
-  if math.type(count) ~= "integer" or count < 1 or count > 1024 then
-    return problem(("a sum over %s"):format(tostring(count)), "a number of terms from 1 to 1024")
-  end
   local depth = self.depth or 0
   self.depth = depth + 1
   local index = self:make("index", {}, depth .. " " .. count, { depth = depth, count = count, type = "integer",

@@ -44,6 +44,7 @@ local PLACE = {
   sum = { sum = "t", pair = "i + j", score = "i + j" },
   pair = { pair = "j * %s->queries + i", score = "j * %s->queries + i" },
 }
+
 function M.has_head(p)
   return p.per == "head" or p.per == "layer_head"
 end
@@ -89,7 +90,6 @@ local function environment(build, class)
   end
   return out
 end
-
 
 -- The loop nest that fills all tables of a class.
 function M.making(build, class, tables)

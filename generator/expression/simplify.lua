@@ -4,6 +4,7 @@
 -- value beyond the last bit of a real: constants are folded, ones and zeros vanish, minus signs move outwards,
 -- combinations of raw indices become the distance or the sum of both, comparisons that the ranges decide are decided.
 
+local plain = require("expression.plain")
 local text = require("expression.text")
 
 local M = {}
@@ -264,7 +265,7 @@ function M.mod(b, x, n)
   return make(b, "mod", { x, n }, true, 0, n.type == "integer" and x.type == "integer" and n.value - 1 or n.value)
 end
 
--- A function of one real: its name in Lua's math or as a function, whether it ascends, its range.
+-- A function of one real that ascends: its value, its range, what its argument may be.
 local function elementary(op, value, low, high, domain)
   M[op] = function(b, x)
     if domain and not b.trusted then
@@ -301,18 +302,11 @@ end
 
 elementary("exp", math.exp, 0, HUGE)
 elementary("log", function(v) return v <= 0 and -HUGE or math.log(v) end, -HUGE, HUGE, needs_above("log", 0, false))
-elementary("log1p", function(v)
-  -- accurate near zero: Higham 2002, section 1.14.1
-  local w = 1 + v
-  return w <= 0 and -HUGE or w == 1 and v or w == HUGE and HUGE or math.log(w) * (v / (w - 1))
-end, -HUGE, HUGE, needs_above("log1p", -1, false))
+elementary("log1p", function(v) return v <= -1 and -HUGE or plain.log1p(v) end, -HUGE, HUGE,
+  needs_above("log1p", -1, false))
 elementary("sqrt", function(v) return v <= 0 and 0.0 or v ^ 0.5 end, 0, HUGE, needs_above("sqrt", 0, true))
-elementary("tanh", function(v)
-  local e = math.exp(-2 * math.abs(v))
-  local t = (1 - e) / (1 + e)
-  return v < 0 and -t or t
-end, -1, 1)
-elementary("sigmoid", function(v) return 1 / (1 + math.exp(-v)) end, 0, 1)
+elementary("tanh", plain.tanh, -1, 1)
+elementary("sigmoid", plain.sigmoid, 0, 1)
 
 -- Not monotonic: the range is all of it.
 for op, value in pairs({ sin = math.sin, cos = math.cos }) do

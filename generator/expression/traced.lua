@@ -24,7 +24,7 @@ local TRACED, TABLE, ROOT = {}, {}, {}
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
   "query_length", "key_length" }
 
-local LONGEST_SUM = 1024 -- as expression/ir.lua has it
+local LONGEST_SUM = 1024 -- terms
 local LARGEST = 2048     -- operations of a formula; the builder takes more, which derivatives need
 
 -- Raises a mistake of the spec; word: what stands in the spec where it was made.

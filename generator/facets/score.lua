@@ -6,7 +6,7 @@
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
 --   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row, count_text, about }
---   sets         how many sets of tables there are, as text: "LAYERS" or "1"; layer_index: the set of layer l
+--   sets         how many sets of tables there are: one, or one for each layer; set_of_layer: C text, that of layer l
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, per_layer }; their tensors are made by layout.lua
 --   making       loop nests that fill the tables, in order; gradients: those that take gradients back to parameters
@@ -181,19 +181,46 @@ local function describe_functions(out, positions)
     gathered.group = gathered.group or not wide
   end
   out.gathered_unused = unused(gathered, { "group", "T", "i" })
-  out.weighted_words = out.trains and "; weighted has it, and is 0 in\n * lanes beyond the last query" or ""
 end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
--- Whether the pair loop gathers gradients of a table in registers.
-local function used_in_pair(statements, t)
+-- Whether the pair loop gathers gradients of a table for a whole group of queries; it adds the others pair by pair.
+local function gathered_in_pair(statements, t)
   for _, statement in ipairs(statements) do
     if statement.table == t then
       return GATHERS[t.class] or false
     end
   end
   return false
+end
+
+local function gathered_tables(tables, statements)
+  local list = {}
+  for _, t in ipairs(tables) do
+    if t.learned and gathered_in_pair(statements, t) then
+      local uniform = t.class == "uniform"
+      list[#list + 1] = { name = t.name, class = t.class, row = t.row,
+        element = uniform and nests.element("d", t, "score"), address = not uniform and nests.address("d", t, t.class) }
+    end
+  end
+  return list
+end
+
+-- Loop nests that fill the tables, each after those it reads; those that take gradients back, in the opposite order.
+local function loop_nests(build, tables)
+  local making, gradients = {}, {}
+  for _, class in ipairs(STAGES) do
+    local members = by_class(tables, class)
+    if #members > 0 then
+      making[#making + 1] = nests.making(build, class, members)
+      local nest = nests.gradients(build, class, members)
+      if nest then
+        table.insert(gradients, 1, nest)
+      end
+    end
+  end
+  return making, gradients
 end
 
 -- On which draws the tables hang, false where there are none, and how begin_step makes those of position draw d.
@@ -213,10 +240,8 @@ local function drawn_per_layer(positions)
   return index ~= nil and index ~= "0"
 end
 
-function M.plan(source, plan)
-  if not source then
-    return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
-  end
+-- What loop nests need to know of the spec: how numbers are written, constants, and names for edges of buckets.
+local function start(source, plan)
   local build = { builder = source.builder, real = plan.precision == "float64" and render.f64 or render.f32,
     constants = {}, edges = 0 }
   local names = {}
@@ -231,42 +256,37 @@ function M.plan(source, plan)
     return names[text]
   end
   constants(build, source.parameters)
-  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(plan.positions) })
-  build.state = lowered.state
-  local tables = lowered.tables
-  describe_tables(tables)
-  local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = tables, making = {},
-    gradients = {}, constants = build.constants,
-    learned = learned_parameters(plan, source.parameters), per_layer = false, trains = false }
-  for _, t in ipairs(tables) do
+  return build
+end
+
+local function describe_sets(out, plan)
+  out.per_layer, out.trains, out.has = false, false, { distance = false, sum = false, pair = false }
+  for _, t in ipairs(out.tables) do
     out.per_layer, out.trains = out.per_layer or t.per_layer, out.trains or t.learned
+    out.has[t.class] = true
   end
-  for _, class in ipairs(STAGES) do
-    local members = by_class(tables, class)
-    if #members > 0 then
-      out.making[#out.making + 1] = nests.making(build, class, members)
-      local nest = nests.gradients(build, class, members)
-      if nest then
-        table.insert(out.gradients, 1, nest)
-      end
-    end
-  end
-  out.pair = nests.pair(build, lowered.score)
-  out.pair_gradient, out.recomputes, out.factor = nests.pair_gradient(build, lowered.score)
   out.sets = out.per_layer and plan.layers or 1
   out.sets_words = out.per_layer and ", one for each layer" or ", for all layers"
   out.set_of_layer = out.per_layer and "l" or "0"
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
-  out.grads = out.trains or out.factor
-  out.gathered, out.has = {}, { distance = false, sum = false, pair = false }
-  for _, t in ipairs(tables) do
-    out.has[t.class] = true
-    if t.learned and used_in_pair(out.pair_gradient, t) then
-      out.gathered[#out.gathered + 1] = { name = t.name, class = t.class, row = t.row,
-        element = t.class == "uniform" and nests.element("d", t, "score"), address = t.class ~= "uniform"
-          and nests.address("d", t, t.class == "pair" and "score" or t.class) }
-    end
+end
+
+function M.plan(source, plan)
+  if not source then
+    return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
   end
+  local build = start(source, plan)
+  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(plan.positions) })
+  build.state = lowered.state
+  describe_tables(lowered.tables)
+  local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
+    constants = build.constants, learned = learned_parameters(plan, source.parameters) }
+  describe_sets(out, plan)
+  out.making, out.gradients = loop_nests(build, out.tables)
+  out.pair = nests.pair(build, lowered.score)
+  out.pair_gradient, out.recomputes, out.factor = nests.pair_gradient(build, lowered.score)
+  out.gathered = gathered_tables(out.tables, out.pair_gradient)
+  out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
   describe_functions(out, plan.positions)
   timing(out, plan.positions)
