@@ -203,7 +203,7 @@ const lh_spec lh_reverse_string_rand_relative = {
         .id = "reverse_string_rand_relative",
         .plan_digest = "ba9192c8fd8672ff",
         .model_digest = "fc42114fe672df76",
-        .source_digest = "87fd20bf34ffa83c",
+        .source_digest = "ff9744518aff563f",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
                 "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"transfor"

@@ -16,8 +16,6 @@ INLINE vector descending(int first, int least) { return maximum(counting((real)f
 
 INLINE bits mask_of(bool truth) { return (bits){0} - (real_bits)truth; }
 
-INLINE void add_at(real *p, vector x) { store(p, load(p) + x); }
-
 /* How many of the ascending edges are at most x. */
 INLINE vector bucket_of(vector x, int count, const real *edge) {
     vector sum = {0};

@@ -33,12 +33,21 @@ typedef real_bits bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL
 
 INLINE vector load(const real *p) { return *(const vector *)p; }
 INLINE void store(real *p, vector x) { *(vector *)p = x; }
+INLINE void add_at(real *p, vector x) { store(p, load(p) + x); }
 INLINE vector broadcast(real x) { return x - (vector){0}; }
 
 /* mask lanes are 0 or -1, as comparisons give them; C has no vector ?: in gcc 12. */
 INLINE vector choose(bits mask, vector a, vector b) { return (vector)(((bits)a & mask) | ((bits)b & ~mask)); }
 INLINE vector keep_where(bits mask, vector a) { return (vector)((bits)a & mask); }
 INLINE vector maximum(vector a, vector b) { return choose(a > b, a, b); }
+
+/* -1 in the lanes before `count`. */
+INLINE bits lanes_before(int count) {
+    bits lane;
+    UNROLL
+    for (int i = 0; i < LANES; i++) lane[i] = i;
+    return lane < (real_bits)count;
+}
 
 /* Lane i of the result is lane from[i] of a and b side by side; from is a constant once inlined. */
 INLINE vector shuffle(vector a, vector b, bits from) {

@@ -169,7 +169,7 @@ INLINE void attend_${name}_queries(int T, const real *restrict query, const real
         memset(&gathered, 0, sizeof gathered);
 % end
 % if score.trains then
-        vector live_inverse = keep_where(less_than(counting((real)first, 1), broadcast((real)T)), inverse);
+        vector live_inverse = keep_where(lanes_before(T - first), inverse);
 % end
         for (int j = 0; j < T; j++) {
 % if score.recomputes then

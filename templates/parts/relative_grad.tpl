@@ -1,17 +1,5 @@
 
 % if relative.biases then
-INLINE void add_to(real *sum, vector x) { store(sum, load(sum) + x); }
-
-/* -1 in the lanes before `count`. */
-INLINE bits lanes_before(int count) {
-    bits lane;
-    UNROLL
-    for (int i = 0; i < LANES; i++) lane[i] = i;
-    return lane < (real_bits)count;
-}
-
-% end
-% if relative.biases then
 /* Adds to dq, without its factors still, what a group's queries get through the rows; the biases get the sums over
  * queries. */
 % else
@@ -45,8 +33,8 @@ INLINE void relative_queries(const relative_head *relative, int T, int first, co
     vector factor = keep_where(lanes_before(T - first), inverse * LOGIT_SCALE);
     UNROLL
     for (int d = 0; d < HEAD_WIDTH; d++) {
-        add_to(relative->dbiases + d * LANES, dq[d] * factor);
-        add_to(relative->dbiases + (HEAD_WIDTH + d) * LANES, dposition[d] * factor);
+        add_at(relative->dbiases + d * LANES, dq[d] * factor);
+        add_at(relative->dbiases + (HEAD_WIDTH + d) * LANES, dposition[d] * factor);
         dq[d] += dposition[d];
     }
 % end
