@@ -4,15 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "longhand/math.h"
-
-static double real_at(const void *array, int real_bytes, int64_t i) {
-    return real_bytes == 8 ? ((const double *)array)[i] : (double)((const float *)array)[i];
-}
 
 double lh_traced_at(const lh_traced *tensor, int64_t i) {
     if (tensor->kind == LH_TRACE_TOKENS) return ((const int32_t *)tensor->data)[i];
-    return real_at(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
+    return lh_real_at(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
 }
 
 /* One pass at work. */
@@ -107,7 +104,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
 double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys) {
     double sum = 0;
     for (int64_t i = 0; i < queries * keys; i++) {
-        double weight = real_at(weights, real_bytes, i);
+        double weight = lh_real_at(weights, real_bytes, i);
         if (weight > 0) sum -= weight * lh_log(weight);
     }
     return sum / (double)queries;
@@ -141,7 +138,7 @@ static void take(const pass *p, lh_traced *t) {
     double *sums = t->data;
     if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, &p->traces->spec->sites[t->site], source, sums);
     else if (t->mean)
-        for (int64_t i = 0; i < t->each; i++) sums[i] += real_at(source, p->engine->real_bytes, i);
+        for (int64_t i = 0; i < t->each; i++) sums[i] += lh_real_at(source, p->engine->real_bytes, i);
     else {
         size_t bytes = (size_t)t->each * (size_t)p->engine->real_bytes;
         size_t index = (size_t)p->draw * (size_t)p->group->examples + (size_t)p->example;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "base/team.h"
 #include "longhand/math.h"
 #include "train/cpu_engine.h"
@@ -115,7 +116,7 @@ static lh_cpu_step forward_step(const lh_cpu_engine *cpu, int n, int sequences, 
 }
 
 static double logit_at(const lh_cpu_engine *cpu, const void *logits, size_t index) {
-    return cpu->engine.real_bytes == 4 ? (double)((const float *)logits)[index] : ((const double *)logits)[index];
+    return lh_real_at(logits, cpu->engine.real_bytes, (int64_t)index);
 }
 
 /* Cross-entropy at one position, and whether the label has the greatest logit (the first of equals wins). */

@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/real.h"
+
 typedef struct tensor_facts {
     int64_t broken;
     double magnitude; /* of the finite elements */
 } tensor_facts;
-
-static double element(int real_bytes, const void *vector, int64_t at) {
-    return real_bytes == 8 ? ((const double *)vector)[at] : (double)((const float *)vector)[at];
-}
 
 static int64_t elements_of(const lh_tensor *tensor) {
     return tensor->rank == 2 ? tensor->shape[0] * tensor->shape[1] : tensor->shape[0];
@@ -24,7 +22,7 @@ static tensor_facts scan_tensor(const lh_tensor *tensor, int real_bytes, const v
     tensor_facts facts = {0, 0};
     int64_t columns = tensor->shape[tensor->rank - 1], count = elements_of(tensor);
     for (int64_t i = 0; i < count; i++) {
-        double x = element(real_bytes, vector, tensor->offset + i / columns * tensor->stride + i % columns);
+        double x = lh_real_at(vector, real_bytes, tensor->offset + i / columns * tensor->stride + i % columns);
         if (!isfinite(x)) facts.broken++;
         else facts.magnitude = fmax(facts.magnitude, fabs(x));
     }

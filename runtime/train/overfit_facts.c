@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/real.h"
 #include "data/initialise.h"
 #include "train/overfit.h"
 
@@ -230,7 +231,7 @@ static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *bat
 static double norm_of(const lh_spec *spec, int real_bytes, const void *parameters) {
     double squares = 0;
     for (int64_t i = 0; i < spec->parameter_storage; i++) {
-        double x = real_bytes == 8 ? ((const double *)parameters)[i] : (double)((const float *)parameters)[i];
+        double x = lh_real_at(parameters, real_bytes, i);
         squares += x * x;
     }
     return sqrt(squares);
