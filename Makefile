@@ -5,6 +5,7 @@
 # VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors), tsan (thread
 #               sanitizer, which does not understand OpenMP: POSIX threads take its place)
 # STATIC=1      trainers that need no shared library, not even libc
+# TARGETS=...   cpu (default) or cpu,cuda: see cuda.mk
 # CC=...        gcc or clang
 
 CC ?= cc
@@ -73,8 +74,8 @@ have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 # Static archives where they exist, so that a trainer needs nothing but libc on another machine.
 archive = $(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null))
 JANSSON := $(or $(call archive,libjansson.a),-ljansson)
-OPENMP := $(if $(IS_CLANG),-fopenmp,$(if $(call archive,libgomp.a),$(call archive,libgomp.a) -ldl,-fopenmp))
-LIBRARIES := $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -lm
+OPENMP := $(if $(IS_CLANG),-fopenmp,$(or $(call archive,libgomp.a),-fopenmp))
+LIBRARIES := $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl -lm
 
 # With STATIC=1 a trainer is linked from archives alone, libc's included; its objects are the same. GNU's OpenMP names
 # dlopen, see runtime/static.c. STATIC_PROBLEM: what stands in the way of that here, if anything.
@@ -92,7 +93,7 @@ STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) l
 
 B := build/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),build/lib/liblonghand.a,$(B)/lib/liblonghand.a)
-RUNTIME_SOURCES := $(sort $(filter-out runtime/main.c runtime/static.c,$(shell find runtime -name '*.c')))
+RUNTIME_SOURCES := $(sort $(shell find runtime -mindepth 2 -name '*.c'))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*.c 2>/dev/null)
@@ -109,8 +110,8 @@ UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loo
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 .PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \
-	trainer library unit fuzz fuzz-long bench-check bench-record bench-programs probe print-levels \
-	print-static-problem print-unit-tests
+	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
+	bench-programs probe print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -138,6 +139,8 @@ ID ?= $(RUN)
 SOURCES ?= generated/$(RUN)
 OUT ?= build/trainers/$(if $(filter release,$(VARIANT)),,$(VARIANT)-)$(RUN)
 
+include cuda.mk
+
 ifneq ($(filter-out 1,$(STATIC)),)
 $(error STATIC=$(STATIC): expected STATIC=1)
 endif
@@ -147,7 +150,8 @@ $(error $(STATIC_PROBLEM))
 endif
 # A user's own sampler lies beside the generated files. It comes before the library, whose tasks it may be named after.
 TASK_OBJECT := $(if $(wildcard $(SOURCES)/task.c),$(OUT)/obj/task.o)
-TRAINER_OBJECTS := $(OUT)/obj/main.o $(OUT)/obj/spec.o $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(TASK_OBJECT)
+TRAINER_OBJECTS := $(OUT)/obj/main.o $(OUT)/obj/spec.o $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(TASK_OBJECT) \
+	$(CUDA_OBJECTS)
 
 trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
 
@@ -155,14 +159,14 @@ $(OUT)/obj/main.o: runtime/main.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=lh_$(ID) -MMD -MP -c -o $@ $<
 
-# The levels are part of spec.o: a file that changes with them makes it out of date.
+# The levels, and whether there is a CUDA half, are part of spec.o: a file that changes with them makes it out of date.
 $(OUT)/obj/levels: FORCE
 	@mkdir -p $(@D)
 	@$(check_levels)
-	@echo "$(LINKED_LEVELS)" | cmp -s - $@ || echo "$(LINKED_LEVELS)" > $@
+	@echo "$(LINKED_LEVELS) $(WITH_CUDA)" | cmp -s - $@ || echo "$(LINKED_LEVELS) $(WITH_CUDA)" > $@
 
 $(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile $(B)/compiler
-	$(CC) $(SPEC_CFLAGS) $(CHECKS) $(call have,$(LINKED_LEVELS)) -MMD -MP -c -o $@ $<
+	$(CC) $(SPEC_CFLAGS) $(CHECKS) $(call have,$(LINKED_LEVELS) $(WITH_CUDA)) -MMD -MP -c -o $@ $<
 
 $(OUT)/obj/step.%.o: $(SOURCES)/step.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
@@ -175,7 +179,7 @@ $(OUT)/obj/task.o: $(SOURCES)/task.c Makefile $(B)/compiler
 # Likewise the way of linking makes the trainer out of date.
 $(OUT)/obj/linking: FORCE
 	@mkdir -p $(@D)
-	@echo "$(LINKING)" | cmp -s - $@ || echo "$(LINKING)" > $@
+	@echo "$(LINKING) $(WITH_CUDA)" | cmp -s - $@ || echo "$(LINKING) $(WITH_CUDA)" > $@
 
 $(OUT)/trainer: $(TRAINER_OBJECTS) $(STATIC_OBJECTS) $(LIBRARY) $(OUT)/obj/linking
 	$(CC) $(CHECKS) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) $(LIBRARIES)
@@ -199,7 +203,9 @@ TEST_SPECS := $(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/te
 FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
 TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES)))
 levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(LINKED_LEVELS))
-objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1)))
+cuda_half_of = $(if $(wildcard build/tests/specs/$(1)/cuda.c),cuda)
+objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1))) \
+	$(patsubst %,$(B)/specs/$(1)/%.o,$(call cuda_half_of,$(1)))
 SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(call objects_of,$(id))))
 TEST_INCLUDES := -Itests -Itests/support -I.
 
@@ -210,10 +216,15 @@ $(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES)
 define spec_rules
 $(B)/specs/$(1)/levels: FORCE
 	@mkdir -p $$(@D)
-	@echo "$(call levels_of,$(1))" | cmp -s - $$@ || echo "$(call levels_of,$(1))" > $$@
+	@echo "$(call levels_of,$(1)) $(call cuda_half_of,$(1))" | cmp -s - $$@ || \
+		echo "$(call levels_of,$(1)) $(call cuda_half_of,$(1))" > $$@
 
 $(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels Makefile $(B)/compiler
-	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call have,$(call levels_of,$(1))) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call have,$(call levels_of,$(1)) $(call cuda_half_of,$(1))) -MMD -MP -c -o $$@ $$<
+
+$(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c Makefile $(B)/compiler
+	@mkdir -p $$(@D)
+	$$(CC) $$(RUNTIME_CFLAGS) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 
 $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
@@ -250,6 +261,8 @@ $(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY
 		-MMD -MP -MF $$@.d -o $$@ $$< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $$(LIBRARIES)
 endef
 $(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
+
+-include tests/emulation/emulation.mk
 
 # Fuzzing. libFuzzer comes with clang; without it, LH_FUZZ_CASES makes the unit test's own mutations run for longer.
 FUZZ_SECONDS ?= 60
@@ -321,6 +334,7 @@ probe: ## what this machine offers
 	@echo "jansson     $(JANSSON)"
 	@echo "openmp      $(OPENMP)"
 	@echo "static      $(or $(STATIC_PROBLEM),yes)"
+	@echo "cuda        $(or $(call find_toolkit,$(ARCH)),no)"
 
 print-unit-tests:
 	@printf '%s\n' $(UNIT_TESTS)
@@ -350,7 +364,9 @@ golden-update: ## write the expected files of the Lua tests again; read the diff
 stale: ## compare generated/ with what would be written
 	@./longhand stale
 
-FORMATTED = $(sort $(shell find runtime kernels tests generated examples -name '*.[ch]' -o -name '*.inc'))
+# Not device.cu: most of it is the text of kernels/cuda, which is formatted where it is.
+FORMATTED = $(sort $(shell find runtime kernels tests generated examples -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp') \
+	$(shell find kernels tests -name '*.cu'))
 CLANG_FORMAT ?= $(or $(shell command -v clang-format-14 2>/dev/null),clang-format)
 
 fmt: ## format the hand-written C
@@ -378,7 +394,7 @@ clean: ## remove build/
 	rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / && !seen[$$1]++ { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / && !seen[$$1]++ { printf "make %-14s %s\n", $$1, $$2 }' $(filter-out %.d,$(MAKEFILE_LIST))
 
 -include $(RUNTIME_OBJECTS:.o=.d) $(REFERENCE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SPEC_OBJECTS:.o=.d) $(FORMULA_OBJECTS:.o=.d) \
 	$(UNIT_TESTS:=.d)

@@ -30,8 +30,44 @@ local function spec_verb(parser, name, summary)
   return command
 end
 
-local function add_target(command)
-  command:option("--target"):argname("TARGET"):default("cpu"):description("what to generate for: cpu")
+-- Halves of a trainer in the plan's order; every trainer has the CPU half.
+local function target(text)
+  local wanted = { cpu = false, cuda = false }
+  for name in (text .. ","):gmatch("([^,]*),") do
+    if wanted[name] == nil then
+      return nil, ("--target %s: expected cpu or cpu,cuda"):format(text)
+    end
+    wanted[name] = true
+  end
+  if not wanted.cpu then
+    return nil, ("--target %s: expected cpu or cpu,cuda; every trainer has a CPU half"):format(text)
+  end
+  return wanted.cuda and "cpu,cuda" or "cpu"
+end
+
+local function architectures(text)
+  if text ~= "native" and text ~= "all" then
+    for name in (text .. ","):gmatch("([^,]*),") do
+      if not name:find("^sm_%d+[af]?$") then
+        return nil, ("--arch %s: expected a list such as sm_80,sm_90a, or native, or all"):format(text)
+      end
+    end
+  end
+  return text
+end
+
+local function add_target(command, default)
+  command:option("--target"):argname("TARGET"):default(default):convert(target):description("what for: cpu, or "
+    .. "cpu,cuda; default " .. default)
+end
+
+local function add_cuda(command, default)
+  add_target(command, "cpu")
+  command:option("--arch"):argname("LIST"):convert(architectures):description("GPU architectures: a list such as "
+    .. "sm_80,sm_90a, native (the GPUs of this machine), all (what the toolkit knows); default: " .. default)
+  command:flag("--jit"):description("carry the text of the device code, for the compiler of the machine that runs it")
+  command:option("--cuda-root"):argname("DIR"):description("the CUDA toolkit's folder; default: LONGHAND_CUDA_ROOT, "
+    .. "or the usual places")
 end
 
 local function add_looking_verbs(parser)
@@ -43,18 +79,19 @@ end
 
 local function add_making_verbs(parser)
   local gen = spec_verb(parser, "gen", "write the sources")
-  add_target(gen)
+  add_target(gen, "cpu,cuda")
   gen:option("--out"):argname("DIR"):description("where to; default generated/<id> for a run of the showcase, "
     .. "else build/generated/<id>")
   local build = spec_verb(parser, "build", "write and compile: DIR/trainer")
-  add_target(build)
+  add_cuda(build, "one of each class")
   build:option("--out"):argname("DIR"):description("where to; default build/trainers/<id>-<digest>")
   build:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: all, best (the widest "
     .. "this machine runs), or a list such as x86-64-v3,x86-64-v4")
   build:flag("--static"):description("link without shared libraries: one file for any Linux of this architecture, "
     .. "with the same bits")
   local train = spec_verb(parser, "train", "build when stale, then train")
-  train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [-- flags of the trainer]")
+  add_cuda(train, "native, without a GPU one of each class")
+  train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [--target cpu,cuda ...] [-- flags of the trainer]")
   train:epilog("Flags of the trainer follow --, for example: -- --steps 1000 --seed 2 --out runs --resume")
 end
 
@@ -126,6 +163,20 @@ local function split(arguments)
   return own, flags
 end
 
+-- What does not go together; nil where everything does.
+local function conflict(result)
+  local cuda = result.target == "cpu,cuda"
+  for _, name in ipairs({ "arch", "jit", "cuda_root" }) do
+    if result[name] and not cuda then
+      return ("--%s is for the CUDA half: add --target cpu,cuda"):format((name:gsub("_", "-")))
+    end
+  end
+  if cuda and result.static then
+    return "--static --target cpu,cuda: a static trainer can load no library, and GPUs are reached through that of "
+      .. "their driver; leave out one of the two"
+  end
+end
+
 -- The help text of everything.
 function M.help()
   return make_parser():get_help()
@@ -144,6 +195,8 @@ function M.parse(arguments)
     error(result, 0)
   elseif #flags > 0 and result.verb ~= "train" then
     return nil, "flags after -- are for train only", parser:get_usage()
+  elseif conflict(result) then
+    return nil, conflict(result), parser:get_usage()
   end
   result.flags = flags
   return result

@@ -95,6 +95,9 @@ function M.comments(plan)
       encoding),
     score = plan.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of what does not "
       .. "need the logit, and the rest.", "score = " .. plan.score.formula),
+    device = wrapped("Device code: training, many steps at a launch, and evaluation. A block takes a shard of the "
+      .. "batch through all layers and back; blocks meet where gradients are folded.", size, encoding),
+    cuda = wrapped("What the runtime knows of the device code: kernels, memory, draws, position tables."),
     layers = wrapped("The encoder's layers over one block of sequences, forward and backward, and the room they need.",
       size),
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
@@ -152,6 +155,26 @@ local function score_choices(plan)
   return list
 end
 
+local PRODUCTS = {
+  float32 = { "float32", "fused multiply-adds; what a product adds up, it adds in the order of its index" },
+  float64 = { "float64", "for gradient checks" },
+  tf32 = { "tf32", "tensor cores: operands rounded to 11 bits, sums, master weights and everything else float32" },
+  bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
+}
+
+-- What the CUDA half does; the blocks that are resident at once are asked of the driver by the trainer.
+local function cuda_choices(plan, list)
+  local cuda, products = plan.cuda, PRODUCTS[plan.precision]
+  list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
+    why = "a block takes a shard through all layers and back, no block waits for another before gradients are folded" }
+  list[#list + 1] = { what = "gpu, replicas", value = cuda.replicas .. " shards",
+    why = ("of each model: 1 to %d blocks, the same bits; a model has its own length, seed and rate"):format(
+      cuda.replicas) }
+  list[#list + 1] = { what = "gpu products", value = products[1], why = products[2] }
+  list[#list + 1] = { what = "gpu attention", value = "probabilities recomputed",
+    why = "a thread owns a query, a key or a distance and walks over its pairs: no atomics, every sum has its order" }
+end
+
 local function choices(plan)
   local list = {
     { what = "shards", value = plan.train.shards,
@@ -179,6 +202,7 @@ local function choices(plan)
     local score = score_choices(plan)
     table.move(score, 1, #score, #list + 1, list)
   end
+  cuda_choices(plan, list)
   return list
 end
 

@@ -13,6 +13,7 @@ local json = require("dkjson")
 local lfs = require("lfs")
 local plan_module = require("plan")
 local project_module = require("project")
+local render_module = require("render")
 local schema = require("schema")
 local shell = require("shell")
 local validate = require("validate")
@@ -45,12 +46,6 @@ local function fail(code, text)
   return code
 end
 
-local function check_target(arguments)
-  if arguments.target ~= "cpu" then
-    return fail(USAGE, ("longhand: --target %s: this version has the cpu target only"):format(arguments.target))
-  end
-end
-
 function verbs.check(project, arguments)
   local spec, message = project:resolve(arguments.spec, arguments.set)
   if not spec then
@@ -80,14 +75,14 @@ function verbs.plan(project, arguments)
   return DONE
 end
 
--- A plan and its files, or an exit code after a message.
-local function render(project, arguments)
+-- A plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda".
+local function render(project, arguments, target)
   local spec, message = project:plan(arguments.spec, arguments.set)
   if not spec then
     return nil, fail(INPUT, message)
   end
   local files
-  files, message = project:files(warn(spec).plan)
+  files, message = project:files(warn(spec).plan, target == "cpu,cuda")
   if not files then
     return nil, fail(INPUT, message)
   end
@@ -102,11 +97,7 @@ local function is_showcase(project, spec, arguments)
 end
 
 function verbs.gen(project, arguments)
-  local refused = check_target(arguments)
-  if refused then
-    return refused
-  end
-  local spec, code = render(project, arguments)
+  local spec, code = render(project, arguments, arguments.target)
   if not spec then
     return code
   end
@@ -121,25 +112,44 @@ function verbs.gen(project, arguments)
   return DONE
 end
 
--- Builds what is out of date; linking is "static", "dynamic" or, where what is there will do, nil. Returns the folder;
--- or nil and an exit code after a message. Further, how it came to be there and the files that the trainer reads.
-local function provide(project, arguments, choice, dir, linking)
-  local spec, code = render(project, arguments)
+-- What a rendered spec is to be compiled for, as build.lua has it; or nil and a message. request: see provide.
+local function job_of(project, spec, request)
+  local levels, message = build.levels(project, request.levels)
+  message = message or request.linking == "static" and build.static_problem(project)
+  if message then
+    return nil, message
+  end
+  local job = { id = spec.id, files = spec.files, levels = levels, linking = request.linking or "dynamic" }
+  job.stamp, job.cuda_stamp = build.stamps(project, spec.files)
+  if request.target == "cpu,cuda" then
+    job.cuda, message = build.cuda(project, request, spec.plan.least_architecture)
+    if not job.cuda then
+      return nil, message
+    end
+  end
+  return job
+end
+
+-- Builds what is out of date. request = { levels, dir, target, arch, jit, cuda_root, linking }; linking is "static",
+-- "dynamic" or, where what is there will do, nil. Returns { dir, how, spec }; or nil and an exit code after a message.
+local function provide(project, arguments, request)
+  local spec, code = render(project, arguments, request.target or "cpu")
   if not spec then
     return nil, code
   end
-  local levels, message = build.levels(project, choice)
-  message = message or linking == "static" and build.static_problem(project)
-  if message then
+  local job, message = job_of(project, spec, request)
+  if not job then
     return nil, fail(ENVIRONMENT, "longhand: " .. message)
   end
-  dir = dir or project:path(("build/trainers/%s-%s"):format(spec.id, spec.plan.digest))
-  local job = { id = spec.id, files = spec.files, levels = levels, linking = linking or "dynamic",
-    stamp = build.stamp(project, spec.files) }
-  if build.fresh(dir, job.stamp, levels, linking) then
-    return dir, DONE, "up to date", spec.data_files
+  local dir = request.dir or project:path(("build/trainers/%s-%s"):format(spec.id, spec.plan.digest))
+  local made = { dir = dir, how = "up to date", spec = spec }
+  if build.fresh(dir, job, request.linking) then
+    return made
   end
-  say(("building %s for %s\n"):format(spec.id, levels:gsub(" ", ", ")))
+  say(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
+  if job.cuda then
+    say(("building its CUDA half: %s\n"):format(build.cuda_words(job.cuda)))
+  end
   local text
   code, text = build.build(project, job, dir)
   if text then
@@ -148,20 +158,20 @@ local function provide(project, arguments, choice, dir, linking)
   if code ~= 0 then
     return nil, fail(code, ("%s: nothing was built"):format(dir))
   end
-  return dir, DONE, "built", spec.data_files
+  made.how = "built"
+  return made
 end
 
 function verbs.build(project, arguments)
-  local refused = check_target(arguments)
-  if refused then
-    return refused
-  end
-  local choice = arguments.levels:gsub(",", " ")
-  local dir, code, how = provide(project, arguments, choice, arguments.out, arguments.static and "static" or "dynamic")
-  if not dir then
+  local made, code = provide(project, arguments, {
+    levels = arguments.levels:gsub(",", " "), dir = arguments.out, linking = arguments.static and "static" or "dynamic",
+    target = arguments.target, arch = arguments.arch, jit = arguments.jit, cuda_root = arguments.cuda_root,
+  })
+  if not made then
     return code
   end
-  io.stdout:write(("%s/trainer: %s\n"):format(dir, how))
+  io.stdout:write(("%s/trainer: %s for %s\n"):format(made.dir, made.how, build.has_cuda(made.dir)
+    and "CPU and CUDA" or "the CPU alone"))
   return DONE
 end
 
@@ -177,10 +187,14 @@ local function become(words)
 end
 
 function verbs.train(project, arguments)
-  local dir, code, _, files = provide(project, arguments, "best")
-  if not dir then
+  local made, code = provide(project, arguments, {
+    levels = "best", target = arguments.target, jit = arguments.jit, cuda_root = arguments.cuda_root,
+    arch = arguments.arch or not arguments.jit and "here" or nil,
+  })
+  if not made then
     return code
   end
+  local dir, files = made.dir, made.spec.data_files
   local words = { dir .. "/trainer", "train" }
   -- Wherever we stand; flags of the user's win.
   words[#words + 1] = files.data and "--data=" .. files.data.real
@@ -205,7 +219,8 @@ function verbs.demo(project, arguments)
       io.stdout:flush()
     end,
     provide = function(id, sets)
-      return provide(project, { spec = id, set = sets }, "best")
+      local made, code = provide(project, { spec = id, set = sets }, { levels = "best" })
+      return made and made.dir, code
     end,
   })
 end
@@ -233,6 +248,7 @@ local FOLDERS = { runs = "spec/runs", encodings = "spec/encodings", models = "sp
 function verbs.list(project, arguments)
   if arguments.what == "targets" then
     io.stdout:write("cpu    C for gcc or clang, one object per instruction-set level\n")
+    io.stdout:write("cuda   device code for NVIDIA GPUs, beside cpu: docs/cuda.md\n")
     return DONE
   elseif arguments.what ~= "tasks" then
     return list_files(project, FOLDERS[arguments.what])
@@ -279,7 +295,7 @@ function verbs.where(project, arguments)
     return code
   end
   local spec
-  spec, code = render(project, place)
+  spec, code = render(project, place, "cpu,cuda")
   if not spec then
     return code
   end
@@ -291,7 +307,7 @@ function verbs.where(project, arguments)
         say(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
       end
       for i, step in ipairs(chain) do
-        io.stdout:write(("%stemplates/%s:%d\n"):format(i > 1 and "included at " or "", step[1], step[2]))
+        io.stdout:write(i > 1 and "included at " or "", render_module.place(step), "\n")
       end
       return DONE
     end
@@ -302,7 +318,8 @@ end
 function verbs.stale(project)
   local stale, ids = 0, project:showcase()
   for _, id in ipairs(ids) do
-    local spec, code = render(project, { spec = project:path("spec/runs/" .. id .. ".lua"), set = {} })
+    local arguments = { spec = project:path("spec/runs/" .. id .. ".lua"), set = {} }
+    local spec, code = render(project, arguments, "cpu,cuda")
     if not spec then
       return code
     end

@@ -137,8 +137,9 @@ function Project:plan(argument, sets)
   return spec
 end
 
-function Project:template(name)
-  return write.read(self.root .. "/templates/" .. name)
+-- A template, or a file of another folder that a template splices in.
+function Project:template(name, folder)
+  return write.read(("%s/%s/%s"):format(self.root, folder or "templates", name))
 end
 
 -- The kernels that a CPU build includes: { path, text }, sorted by path.
@@ -162,11 +163,12 @@ function Project:template_error(err)
   return d:text()
 end
 
--- All generated files of a plan, and the source digest; or nil and the error as text.
-function Project:files(plan)
-  local files, digest = gen.files(plan, function(name)
-    return self:template(name)
-  end, self:kernels())
+-- All generated files of a plan, with those of its CUDA half where that is wanted, and the source digest; or nil and
+-- the error as text.
+function Project:files(plan, cuda)
+  local files, digest = gen.files(plan, function(...)
+    return self:template(...)
+  end, self:kernels(), cuda)
   if not files then
     return nil, self:template_error(digest)
   end
@@ -175,7 +177,7 @@ end
 
 -- Digest of everything hand-written that goes into a trainer, so that a build knows when it is out of date.
 function Project:runtime_digest()
-  local parts, paths = {}, { "Makefile" }
+  local parts, paths = {}, { "Makefile", "cuda.mk" }
   local function collect(folder)
     for name in lfs.dir(self.root .. "/" .. folder) do
       local path = folder .. "/" .. name
@@ -189,6 +191,7 @@ function Project:runtime_digest()
   end
   collect("runtime")
   collect("kernels/cpu")
+  collect("kernels/cuda")
   table.sort(paths)
   for _, path in ipairs(paths) do
     parts[#parts + 1] = path .. "\n" .. (write.read(self.root .. "/" .. path) or "")

@@ -1,8 +1,9 @@
 -- The template engine: a template and a plan become text, with the template line of every line of it.
 --
--- Input: the template's name (relative to templates/), the plan, and read(name) -> text or nil.
+-- Input: the template's name (relative to templates/), the plan, and read(name, folder) -> text or nil; folder is
+-- "kernels" for hand-written files that are spliced in, else nil.
 -- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
--- i, innermost first: { { name, line }, ... }.
+-- i, innermost first: { { name, line, folder }, ... }; M.place says one in words.
 -- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
 -- runs; a template sees the plan's fields, what its include hands over, and the helpers below, nothing else.
 
@@ -10,6 +11,8 @@ local diagnostics = require("diagnostics")
 local template = require("template")
 
 local M = {}
+
+M.KERNELS = "kernels"
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
   long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
@@ -61,7 +64,7 @@ function M.ident(name)
 end
 
 local function known_names(run)
-  local names = { "f32", "f64", "ident", "include", "ipairs" }
+  local names = { "f32", "f64", "ident", "include", "ipairs", "splice" }
   for _, scope in ipairs({ run.plan, table.unpack(run.extras) }) do
     for name in pairs(scope) do
       names[#names + 1] = tostring(name)
@@ -185,15 +188,36 @@ local function include(run, name, extra)
   run.indent = indent
 end
 
-local function finish_line(run, line)
-  local text = table.concat(run.pieces)
-  run.lines[#run.lines + 1] = text == "" and "" or run.indent .. text
-  run.pieces = {}
-  local chain = { { run.stack[#run.stack].name, line } }
-  for i = #run.stack - 1, 1, -1 do
+-- Adds a line of text; depth frames of the stack include the place that it comes from.
+local function add_line(run, text, place, depth)
+  run.lines[#run.lines + 1] = text
+  local chain = { place }
+  for i = depth, 1, -1 do
     chain[#chain + 1] = { run.stack[i].name, run.stack[i].line }
   end
   run.map[#run.map + 1] = chain
+end
+
+local function finish_line(run, line)
+  local text = table.concat(run.pieces)
+  run.pieces = {}
+  add_line(run, text == "" and "" or run.indent .. text, { run.stack[#run.stack].name, line }, #run.stack - 1)
+end
+
+-- A hand-written file of kernels/, as it is: no holes, no Lua, no indentation.
+local function splice(run, name)
+  if type(name) ~= "string" then
+    fail(run, "splice takes the name of a file in kernels/")
+  end
+  local text = run.read(name, M.KERNELS)
+  if not text then
+    fail(run, ("no such file: %s/%s"):format(M.KERNELS, name))
+  end
+  local line = 0
+  for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
+    line = line + 1
+    add_line(run, source, { name, line, M.KERNELS }, #run.stack)
+  end
 end
 
 -- What the code of a template can reach. The names with underscores are what template.lua writes into it.
@@ -205,6 +229,9 @@ local function environment(run)
     ipairs = ipairs,
     include = function(...)
       include(run, ...)
+    end,
+    splice = function(...)
+      splice(run, ...)
     end,
     __text = function(text)
       run.pieces[#run.pieces + 1] = text
@@ -271,6 +298,11 @@ local function on_error(run, err)
   point_at(here, name or "\0")
   local _, shaped = pcall(fail, run, (err:gsub("^[^:]*:%d+: ", "")))
   return shaped
+end
+
+-- One entry of the map as a path of the repository and a line: "templates/cpu/step.c.tpl:7".
+function M.place(entry)
+  return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
 function M.render(name, plan, read)

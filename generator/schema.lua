@@ -10,7 +10,7 @@
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
 --   left_out       (type table) a kind whose table stays out of the resolved spec: the same spec, written or not
---   choices        legal strings; refused: strings that are known and not available, with the reason
+--   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
 --                  and `shared`, likewise: true where another feature uses the same code
@@ -77,12 +77,8 @@ local function masks(resolved, kind)
 end
 
 M.fields = {
-  { path = "precision", type = "choice", choices = { "float32", "float64" }, default = "float32",
-    refused = {
-      tf32 = "needs the cuda target, which this build does not have",
-      bf16 = "needs the cuda target, which this build does not have",
-    },
-    doc = "element type of parameters and arithmetic; float64 is for gradient checks" },
+  { path = "precision", type = "choice", choices = { "float32", "tf32", "bf16", "float64" }, default = "float32",
+    doc = "float64: for gradient checks; tf32, bf16: on a GPU products round what they multiply, the rest is float32" },
 
   { path = "task", type = "table", required = true, doc = "what is learnt" },
   { path = "task.kind", type = "kind", of = "tasks", optional = true,

@@ -14,6 +14,8 @@ local FORBIDDEN = {
   ["return"] = "a template runs to its end",
   ["goto"] = "use if",
 }
+-- Calls that give lines of output; they stand alone.
+local LINES = { include = true, splice = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
 -- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }; comments are skipped.
@@ -146,8 +148,8 @@ local function statement(reader)
     return
   end
   for _, token in ipairs(tokens) do
-    if token.text == "include" and token.kind == "name" and token ~= tokens[1] then
-      fail(reader, token.line, token.col, "include stands alone on its line, or under an if")
+    if LINES[token.text] and token.kind == "name" and token ~= tokens[1] then
+      fail(reader, token.line, token.col, token.text .. " stands alone on its line, or under an if")
     end
     if token.kind == "name" then
       keyword(reader, token, token.line)
@@ -159,7 +161,7 @@ local function statement(reader)
     end
   end
   check_syntax(reader, tokens, text, pending.line)
-  if tokens[1].text == "include" then
+  if LINES[tokens[1].text] then
     reader.code[pending.line] = ("__at(%d, %d) "):format(pending.line, pending.col) .. reader.code[pending.line]
   end
 end
@@ -213,7 +215,7 @@ local function check_hole(reader, expression, line, col)
     if token.kind == "op" and not token.text:find("^[.,%(%)%[%]]$") then
       fail(reader, line, token.col, ("'%s' in a hole"):format(token.text),
         "a hole holds a name, a field or one helper call; compute in plan.lua")
-    elseif token.kind == "name" and (BLOCK[token.text] or FORBIDDEN[token.text] or token.text == "include") then
+    elseif token.kind == "name" and (BLOCK[token.text] or FORBIDDEN[token.text] or LINES[token.text]) then
       fail(reader, line, token.col, ("'%s' in a hole"):format(token.text))
     end
   end

@@ -108,16 +108,12 @@ local function one_of(context, field, node, names, expected)
       return value
     end
   end
-  local refused = field.refused and field.refused[value]
   local near = diagnostics.nearest(value, names)
   local what = show(value) .. " does not fit here"
-  if refused then
-    what = show(value) .. " " .. refused
-  elseif field.type == "kind" then
+  if field.type == "kind" then
     what = ("there is no %s %s"):format(field.of == "tasks" and "task" or "kind", show(value))
   end
-  add(context, node, field.path, what, expected,
-    near and not refused and ('did you mean "%s"?'):format(near) or nil)
+  add(context, node, field.path, what, expected, near and ('did you mean "%s"?'):format(near) or nil)
   return nil
 end
 

@@ -3,8 +3,8 @@
 #
 #     sh tests/run.sh [--long] [--only LAYER]
 #
-# Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), system,
-# bench (make bench-check).
+# Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), cuda (device
+# code compiles, needs a toolkit; runs on the host, needs a C++ compiler), system, bench (make bench-check).
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), and
 # tests/system/long_*.sh.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
@@ -82,7 +82,8 @@ layer_lint() {
     else
         skip "clang-format 14: not installed"
     fi
-    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/system/*.sh; do sh -n "$script" || exit; done'
+    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/cuda/*.sh tests/system/*.sh \
+        runtime/cuda/*.sh; do sh -n "$script" || exit; done'
 }
 
 # luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
@@ -132,15 +133,17 @@ count_unit() {
     fi
 }
 
-# Arguments: make's variables.
-build_and_run_units() {
-    if ! "$MAKE" -s -j"$jobs" unit "$@" >"$log" 2>&1; then
+# Arguments: unit or emulation, make's variables.
+build_and_run() {
+    goal=$1
+    shift
+    if ! "$MAKE" -s -j"$jobs" "$goal" "$@" >"$log" 2>&1; then
         count 0 1 0
-        echo "FAILED: the unit tests do not compile (make unit $*)"
+        echo "FAILED: the $goal tests do not compile (make $goal $*)"
         cat "$log"
         return
     fi
-    binaries=$("$MAKE" -s "$@" print-unit-tests)
+    binaries=$("$MAKE" -s "$@" "print-$goal-tests")
     echo "$binaries" | each env CMOCKA_MESSAGE_OUTPUT=XML
     for binary in $binaries; do
         count_unit "$binary"
@@ -148,23 +151,48 @@ build_and_run_units() {
 }
 
 layer_unit() {
-    build_and_run_units VARIANT=asan "LEVELS=${long:-best}"
+    build_and_run unit VARIANT=asan "LEVELS=${long:-best}"
 }
 
-layer_generated() {
+# Writes the sources of tests: arguments are test specs and the programs of tests/expressions.
+write_sources() {
     mkdir -p build/tests/expressions
-    printf '%s\n' tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua | each sh -c 'case $1 in
+    printf '%s\n' "$@" | each sh -c 'case $1 in
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
         *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
     esac' "$LUA"
-    for name in tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua; do
+    for name in "$@"; do
         results_of "$name"
         [ "$status" -eq 0 ] && continue
         count 0 1 0
         echo "FAILED: the sources of $name"
         cat "$file.out" "$file.errors"
     done
-    build_and_run_units VARIANT=release "LEVELS=${long:-best}"
+}
+
+layer_generated() {
+    write_sources tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua
+    build_and_run unit VARIANT=release "LEVELS=${long:-best}"
+}
+
+has_cxx() {
+    printf '#include <functional>\nint main() { return 0; }\n' |
+        ${CXX:-g++} -std=c++17 -x c++ -o "$logs/probe" - 2>/dev/null
+}
+
+layer_cuda() {
+    sh tests/cuda/check.sh >"$log" 2>&1
+    count_lines $? "make cuda-check"
+    for variant in asan release; do
+        if has_cxx; then
+            [ "$variant" = asan ] || write_sources tests/specs/emulated_*.lua
+            build_and_run emulation "VARIANT=$variant" "LEVELS=${long:-best}"
+        else
+            for program in $("$MAKE" -s "VARIANT=$variant" print-emulation-tests); do
+                skip "$program: ${CXX:-g++} does not compile C++"
+            done
+        fi
+    done
 }
 
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.
@@ -185,7 +213,16 @@ layer_system() {
     done
 }
 
-# Lines as those of system tests. Alone on the machine: it measures.
+# Lines as those of system tests, in $log: the exit status of what wrote them, and its name.
+count_lines() {
+    good=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log") skips=$(grep -c '^skip ' "$log")
+    [ "$1" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+    count "$good" "$bad" "$skips"
+    grep '^skip ' "$log"
+    [ "$bad" -eq 0 ] || { echo "FAILED: $2" && cat "$log"; }
+}
+
+# Alone on the machine: it measures.
 layer_bench() {
     if ! "$MAKE" -s -j"$jobs" bench-programs >"$log" 2>&1; then
         count 0 1 0
@@ -194,16 +231,11 @@ layer_bench() {
         return
     fi
     "$MAKE" -s bench-check >"$log" 2>&1
-    status=$?
-    good=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log") skips=$(grep -c '^skip ' "$log")
-    [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-    count "$good" "$bad" "$skips"
-    grep '^skip ' "$log"
-    [ "$bad" -eq 0 ] || { echo "FAILED: make bench-check" && cat "$log"; }
+    count_lines $? "make bench-check"
 }
 
 start=$(date +%s)
-for layer in lint lua stale unit generated system bench; do
+for layer in lint lua stale unit generated cuda system bench; do
     [ -z "$only" ] || [ "$only" = "$layer" ] || continue
     layer_passed=0 layer_failed=0 layer_skipped=0
     began=$(date +%s)

@@ -165,6 +165,9 @@ extern const lh_cpu_program lh_bucket_sort_alibi_learned_x86_64_v4;
 #if defined(LH_HAVE_AARCH64)
 extern const lh_cpu_program lh_bucket_sort_alibi_learned_aarch64;
 #endif
+#if defined(LH_HAVE_CUDA)
+extern const lh_cuda_program lh_bucket_sort_alibi_learned_cuda;
+#endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
@@ -242,4 +245,7 @@ const lh_spec lh_bucket_sort_alibi_learned = {
                         .clip_norm = 1.0,
                 },
         .cpu = levels,
+#if defined(LH_HAVE_CUDA)
+        .cuda = &lh_bucket_sort_alibi_learned_cuda,
+#endif
 };

@@ -163,6 +163,9 @@ extern const lh_cpu_program lh_bucket_sort_sinusoid_x86_64_v4;
 #if defined(LH_HAVE_AARCH64)
 extern const lh_cpu_program lh_bucket_sort_sinusoid_aarch64;
 #endif
+#if defined(LH_HAVE_CUDA)
+extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
+#endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
@@ -237,4 +240,7 @@ const lh_spec lh_bucket_sort_sinusoid = {
                         .clip_norm = 1.0,
                 },
         .cpu = levels,
+#if defined(LH_HAVE_CUDA)
+        .cuda = &lh_bucket_sort_sinusoid_cuda,
+#endif
 };

@@ -80,6 +80,16 @@ return {
       "tokens that go through all layers together while their activations are hot in cache" },
     { "attention", "probabilities kept",
       "up to 41 tokens in training; the backward pass reads them back, no exp is computed twice" },
+    { "gpu, one model", "128 shards",
+      "a block takes a shard through all layers and back, no block waits for another be"
+      .. "fore gradients are folded" },
+    { "gpu, replicas", "4 shards",
+      "of each model: 1 to 4 blocks, the same bits; a model has its own length, seed and rate" },
+    { "gpu products", "float32",
+      "fused multiply-adds; what a product adds up, it adds in the order of its index" },
+    { "gpu attention", "probabilities recomputed",
+      "a thread owns a query, a key or a distance and walks over its pairs: no atomics,"
+      .. " every sum has its order" },
   },
   tensors = {
     { "embed.token.weight", { 4, 64 }, offset = 0, stride = 64 },

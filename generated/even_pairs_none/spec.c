@@ -160,6 +160,9 @@ extern const lh_cpu_program lh_even_pairs_none_x86_64_v4;
 #if defined(LH_HAVE_AARCH64)
 extern const lh_cpu_program lh_even_pairs_none_aarch64;
 #endif
+#if defined(LH_HAVE_CUDA)
+extern const lh_cuda_program lh_even_pairs_none_cuda;
+#endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
@@ -234,4 +237,7 @@ const lh_spec lh_even_pairs_none = {
                         .clip_norm = 1.0,
                 },
         .cpu = levels,
+#if defined(LH_HAVE_CUDA)
+        .cuda = &lh_even_pairs_none_cuda,
+#endif
 };

@@ -88,6 +88,16 @@ return {
       "one for each layer" },
     { "vectors of distances", "by diagonal",
       "made once per step for every key - query; queries side by side read neighbours" },
+    { "gpu, one model", "128 shards",
+      "a block takes a shard through all layers and back, no block waits for another be"
+      .. "fore gradients are folded" },
+    { "gpu, replicas", "4 shards",
+      "of each model: 1 to 4 blocks, the same bits; a model has its own length, seed and rate" },
+    { "gpu products", "float32",
+      "fused multiply-adds; what a product adds up, it adds in the order of its index" },
+    { "gpu attention", "probabilities recomputed",
+      "a thread owns a query, a key or a distance and walks over its pairs: no atomics,"
+      .. " every sum has its order" },
   },
   tensors = {
     { "embed.token.weight", { 4, 64 }, offset = 0, stride = 64 },

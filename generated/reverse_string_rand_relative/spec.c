@@ -179,6 +179,9 @@ extern const lh_cpu_program lh_reverse_string_rand_relative_x86_64_v4;
 #if defined(LH_HAVE_AARCH64)
 extern const lh_cpu_program lh_reverse_string_rand_relative_aarch64;
 #endif
+#if defined(LH_HAVE_CUDA)
+extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
+#endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
@@ -256,4 +259,7 @@ const lh_spec lh_reverse_string_rand_relative = {
                         .clip_norm = 1.0,
                 },
         .cpu = levels,
+#if defined(LH_HAVE_CUDA)
+        .cuda = &lh_reverse_string_rand_relative_cuda,
+#endif
 };

@@ -87,6 +87,16 @@ return {
       "up to 80 tokens in training; the backward pass reads them back, no exp is computed twice" },
     { "position draws per pass", 5,
       "one for each layer" },
+    { "gpu, one model", "128 shards",
+      "a block takes a shard through all layers and back, no block waits for another be"
+      .. "fore gradients are folded" },
+    { "gpu, replicas", "4 shards",
+      "of each model: 1 to 4 blocks, the same bits; a model has its own length, seed and rate" },
+    { "gpu products", "float32",
+      "fused multiply-adds; what a product adds up, it adds in the order of its index" },
+    { "gpu attention", "probabilities recomputed",
+      "a thread owns a query, a key or a distance and walks over its pairs: no atomics,"
+      .. " every sum has its order" },
   },
   tensors = {
     { "embed.token.weight", { 4, 64 }, offset = 0, stride = 64 },

@@ -5,11 +5,13 @@
 -- of statements by level, "outer", "key", "lane", "head", each nested in the one before, and "after": at the level of
 -- lanes, behind the loop over heads.
 --
---   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; lanes: the letters
---                (lower.lua) that differ from lane to lane; flat: everything stands at one level; under_keys: lanes
---                stand within a loop over keys
+--   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; integers: symbols
+--                as indices, { text, how tightly it binds }; lanes: the letters (lower.lua) that differ from lane to
+--                lane; scalar: there are no vectors, a lane is one entry; flat: everything stands at one level;
+--                under_keys: lanes stand within a loop over keys
 --   effect       { kind, node, per_head, loops, ... }; what else it has is carried to the statement, with value = text
---                of the node, index = text of index_node, place = base + index
+--                of the node, index = text of index_node, place = base + index; wide: its target takes room in its
+--                line; integer: its node is an index
 --   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
 --                count }, { kind = "close" } at its end, or an effect's; each with its indent
 --
@@ -21,6 +23,7 @@ local syntax = require("expression.syntax")
 local M = {}
 
 local LINE = 94 -- characters of an indented expression, beside what makes it a statement
+local WIDE = 22 -- more of them where it is but assigned
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- at most; under keys four more
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
@@ -46,7 +49,7 @@ function Emitter:level(node)
     return "lane"
   end
   local needs = self:needs(node)
-  return needs.a and "after" or needs.h and "head" or self:is_vector(node) and "lane" or needs.k and "key" or "outer"
+  return needs.a and "after" or needs.h and "head" or self:varies(node) and "lane" or needs.k and "key" or "outer"
 end
 
 function Emitter:fresh(name)
@@ -176,9 +179,7 @@ function Emitter:deserves_name(node, level)
     return false
   elseif op == "sum" or self.forced[node] then
     return true
-  elseif op == "symbol" and not self:is_vector(node) then
-    return false
-  elseif op == "table" and not self:is_vector(node) then
+  elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false
   elseif self.uses[node] > 1 and op ~= "neg" then
     return op ~= "symbol" or not self:needs(node).s -- arguments have names
@@ -218,6 +219,16 @@ function Emitter:line(node, defines, taken, binding)
     end
     self.forced[longest] = true
     text = whole()
+  end
+  return text
+end
+
+-- An integer in one line.
+function Emitter:whole(node, level)
+  local text = self:integer(node, level)
+  if #text > LINE // 2 then
+    self:set(node)
+    text = self:integer(node, level)
   end
   return text
 end
@@ -262,14 +273,16 @@ function Emitter:perform(effect, level)
   end
   if effect.index_node then
     statement.index = self:is_vector(effect.index_node) and self:print(effect.index_node, 0, level)
-      or self:integer(effect.index_node, level)
+      or (self:integer(effect.index_node, level))
   end
   statement.place = effect.base and statement.index and effect.base .. " + " .. statement.index
     or effect.base or statement.index or "0"
   local room = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
   local added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
-  statement.value = self:line(effect.node, false, room and #statement.target or 0, added and 12 or 0)
-  if effect.kind == "result" and not self:is_vector(effect.node) then
+  statement.value = effect.integer and self:whole(effect.node, level)
+    or self:line(effect.node, false, room and #statement.target or effect.wide and #statement.target - WIDE or 0,
+      added and 12 or 0)
+  if effect.kind == "result" and not self.environment.scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
   end
   local scope = self.open[#self.open] or self.levels[level]

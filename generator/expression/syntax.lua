@@ -21,13 +21,18 @@ function M:needs(node)
   return lower.needs(self.state, node)
 end
 
-function M:is_vector(node)
+-- Whether a node differs from lane to lane, or from entry to entry where there are no vectors.
+function M:varies(node)
   for letter in next, self:needs(node) do
     if self.environment.lanes[letter] then
       return true
     end
   end
   return false
+end
+
+function M:is_vector(node)
+  return not self.environment.scalar and self:varies(node)
 end
 
 function M.index_name(index)
@@ -45,20 +50,22 @@ function M:mask(node, level)
   return self:is_vector(node) and text or ("mask_of(%s)"):format(text)
 end
 
--- An integer as an index in C.
+-- An integer as an index in C, and how tightly it binds.
 function M:integer(node, level)
   if node.op == "number" then
-    return ("%d"):format(node.value)
+    return ("%d"):format(node.value), node.value < 0 and 13 or 14
   elseif node.op == "index" then
-    return M.index_name(node)
-  elseif node.op == "symbol" and node.name == "head" then
-    return "h"
-  elseif node.op == "symbol" and node.name == "layer" then
-    return "l"
-  elseif (node.op == "add" or node.op == "sub") and not self:named(node) then
-    return self:integer(node[1], level) .. BINARY[node.op][1] .. self:integer(node[2], level)
+    return M.index_name(node), 14
+  elseif node.op == "symbol" and self.environment.integers[node.name] then
+    return table.unpack(self.environment.integers[node.name])
+  elseif (node.op == "add" or node.op == "sub") and not self:named(node) and not self.forced[node] then
+    local operator = BINARY[node.op]
+    local left = self:integer(node[1], level)
+    local right, binding = self:integer(node[2], level)
+    right = node.op == "sub" and binding <= operator[2] and "(" .. right .. ")" or right
+    return left .. operator[1] .. right, operator[2]
   end
-  return "(int)" .. self:print(node, 13, level)
+  return "(int)" .. self:print(node, 13, level), 13
 end
 
 function M:lookup(node, level)
@@ -116,7 +123,7 @@ local leaves = {}
 
 -- What the heads have added up: a number, or one per index.
 function leaves.gathered(self, node, level)
-  return node[1] and ("%s[%s]"):format(node.name, self:integer(node[1], level)) or node.name
+  return node[1] and ("%s[%s]"):format(node.name, (self:integer(node[1], level))) or node.name
 end
 
 function leaves.number(self, node)

@@ -16,10 +16,13 @@
 --
 -- Letters and classes are those of expression/lower.lua.
 
+local cpu = require("expression.cpu")
 local ir = require("expression.ir")
+local leaves = require("expression.leaves")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
 local render = require("render")
+local score_cuda = require("facets.score_cuda")
 
 local M = {}
 
@@ -79,10 +82,10 @@ local function learned_parameters(plan, parameters)
   local list = {}
   for _, p in ipairs(parameters) do
     if p.learned then
-      local count = (p.size or 1) * (nests.has_head(p) and plan.heads or 1)
-      local shape = nests.has_head(p) and (p.size and { plan.heads, p.size } or { plan.heads }) or { p.size or 1 }
+      local count = (p.size or 1) * (leaves.has_head(p) and plan.heads or 1)
+      local shape = leaves.has_head(p) and (p.size and { plan.heads, p.size } or { plan.heads }) or { p.size or 1 }
       list[#list + 1] = { name = p.name, member = "score_" .. p.name, count = count, room = (count + 15) // 16 * 16,
-        shape = shape, per_layer = nests.has_layer(p), init = p.init, values = p.values,
+        shape = shape, per_layer = leaves.has_layer(p), init = p.init, values = p.values,
         values_text = values_text(p.values, count),
         shape_text = table.concat(shape, "][") }
     end
@@ -201,7 +204,7 @@ local function gathered_tables(tables, statements)
     if t.learned and gathered_in_pair(statements, t) then
       local uniform = t.class == "uniform"
       list[#list + 1] = { name = t.name, class = t.class, row = t.row,
-        element = uniform and nests.element("d", t, "score"), address = not uniform and nests.address("d", t, t.class) }
+        element = uniform and cpu.element("d", t, "score"), address = not uniform and cpu.address("d", t, t.class) }
     end
   end
   return list
@@ -242,8 +245,8 @@ end
 
 -- What loop nests need to know of the spec: how numbers are written, constants, and names for edges of buckets.
 local function start(source, plan)
-  local build = { builder = source.builder, real = plan.precision == "float64" and render.f64 or render.f32,
-    constants = {}, edges = 0 }
+  local build = { builder = source.builder, target = cpu, constants = {}, edges = 0,
+    real = plan.precision == "float64" and render.f64 or render.f32 }
   local names = {}
   function build.edges_name(list)
     local lines = literal_lines(build, list)
@@ -284,12 +287,13 @@ function M.plan(source, plan)
   describe_sets(out, plan)
   out.making, out.gradients = loop_nests(build, out.tables)
   out.pair = nests.pair(build, lowered.score)
-  out.pair_gradient, out.recomputes, out.factor = nests.pair_gradient(build, lowered.score)
+  out.pair_gradient, out.recomputes, out.factor = cpu.pair_gradient(build, lowered.score)
   out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
   describe_functions(out, plan.positions)
   timing(out, plan.positions)
+  out.cuda = score_cuda.plan(build, lowered, out)
   return out
 end
 

@@ -81,10 +81,11 @@ static void share_out(double ticks, double parts[LH_PARTS]) {
 }
 
 static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result, lh_error *error) {
-    const lh_cpu_program *program = crew->request->program;
+    const lh_cpu_program *program = crew->request->target->cpu;
     double rates[WINDOWS], peaks[WINDOWS] = {0}, ticks = 0, whole = seconds / WINDOWS;
     uint64_t before[LH_PARTS], after[LH_PARTS];
-    peak_job job = {.function = lh_peak_of(program->level, program->real_bytes), .rounds = 100000};
+    peak_job job = {.function = program != NULL ? lh_peak_of(program->level, program->real_bytes) : NULL,
+                    .rounds = 100000};
     window w;
     lh_status status = measure_steps(crew, 1, &w, error);            /* fills caches, starts threads */
     if (status == LH_OK) status = measure_steps(crew, 1, &w, error); /* says how long a step takes */
@@ -106,7 +107,7 @@ static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result,
 }
 
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
-    const lh_spec *spec = request->spec;
+    const lh_spec *spec = &request->target->spec;
     lh_shape shape = lh_shape_at(spec, request->length, spec->train.batch);
     lh_crew crew;
     lh_status status = lh_crew_open(&crew, request, error);

@@ -4,15 +4,14 @@
 #define LONGHAND_BENCH_H
 
 #include "longhand/laps.h"
-#include "train/engine.h"
+#include "train/target.h"
 
 typedef struct lh_bench_request {
-    const lh_spec *spec;
-    const lh_cpu_program *program;
+    const lh_target *target;
     lh_mode mode;
     int length;     /* task length */
-    int threads;    /* at most so many work */
-    int replicas;   /* 0: one model on all threads; R: R models side by side, each one thread's whole job */
+    int threads;    /* of the processor: at most so many work */
+    int replicas;   /* 0: one model on all of it; R: R models side by side, on the CPU each one thread's whole job */
     double seconds; /* about, peak included */
 } lh_bench_request;
 
@@ -20,11 +19,11 @@ typedef struct lh_bench_result {
     lh_mode mode;
     int length, tokens;        /* task length; tokens per sequence, all streams together */
     int replicas;              /* at least 1 */
-    int threads;               /* that work */
+    int threads;               /* that work; for a device: that make its batches */
     double steps_per_second;   /* of all replicas together; training: whole steps; evaluation: batches of that size */
     double flops_per_second;   /* executed */
     double nominal_per_second; /* nominal */
-    double peak;               /* operations per second of all threads; 0: no peak for this level */
+    double peak;               /* operations per second of all threads; 0: not known for this level or device */
     double parts[LH_PARTS];    /* shares of the time of all threads; their sum is 1 */
 } lh_bench_result;
 

@@ -5,35 +5,47 @@
 
 #include "train/group.h"
 
-static lh_status open_replica(const lh_crew *crew, int index, lh_replica *replica, lh_error *error) {
+static lh_engine_config config_of(const lh_bench_request *request, int index) {
+    const lh_spec *spec = &request->target->spec;
+    bool alone = request->replicas == 0 || request->target->cpu == NULL;
+    return (lh_engine_config){.spec = spec,
+                              .seed = (uint64_t)index,
+                              .learning_rate = spec->train.learning_rate,
+                              .threads = alone ? request->threads : 1,
+                              .trains = request->mode == LH_MODE_TRAIN,
+                              .fixed_length = request->length};
+}
+
+/* configs, engines: room for all. */
+static lh_status open_replicas(lh_crew *crew, lh_engine_config *configs, lh_engine **engines, lh_error *error) {
     const lh_bench_request *request = crew->request;
-    const lh_spec *spec = request->spec;
-    lh_engine_config config = {.spec = spec,
-                               .seed = (uint64_t)index,
-                               .learning_rate = spec->train.learning_rate,
-                               .threads = request->replicas > 0 ? 1 : request->threads,
-                               .trains = request->mode == LH_MODE_TRAIN,
-                               .fixed_length = request->length};
     lh_lengths lengths = {NULL, 0, request->length, request->length, 1};
-    lh_status status = lh_cpu_engine_open(&config, request->program, &replica->engine, error);
-    if (status == LH_OK && request->mode == LH_MODE_EVALUATE)
-        status = replica->engine->ops->reserve(replica->engine, &lengths, spec->train.batch, error);
+    if (configs == NULL || engines == NULL) return LH_ERR_ENVIRONMENT;
+    for (int i = 0; i < crew->count; i++) configs[i] = config_of(request, i);
+    lh_status status = lh_target_engines(request->target, configs, crew->count, request->replicas > 0, engines, error);
+    for (int i = 0; status == LH_OK && i < crew->count; i++) crew->replicas[i].engine = engines[i];
+    for (int i = 0; status == LH_OK && request->mode == LH_MODE_EVALUATE && i < crew->count; i++)
+        status = engines[i]->ops->reserve(engines[i], &lengths, request->target->spec.train.batch, error);
     return status;
 }
 
 lh_status lh_crew_open(lh_crew *crew, const lh_bench_request *request, lh_error *error) {
     *crew = (lh_crew){.request = request, .count = request->replicas > 0 ? request->replicas : 1};
-    crew->replicas = lh_engine_memory((size_t)crew->count * sizeof *crew->replicas, "the replicas", error);
-    crew->jobs = lh_engine_memory((size_t)crew->count * sizeof *crew->jobs, "the replicas", error);
+    size_t count = (size_t)crew->count;
+    crew->replicas = lh_engine_memory(count * sizeof *crew->replicas, "the replicas", error);
+    crew->jobs = lh_engine_memory(count * sizeof *crew->jobs, "the replicas", error);
     if (crew->replicas == NULL || crew->jobs == NULL) return LH_ERR_ENVIRONMENT;
-    lh_status status = LH_OK;
     for (int i = 0; i < crew->count; i++) {
         crew->replicas[i].request = request;
         crew->jobs[i] = &crew->replicas[i];
     }
-    for (int i = 0; status == LH_OK && i < crew->count; i++) status = open_replica(crew, i, &crew->replicas[i], error);
+    lh_engine_config *configs = lh_engine_memory(count * sizeof *configs, "the replicas", error);
+    lh_engine **engines = lh_engine_memory(count * sizeof(lh_engine *), "the replicas", error);
+    lh_status status = open_replicas(crew, configs, engines, error);
+    free(configs);
+    free(engines);
     if (status != LH_OK) return status;
-    if (request->replicas == 0) crew->workers = crew->replicas[0].engine->threads;
+    if (request->replicas == 0 || request->target->cpu == NULL) crew->workers = crew->replicas[0].engine->threads;
     else crew->workers = crew->count < request->threads ? crew->count : request->threads;
     return LH_OK;
 }
@@ -45,29 +57,39 @@ void lh_crew_close(lh_crew *crew) {
     free(crew->jobs);
 }
 
-/* An lh_group_advance: all steps of a round at once. */
+/* Some steps of training. */
+static lh_status train(lh_replica *replica, int *done) {
+    int count = replica->steps < LH_CREW_STEPS ? (int)replica->steps : LH_CREW_STEPS;
+    return replica->engine->ops->step(replica->engine, count, replica->metrics, done, &replica->error);
+}
+
+static lh_status evaluate(lh_replica *replica, int *done) {
+    const lh_bench_request *request = replica->request;
+    lh_condition condition = lh_condition_at(request->length, request->target->spec.train.batch, 1, 0);
+    lh_sums sums;
+    *done = 1;
+    return replica->engine->ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
+}
+
+/* An lh_group_advance: all steps of a round at once, or those that can be made before others must make theirs. */
 static bool step_replica(void *job) {
     lh_replica *replica = job;
-    const lh_bench_request *request = replica->request;
-    lh_condition condition = lh_condition_at(request->length, request->spec->train.batch, 1, 0);
-    const lh_engine_ops *ops = replica->engine->ops;
-    lh_step_metrics metrics;
-    lh_sums sums;
-    int done;
+    int done = 1;
     replica->status = LH_OK;
-    for (int64_t i = 0; replica->status == LH_OK && i < replica->steps; i++) {
-        if (request->mode == LH_MODE_TRAIN)
-            replica->status = ops->step(replica->engine, 1, &metrics, &done, &replica->error);
-        else replica->status = ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
+    while (replica->status == LH_OK && replica->steps > 0 && done > 0) {
+        replica->status = replica->request->mode == LH_MODE_TRAIN ? train(replica, &done) : evaluate(replica, &done);
+        replica->steps -= done;
     }
-    return false;
+    return replica->status == LH_OK && replica->steps > 0;
 }
 
 lh_status lh_crew_step(lh_crew *crew, int64_t steps, lh_error *error) {
-    lh_status status = LH_OK;
     for (int i = 0; i < crew->count; i++) crew->replicas[i].steps = steps;
-    if (crew->request->replicas > 0) status = lh_group_run(crew->workers, crew->jobs, crew->count, step_replica, error);
-    else step_replica(&crew->replicas[0]);
+    int threads = lh_target_workers(crew->request->target, crew->workers);
+    lh_status status = LH_OK;
+    if (crew->request->replicas > 0) status = lh_group_run(threads, crew->jobs, crew->count, step_replica, error);
+    else
+        while (step_replica(&crew->replicas[0])) continue;
     for (int i = 0; status == LH_OK && i < crew->count; i++)
         if (crew->replicas[i].status != LH_OK) {
             *error = crew->replicas[i].error;

@@ -4,10 +4,13 @@
 
 #include "bench/bench.h"
 
+enum { LH_CREW_STEPS = 64 /* asked of an engine at once */ };
+
 typedef struct lh_replica {
     const lh_bench_request *request;
     lh_engine *engine;
-    int64_t steps;    /* to make in this round */
+    int64_t steps; /* still to make in this round */
+    lh_step_metrics metrics[LH_CREW_STEPS];
     lh_status status; /* of its last step */
     lh_error error;
 } lh_replica;

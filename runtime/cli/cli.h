@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cli/options.h"
 #include "eval/evaluate.h"
-#include "train/engine.h"
+#include "train/target.h"
 
 typedef struct lh_cli {
     const lh_spec *spec;
@@ -32,9 +32,19 @@ lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh
 /* Threads asked for, or all processors for 0. */
 int lh_cli_threads(int64_t asked);
 
-/* An engine for evaluation with the parameters of a checkpoint, and the checkpoint's step. */
-lh_status lh_cli_open_checkpoint(const lh_spec *spec, const char *checkpoint, int64_t threads, lh_engine **engine,
-                                 int64_t *step, lh_error *error);
+/* The flag --device of a verb, with what it points to: "cpu". */
+#define LH_DEVICE_OPTION(value) \
+    { "--device", LH_OPTION_TEXT, value, 0, 0, NULL, "cpu|cuda[:N]", "what computes (cpu)" }
+
+/* An engine for evaluation with the parameters of a checkpoint, which is of engine->step. */
+typedef struct lh_cli_model {
+    lh_target target;
+    lh_engine *engine;
+} lh_cli_model;
+
+lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const char *checkpoint, const char *device,
+                                 int64_t threads, lh_error *error);
+void lh_cli_close_checkpoint(lh_cli_model *model);
 
 /* --- progress.c ------------------------------------------------------------------------------------------------- */
 

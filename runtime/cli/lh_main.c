@@ -118,21 +118,31 @@ lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh
 
 int lh_cli_threads(int64_t asked) { return asked > 0 ? (int)asked : lh_team_processors(); }
 
-lh_status lh_cli_open_checkpoint(const lh_spec *spec, const char *checkpoint, int64_t threads, lh_engine **engine,
-                                 int64_t *step, lh_error *error) {
-    const lh_cpu_program *program;
+static lh_status load_checkpoint(lh_engine *engine, const char *checkpoint, lh_error *error) {
     lh_state state;
-    if (checkpoint == NULL) return lh_fail(error, LH_ERR_USAGE, "--checkpoint: missing\n  expected: --checkpoint FILE");
-    lh_status status = lh_cli_program(spec, &program, error);
+    int64_t step;
+    lh_status status = lh_state_open(&state, engine, false, error);
     if (status != LH_OK) return status;
-    lh_engine_config config = {.spec = spec, .threads = lh_cli_threads(threads)};
-    status = lh_cpu_engine_open(&config, program, engine, error);
-    if (status != LH_OK) return status;
-    status = lh_state_open(&state, *engine, false, error);
-    if (status == LH_OK)
-        status = lh_checkpoint_read_parameters(checkpoint, spec, state.real_bytes, state.parameters, step, error);
-    if (status == LH_OK) (*engine)->ops->write_state(*engine, &state, *step);
-    if (state.parameters != NULL) lh_state_close(&state);
-    if (status != LH_OK) (*engine)->ops->close(*engine);
+    status = lh_checkpoint_read_parameters(checkpoint, engine->spec, state.real_bytes, state.parameters, &step, error);
+    if (status == LH_OK) status = engine->ops->write_state(engine, &state, step, error);
+    lh_state_close(&state);
     return status;
+}
+
+lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const char *checkpoint, const char *device,
+                                 int64_t threads, lh_error *error) {
+    model->engine = NULL;
+    if (checkpoint == NULL) return lh_fail(error, LH_ERR_USAGE, "--checkpoint: missing\n  expected: --checkpoint FILE");
+    lh_status status = lh_target_open(&model->target, spec, device, error);
+    if (status != LH_OK) return status;
+    lh_engine_config config = {.spec = &model->target.spec, .threads = lh_cli_threads(threads)};
+    status = lh_target_engines(&model->target, &config, 1, false, &model->engine, error);
+    if (status == LH_OK) status = load_checkpoint(model->engine, checkpoint, error);
+    if (status != LH_OK) lh_cli_close_checkpoint(model);
+    return status;
+}
+
+void lh_cli_close_checkpoint(lh_cli_model *model) {
+    if (model->engine != NULL) model->engine->ops->close(model->engine);
+    lh_target_close(&model->target);
 }

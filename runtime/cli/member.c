@@ -16,25 +16,26 @@ static lh_run_start start_of(const lh_train_flags *flags) {
     return flags->resume ? LH_RUN_RESUME : flags->overwrite ? LH_RUN_OVERWRITE : LH_RUN_FRESH;
 }
 
-lh_status lh_member_open(lh_member *m, const lh_cpu_program *program, int threads, lh_error *error) {
-    bool overfit = m->flags->overfit > 0;
-    lh_engine_config config = {
+lh_engine_config lh_member_config(const lh_member *m) {
+    return (lh_engine_config){
         .spec = m->spec,
         .seed = m->run.seed,
         .learning_rate = m->run.learning_rate,
-        .threads = threads,
         .trains = true,
-        .fixed_length = overfit ? lh_overfit_length(m->spec) : 0,
+        .fixed_length = m->flags->overfit > 0 ? lh_overfit_length(m->spec) : 0,
         .distinct = (int)m->flags->overfit,
     };
-    lh_status status = lh_cpu_engine_open(&config, program, &m->engine, error);
-    if (status == LH_OK && overfit) {
-        lh_lengths longest = {NULL, 0, config.fixed_length, config.fixed_length, 1};
-        status = m->engine->ops->reserve(m->engine, &longest, config.distinct, error);
+}
+
+lh_status lh_member_open(lh_member *m, lh_error *error) {
+    lh_status status = LH_OK;
+    if (m->flags->overfit > 0) {
+        int n = lh_overfit_length(m->spec);
+        lh_lengths longest = {NULL, 0, n, n, 1};
+        status = m->engine->ops->reserve(m->engine, &longest, (int)m->flags->overfit, error);
     }
     if (status != LH_OK) return status;
-    m->run.level = m->engine->level;
-    m->run.threads = m->engine->threads;
+    m->run.engine = m->engine;
     status = lh_run_claim(&m->run, start_of(m->flags), error);
     m->claimed = status == LH_OK;
     return status;
@@ -54,7 +55,9 @@ static lh_overfit_run overfit_of(const lh_member *m) {
 static bool is_perfect(void *context, lh_engine *engine) {
     lh_overfit_run run = overfit_of(context);
     lh_sums sums;
-    return lh_overfit_evaluate(&run, engine, &sums, NULL) == LH_OK && sums.counted > 0 && sums.correct == sums.counted;
+    lh_error ignored; /* a device that was lost says so at the next step */
+    return lh_overfit_evaluate(&run, engine, &sums, &ignored) == LH_OK && sums.counted > 0 &&
+           sums.correct == sums.counted;
 }
 
 static lh_status load_init(lh_member *m, lh_error *error) {
@@ -63,7 +66,7 @@ static lh_status load_init(lh_member *m, lh_error *error) {
     lh_status status = lh_state_open(&state, m->engine, true, error);
     if (status != LH_OK) return status;
     status = lh_checkpoint_read_parameters(m->flags->init, m->spec, state.real_bytes, state.parameters, &step, error);
-    if (status == LH_OK) m->engine->ops->write_state(m->engine, &state, 0);
+    if (status == LH_OK) status = m->engine->ops->write_state(m->engine, &state, 0, error);
     lh_state_close(&state);
     return status;
 }
@@ -141,12 +144,16 @@ static lh_status finish(lh_member *m, lh_error *error) {
     return evaluates ? evaluate(m, error) : LH_OK;
 }
 
+/* Trains for a while, or until the engine waits for those of other runs. */
 static lh_status train_for(lh_member *m, double seconds, bool *done, lh_error *error) {
     double start = lh_clock();
     lh_status status = LH_OK;
-    for (*done = false; status == LH_OK && !*done && lh_clock() - start < seconds;) {
+    bool waits = false;
+    for (*done = false; status == LH_OK && !*done && !waits && lh_clock() - start < seconds;) {
+        int64_t before = m->engine->step;
         status = lh_loop_advance(m->loop, done, error);
         m->last_step = m->engine->step;
+        waits = m->last_step == before;
     }
     return status;
 }

@@ -13,6 +13,7 @@ typedef struct lh_train_flags {
     lh_option_numbers rates;
     const char *out, *init, *device;
     bool resume, overwrite, no_eval;
+    bool group; /* several runs were asked for, by --seeds or --learning-rate, even if there is one */
 } lh_train_flags;
 
 typedef struct lh_member {
@@ -22,7 +23,7 @@ typedef struct lh_member {
     const volatile sig_atomic_t *stop;
     lh_run run; /* spec, root, flags, seed, learning rate and overfit are set by the caller */
     bool claimed;
-    lh_engine *engine;
+    lh_engine *engine; /* set by the caller */
     lh_window window;
     lh_loop *loop;
     int64_t first_step, last_step; /* of this process */
@@ -33,8 +34,11 @@ typedef struct lh_member {
     lh_error error;
 } lh_member;
 
-/* Opens the engine, with this many threads, and claims the folder. Changes no file of an earlier run. */
-lh_status lh_member_open(lh_member *member, const lh_cpu_program *program, int threads, lh_error *error);
+/* What the engine of this run is opened with; threads: 0. */
+lh_engine_config lh_member_config(const lh_member *member);
+
+/* Claims the folder. Changes no file of an earlier run. */
+lh_status lh_member_open(lh_member *member, lh_error *error);
 
 /* An lh_group_advance over lh_members: does a piece of a run, from loading its state to the end of its evaluation. What
  * goes wrong is kept in status and error, and ends this run alone. */

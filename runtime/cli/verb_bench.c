@@ -1,5 +1,5 @@
 /* trainer bench: steps per second, and the share of this machine's peak. */
-#include <stdlib.h>
+#include <math.h>
 
 #include "bench/bench.h"
 #include "cli/cli.h"
@@ -30,16 +30,20 @@ static void print_json(const lh_bench_result *r) {
     lh_json_number(&json, "steps_per_second", r->steps_per_second);
     lh_json_number(&json, "flops_per_second", r->flops_per_second);
     lh_json_number(&json, "peak_flops_per_second", r->peak);
-    lh_json_number(&json, "share_of_peak", r->flops_per_second / r->peak);
-    lh_json_number(&json, "share_of_peak_nominal", r->nominal_per_second / r->peak);
+    lh_json_number(&json, "share_of_peak", r->peak > 0 ? r->flops_per_second / r->peak : NAN);
+    lh_json_number(&json, "share_of_peak_nominal", r->peak > 0 ? r->nominal_per_second / r->peak : NAN);
     print_parts(r);
     lh_json_end(&json);
     printf("\n");
 }
 
-static void print_head(const lh_spec *spec, const lh_cpu_program *program) {
-    printf("%s, level %s\n%-5s %6s %6s %8s %7s %9s %8s %8s %6s %7s", spec->id, program->level, "mode", "length",
-           "tokens", "replicas", "threads", "steps/s", "GFLOP/s", "peak", "share", "nominal");
+static void print_head(const lh_target *target) {
+    if (target->cpu != NULL) printf("%s, level %s\n", target->spec.id, target->cpu->level);
+    else
+        printf("%s, sm_%d (%s); code: %s\n", target->spec.id, target->cuda.architecture, target->cuda.name,
+               target->cuda.image);
+    printf("%-5s %6s %6s %8s %7s %9s %8s %8s %6s %7s", "mode", "length", "tokens", "replicas", "threads", "steps/s",
+           "GFLOP/s", "peak", "share", "nominal");
     for (int part = 0; part < LH_PARTS; part++) printf(" %9s", part_names[part]);
     printf("\n");
 }
@@ -74,36 +78,37 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         "The peak is a loop of multiply-adds on the same threads, measured in turn with the steps; medians of both.\n"
         "The share counts the operations that the code executes, the nominal share the dense count of the model.\n"
         "With --replicas R, R models run side by side, one thread each; steps/s counts the steps of all together.\n"
+        "On a CUDA device the peak is not known, and the threads and parts are of those that make its batches.\n"
         "Behind that, the parts of the time of all threads; their sum is 100%. rest: normalisation, dropout,\n"
         "embedding, loss, packing weights, adding up gradients."};
     static const int32_t standard[] = {20, 40};
     lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
     int64_t threads = 0, replicas = 0;
     double seconds = 3.0;
+    const char *device = "cpu";
     bool json = false, given = false, done;
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (20,40)"},
         {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
         {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
         {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
+        LH_DEVICE_OPTION(&device),
         {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object per line"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
-    const lh_cpu_program *program;
-    status = lh_cli_program(cli->spec, &program, error);
-    if (status == LH_OK) status = lh_data_files_shapes(cli->spec, &lengths, given, error);
-    if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
+    lh_target target;
+    status = lh_target_open(&target, cli->spec, device, error);
     if (status != LH_OK) return status;
-    if (!json) print_head(cli->spec, program);
-    lh_bench_request request = {.spec = cli->spec,
-                                .program = program,
-                                .threads = lh_cli_threads(threads),
-                                .replicas = (int)replicas,
-                                .seconds = seconds};
+    status = lh_data_files_shapes(cli->spec, &lengths, given, error);
+    if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
+    if (status == LH_OK && !json) print_head(&target);
+    lh_bench_request request = {
+        .target = &target, .threads = lh_cli_threads(threads), .replicas = (int)replicas, .seconds = seconds};
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++) {
         request.length = lh_lengths_at(&lengths.lengths, i);
         status = bench_length(&request, json, error);
     }
+    lh_target_close(&target);
     return status;
 }

@@ -9,7 +9,7 @@
 #include "cli/data_files.h"
 
 typedef struct flags {
-    const char *checkpoint, *per_example, *out;
+    const char *checkpoint, *per_example, *out, *device;
     lh_option_lengths lengths;
     int64_t examples, draws, seed, threads;
 } flags;
@@ -20,7 +20,7 @@ static const lh_verb verb = {
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     const lh_eval_defaults *eval = &cli->spec->eval;
-    *f = (flags){.examples = eval->examples, .draws = eval->draws, .seed = LH_EVAL_SEED};
+    *f = (flags){.examples = eval->examples, .draws = eval->draws, .seed = LH_EVAL_SEED, .device = "cpu"};
     f->lengths.lengths = eval->lengths;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
@@ -31,6 +31,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE", "one JSON line per example and draw"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where eval.jsonl is (the checkpoint's folder)"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors)"},
+        LH_DEVICE_OPTION(&f->device),
     };
     return lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
 }
@@ -100,8 +101,7 @@ static lh_status evaluate_in_folder(const flags *f, lh_engine *engine, lh_error 
 lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     flags f;
     bool done;
-    lh_engine *engine;
-    int64_t step;
+    lh_cli_model model;
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
     status = lh_data_files_select(cli->spec, &f.lengths.lengths, error);
@@ -110,9 +110,9 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
     status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
     if (status != LH_OK) return status;
-    status = lh_cli_open_checkpoint(cli->spec, f.checkpoint, f.threads, &engine, &step, error);
+    status = lh_cli_open_checkpoint(&model, cli->spec, f.checkpoint, f.device, f.threads, error);
     if (status != LH_OK) return status;
-    status = evaluate_in_folder(&f, engine, error);
-    engine->ops->close(engine);
+    status = evaluate_in_folder(&f, model.engine, error);
+    lh_cli_close_checkpoint(&model);
     return status;
 }

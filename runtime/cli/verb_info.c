@@ -6,6 +6,7 @@
 #include "base/level.h"
 #include "base/team.h"
 #include "cli/cli.h"
+#include "cli/info_cuda.h"
 #include "train/json_text.h"
 #include "train/run_files.h"
 
@@ -23,6 +24,11 @@ static void put_levels(FILE *out, const lh_spec *spec) {
     putc(']', out);
 }
 
+static const char *targets_of(const lh_spec *spec) {
+    if (spec->cpu == NULL) return spec->cuda != NULL ? "[\"cuda\"]" : "[]";
+    return spec->cuda != NULL ? "[\"cpu\",\"cuda\"]" : "[\"cpu\"]";
+}
+
 static void print_json(const lh_spec *spec, const char *level) {
     lh_json json;
     lh_json_begin(&json, stdout);
@@ -37,8 +43,11 @@ static void print_json(const lh_spec *spec, const char *level) {
     lh_json_raw(&json, "levels", "");
     put_levels(stdout, spec);
     lh_json_string(&json, "level", level);
-    lh_json_raw(&json, "targets", spec->cpu != NULL ? "[\"cpu\"]" : "[]");
-    lh_json_raw(&json, "architectures", "[]");
+    lh_json_raw(&json, "targets", targets_of(spec));
+    lh_json_raw(&json, "architectures", "");
+    lh_info_put_images(stdout, spec->cuda, true);
+    lh_json_raw(&json, "cuda", spec->cuda != NULL ? "" : "null");
+    if (spec->cuda != NULL) lh_info_put_cuda(stdout, spec->cuda);
     lh_json_string(&json, "compiler", lh_compiler());
     lh_json_string(&json, "linked", linking());
     lh_json_integer(&json, "threads", lh_team_processors());
@@ -76,7 +85,9 @@ static void print_text(const lh_spec *spec, const char *level) {
     if (processors > spec->train.shards)
         printf("; training uses %d: a batch has %d shards, and threads beyond that have nothing to do",
                spec->train.shards, spec->train.shards);
-    printf("\n%-14s %s\n", "spec", spec->resolved);
+    printf("\n");
+    lh_info_print_cuda(spec->cuda);
+    printf("%-14s %s\n", "spec", spec->resolved);
 }
 
 lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {

@@ -25,8 +25,7 @@ static lh_status forward(prediction *p, lh_error *error) {
     if (p->logits == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = lh_input_query(&p->in);
     query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
-    p->engine->ops->predict(p->engine, &query, p->logits);
-    return LH_OK;
+    return p->engine->ops->predict(p->engine, &query, p->logits, error);
 }
 
 static int best_class(const prediction *p, int label) {
@@ -91,22 +90,24 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
                                  "replace the draws in every\n"
                                  "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
                                  "With finite data \"outputs\":N says how many tokens to predict (1)."};
-    const char *checkpoint = NULL, *text = NULL;
-    int64_t step, seed = LH_EVAL_SEED, threads = 1;
+    const char *checkpoint = NULL, *text = NULL, *device = "cpu";
+    int64_t seed = LH_EVAL_SEED, threads = 1;
     bool done;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &checkpoint, 0, 0, NULL, "FILE", "(required)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "of position draws (1)"},
         {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols; no stdin"},
+        LH_DEVICE_OPTION(&device),
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     lh_line_shapes lines;
     lh_line_shapes_open(&lines, cli->spec);
-    prediction p = {.spec = &lines.spec, .line = 1, .seed = seed};
-    status = lh_cli_open_checkpoint(&lines.spec, checkpoint, threads, &p.engine, &step, error);
+    lh_cli_model model;
+    status = lh_cli_open_checkpoint(&model, &lines.spec, checkpoint, device, threads, error);
     if (status != LH_OK) return status;
+    prediction p = {.spec = &lines.spec, .engine = model.engine, .line = 1, .seed = seed};
     status = text != NULL ? predict_line(&p, text, true, error) : predict_lines(&p, error);
-    p.engine->ops->close(p.engine);
+    lh_cli_close_checkpoint(&model);
     return status;
 }

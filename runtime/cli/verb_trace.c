@@ -138,7 +138,7 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         {"seed", seed},
         {"draws", draws},
     };
-    lh_identity(engine->spec, engine->level, lh_compiler(), meta + 1);
+    lh_identity(engine->spec, engine->level, engine->compiler, meta + 1);
     return lh_traces_write(traces, f->out, meta, sizeof meta / sizeof *meta, error);
 }
 
@@ -248,9 +248,8 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     bool done;
     lh_trace_request request;
     lh_trace_inputs inputs = {0};
-    lh_engine *engine = NULL;
+    lh_cli_model model;
     const lh_spec *spec = cli->spec;
-    int64_t step;
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
     status = make_request(cli->spec, &f, &request, error);
@@ -259,12 +258,12 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
         status = lh_trace_inputs_read(&inputs, spec, f.input, error);
         spec = &inputs.spec;
     }
-    if (status == LH_OK) status = lh_cli_open_checkpoint(spec, f.checkpoint, 1, &engine, &step, error);
+    if (status == LH_OK) status = lh_cli_open_checkpoint(&model, spec, f.checkpoint, "cpu", 1, error);
     if (status == LH_OK) {
         request.inputs = inputs.queries;
         request.input_count = inputs.count;
-        status = trace(&f, &request, engine, error);
-        engine->ops->close(engine);
+        status = trace(&f, &request, model.engine, error);
+        lh_cli_close_checkpoint(&model);
     }
     lh_trace_inputs_free(&inputs);
     return status;

@@ -4,6 +4,7 @@
 
 #include "cli/member.h"
 #include "cli/train_screen.h"
+#include "cuda/fleet.h"
 #include "data/epoch.h"
 #include "train/group.h"
 #include "train/json_text.h"
@@ -14,6 +15,7 @@ static const lh_verb verb = {
     "train", "Trains, then evaluates. Files go to OUT/<id>/<plan digest>/lr<rate>-seed<seed>/.",
     "Several seeds or learning rates train side by side, each run on one thread, to the same bits as alone; one that\n"
     "fails (a loss that is not a number) ends alone, and the exit code is 1 when the others are done.\n"
+    "On a CUDA device all of them step together, with the variant for many models; --seeds S:S trains one with it.\n"
     "SIGTERM and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on to the same bits.\n"
     "--overfit K repeats K examples of the longest training length, in a folder of its own, until a model without\n"
     "dropout gets every counted position of them right; it is an error when the steps run out first."};
@@ -25,10 +27,6 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
         return lh_fail(error, LH_ERR_USAGE, "--seeds, --learning-rate: %lld runs\n  expected: at most %d at once",
                        (long long)count * f->rates.count, MOST_RUNS);
     if (f->resume && f->overwrite) return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other");
-    if (strncmp(f->device, "cuda", 4) == 0)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "--device %s: this trainer has no CUDA half", f->device);
-    if (strcmp(f->device, "cpu") != 0)
-        return lh_fail(error, LH_ERR_USAGE, "--device: '%s' is no device\n  expected: cpu or cuda", f->device);
     return LH_OK;
 }
 
@@ -53,7 +51,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
         {"--overwrite", LH_OPTION_SWITCH, &f->overwrite, 0, 0, NULL, NULL, "replace a run that is there"},
         {"--init", LH_OPTION_TEXT, &f->init, 0, 0, NULL, "FILE", "start from the parameters of a checkpoint"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors); never changes a bit"},
-        {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, "cpu|cuda", "(cpu)"},
+        LH_DEVICE_OPTION(&f->device),
         {"--no-eval", LH_OPTION_SWITCH, &f->no_eval, 0, 0, NULL, NULL, "no evaluation after training"},
         {"--overfit", LH_OPTION_INTEGER, &f->overfit, 1, 1e6, NULL, "K", "train on K fixed examples; must reach 100%"},
         {"--log-every", LH_OPTION_INTEGER, &f->log_every, 1, 1e9, NULL, "N", "steps per line of metrics.jsonl"},
@@ -62,6 +60,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
     if (status != LH_OK || *done) return status;
     if (!many) f->seeds = (lh_option_range){seed, seed};
+    f->group = many || f->rates.count > 1;
     return check_flags(f, one, many, error);
 }
 
@@ -128,22 +127,45 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     return LH_OK;
 }
 
-static void tell_start(const lh_member *members, int count, int threads) {
-    const char *id = members[0].spec->id, *level = members[0].run.level;
-    if (count == 1) fprintf(stderr, "%s: level %s, threads %d\n", id, level, members[0].run.threads);
-    else if (threads < count) fprintf(stderr, "%s: %d runs, level %s, threads %d\n", id, count, level, threads);
-    else
+static void tell_start(const lh_target *target, const lh_member *members, int count, int threads) {
+    const char *id = members[0].spec->id, *level = members[0].engine->level;
+    int own = members[0].engine->threads;
+    if (target->cpu == NULL) {
+        char how[160];
+        lh_cuda_fleet_describe(members[0].engine, how, sizeof how);
+        fprintf(stderr, "%s: sm_%d (%s), %s; batches by %d threads; code: %s\n", id, target->cuda.architecture,
+                target->cuda.name, how, own, target->cuda.image);
+    } else if (count == 1) {
+        fprintf(stderr, "%s: level %s, threads %d\n", id, level, own);
+    } else if (threads < count) {
+        fprintf(stderr, "%s: %d runs, level %s, threads %d\n", id, count, level, threads);
+    } else {
         fprintf(stderr, "%s: %d runs, level %s, threads %d of %d, one for each run\n", id, count, level, count,
                 threads);
+    }
 }
 
-/* A run alone has all threads; in a group each has one. */
-static lh_status open_members(lh_member *members, int count, int threads, lh_error *error) {
-    const lh_cpu_program *program;
-    lh_status status = lh_cli_program(members[0].spec, &program, error);
-    for (int i = 0; status == LH_OK && i < count; i++)
-        status = lh_member_open(&members[i], program, count > 1 ? 1 : threads, error);
-    if (status == LH_OK) tell_start(members, count, threads);
+/* On the CPU a run alone has all threads, and in a group each has one. */
+static lh_status open_engines(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
+    lh_engine_config *configs = calloc((size_t)count, sizeof *configs);
+    lh_engine **engines = calloc((size_t)count, sizeof(lh_engine *));
+    lh_status status = LH_OK;
+    if (configs == NULL || engines == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        configs[i] = lh_member_config(&members[i]);
+        configs[i].threads = count > 1 && target->cpu != NULL ? 1 : threads;
+    }
+    if (status == LH_OK) status = lh_target_engines(target, configs, count, members[0].flags->group, engines, error);
+    for (int i = 0; status == LH_OK && i < count; i++) members[i].engine = engines[i];
+    free(configs);
+    free(engines);
+    return status;
+}
+
+static lh_status open_members(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
+    lh_status status = open_engines(target, members, count, threads, error);
+    for (int i = 0; status == LH_OK && i < count; i++) status = lh_member_open(&members[i], error);
+    if (status == LH_OK) tell_start(target, members, count, threads);
     return status;
 }
 
@@ -170,44 +192,54 @@ static lh_status run_members(lh_member *members, lh_train_screen *screen, int co
     void **jobs = malloc((size_t)count * sizeof *jobs);
     if (jobs == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     for (int i = 0; i < count; i++) jobs[i] = &members[i];
-    lh_status status = lh_group_run(count > 1 ? threads : 1, jobs, count, lh_member_advance, error);
+    lh_status status = lh_group_run(threads, jobs, count, lh_member_advance, error);
     free(jobs);
     if (status == LH_OK && count > 1) lh_screen_summary(screen);
     return status == LH_OK ? verdict(members, count, error) : status;
 }
 
-static lh_status train_all(const lh_member *common, int count, int threads, lh_error *error) {
+static lh_status train_all(const lh_target *target, const lh_member *common, int count, int threads, lh_error *error) {
     lh_train_screen screen;
     lh_member *members = calloc((size_t)count, sizeof *members);
     if (members == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     name_members(members, &screen, common);
     lh_status status = lh_screen_open(&screen, members, count, error);
-    if (status == LH_OK) status = open_members(members, count, threads, error);
-    if (status == LH_OK) status = run_members(members, &screen, count, threads, error);
+    if (status == LH_OK) status = open_members(target, members, count, threads, error);
+    if (status == LH_OK)
+        status = run_members(members, &screen, count, count > 1 ? lh_target_workers(target, threads) : 1, error);
     for (int i = 0; i < count; i++) lh_member_close(&members[i]);
     lh_screen_close(&screen);
     free(members);
     return status;
 }
 
-lh_status lh_verb_train(const lh_cli *cli, lh_error *error) {
-    bool done;
-    lh_train_flags flags;
-    lh_status status = read_flags(cli, &flags, &done, error);
-    if (status != LH_OK || done) return status;
-    status = check_lengths(cli->spec, &flags, error);
-    if (status == LH_OK) status = check_data(cli->spec, &flags, error);
+static lh_status train(const lh_cli *cli, const lh_target *target, const lh_train_flags *flags, lh_error *error) {
+    lh_status status = check_lengths(&target->spec, flags, error);
+    if (status == LH_OK) status = check_data(&target->spec, flags, error);
     if (status != LH_OK) return status;
     char *words = flags_json(cli);
     if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");
     lh_member common = {
-        .spec = cli->spec,
-        .flags = &flags,
+        .spec = &target->spec,
+        .flags = flags,
         .stop = lh_catch_signals(),
-        .run = {.spec = cli->spec, .root = flags.out, .flags = words, .overfit = (int)flags.overfit},
+        .run = {.spec = &target->spec, .root = flags->out, .flags = words, .overfit = (int)flags->overfit},
     };
-    int count = (int)(flags.seeds.last - flags.seeds.first + 1) * flags.rates.count;
-    status = train_all(&common, count, lh_cli_threads(flags.threads), error);
+    int count = (int)(flags->seeds.last - flags->seeds.first + 1) * flags->rates.count;
+    status = train_all(target, &common, count, lh_cli_threads(flags->threads), error);
     free(words);
+    return status;
+}
+
+lh_status lh_verb_train(const lh_cli *cli, lh_error *error) {
+    bool done;
+    lh_target target;
+    lh_train_flags flags;
+    lh_status status = read_flags(cli, &flags, &done, error);
+    if (status != LH_OK || done) return status;
+    status = lh_target_open(&target, cli->spec, flags.device, error);
+    if (status != LH_OK) return status;
+    status = train(cli, &target, &flags, error);
+    lh_target_close(&target);
     return status;
 }

@@ -60,14 +60,15 @@ static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
                  m->sums.loss / (double)m->sums.positions, LOSS_STEPS, alarm->guess_loss);
 }
 
-/* The largest of the parameters now; empty without memory for a copy of them. */
+/* The largest of the parameters now; empty where they cannot be had. */
 static void put_largest(lh_engine *engine, char *text, size_t size) {
     lh_state state;
+    lh_error ignored;
     text[0] = 0;
     if (lh_state_open(&state, engine, false, NULL) != LH_OK) return;
-    engine->ops->read_state(engine, &state);
+    bool there = engine->ops->read_state(engine, &state, &ignored) == LH_OK;
     lh_vector_facts facts = lh_diagnose_vector(engine->spec, state.real_bytes, state.parameters);
-    if (facts.largest >= 0)
+    if (there && facts.largest >= 0)
         snprintf(text, size, "\n  at step %lld the largest parameter by magnitude is %.3g in %s",
                  (long long)engine->step, facts.magnitude, engine->spec->tensors[facts.largest].name);
     lh_state_close(&state);

@@ -138,12 +138,18 @@ static void copy_state(lh_cpu_engine *cpu, lh_state *state, bool out) {
             memcpy(out ? state->optimizer[i] : cpu->state[i], out ? cpu->state[i] : state->optimizer[i], bytes);
 }
 
-static void engine_read_state(lh_engine *engine, lh_state *state) { copy_state((lh_cpu_engine *)engine, state, true); }
+static lh_status engine_read_state(lh_engine *engine, lh_state *state, lh_error *error) {
+    (void)error;
+    copy_state((lh_cpu_engine *)engine, state, true);
+    return LH_OK;
+}
 
-static void engine_write_state(lh_engine *engine, const lh_state *state, int64_t step) {
+static lh_status engine_write_state(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error) {
     lh_state source = *state;
+    (void)error;
     copy_state((lh_cpu_engine *)engine, &source, false);
     engine->step = step;
+    return LH_OK;
 }
 
 static const lh_engine_ops cpu_ops = {
@@ -162,7 +168,15 @@ lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_progra
     *engine = NULL;
     lh_cpu_engine *cpu = lh_engine_memory(sizeof *cpu, "the engine", error);
     if (cpu == NULL) return LH_ERR_ENVIRONMENT;
-    cpu->engine = (lh_engine){&cpu_ops, config->spec, program->level, program->real_bytes, config->threads, 0};
+    cpu->engine = (lh_engine){
+        .ops = &cpu_ops,
+        .spec = config->spec,
+        .level = program->level,
+        .real_bytes = program->real_bytes,
+        .threads = config->threads,
+        .compiler = lh_compiler(),
+        .variant = "cpu",
+    };
     cpu->config = *config;
     cpu->program = program;
     cpu->key = lh_key_of_seed(config->seed);

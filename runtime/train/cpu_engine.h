@@ -89,7 +89,7 @@ void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                           lh_error *error);
-void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits);
+lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 void lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
 void lh_cpu_forward_close(lh_cpu_forward *forward, int threads);
 

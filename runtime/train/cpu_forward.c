@@ -258,7 +258,8 @@ void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
     for (size_t i = 0; i < count; i++) logits[i] = logit_at(cpu, cpu->forward.lanes[0].logits, i);
 }
 
-void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits) {
+lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
+    (void)error;
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     lh_cpu_step step;
     lh_cpu_block block;
@@ -266,4 +267,5 @@ void lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits) {
     lh_cpu_begin_query(cpu, query, &step, &block);
     cpu->program->forward_block(&step, &block, cpu->forward.lanes[0].workspace, &sums);
     lh_cpu_take_logits(cpu, step.shape.labels, logits);
+    return LH_OK;
 }

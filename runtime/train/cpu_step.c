@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/team.h"
 #include "longhand/laps.h"
 #include "train/cpu_engine.h"
@@ -220,33 +221,31 @@ static lh_status check_batch(const lh_cpu_engine *cpu, lh_error *error) {
 /* Refuses a step whose loss, gradient or outcome is not finite. Without an update the gradient is still in total. */
 static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now, lh_error *error) {
     bool updated = isfinite(now->sums.loss) && isfinite(now->gradient_norm);
-    if (updated && isfinite(now->parameter_norm)) return LH_OK;
-    long long step = (long long)cpu->engine.step + 1;
-    if (updated)
-        lh_fail(error, LH_ERR_INPUT, "step %lld: after the update the parameters' norm is %g", step,
-                now->parameter_norm);
-    else if (!isfinite(now->sums.loss))
-        lh_fail(error, LH_ERR_INPUT, "step %lld: the loss is %g; no update was made", step, now->sums.loss);
-    else
-        lh_fail(error, LH_ERR_INPUT, "step %lld: the gradient's norm is %g; no update was made", step,
-                now->gradient_norm);
-    lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
-                     lh_told_length(cpu->engine.spec, cpu->length));
-    return LH_ERR_INPUT;
+    lh_status status = lh_check_step(now, cpu->engine.step + 1, updated, error);
+    if (status != LH_OK)
+        lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
+                         lh_told_length(cpu->engine.spec, cpu->length));
+    return status;
+}
+
+static lh_status run_step(lh_cpu_engine *cpu, lh_step_metrics *metrics, lh_error *error) {
+    start_step(cpu);
+    lh_team_run(cpu->engine.threads, step_work, cpu);
+    *metrics = (lh_step_metrics){.length = lh_told_length(cpu->engine.spec, cpu->length)};
+    lh_status status = check_batch(cpu, error);
+    if (status != LH_OK) return status;
+    measure_step(cpu, metrics);
+    return check_step(cpu, metrics, error);
 }
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
-    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_status status = LH_OK;
+    double start = lh_clock();
     for (*done = 0; *done < count; ++*done) {
-        start_step(cpu);
-        lh_team_run(engine->threads, step_work, cpu);
-        metrics[*done] = (lh_step_metrics){.length = lh_told_length(engine->spec, cpu->length)};
-        lh_status status = check_batch(cpu, error);
-        if (status != LH_OK) return status;
-        measure_step(cpu, &metrics[*done]);
-        status = check_step(cpu, &metrics[*done], error);
-        if (status != LH_OK) return status;
+        status = run_step((lh_cpu_engine *)engine, &metrics[*done], error);
+        if (status != LH_OK) break;
         engine->step++;
     }
-    return LH_OK;
+    engine->seconds += lh_clock() - start;
+    return status;
 }

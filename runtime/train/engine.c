@@ -1,6 +1,7 @@
 /* What all engines share: host copies of their state, evaluation conditions, limits, memory. */
 #include "train/engine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,6 +9,14 @@
 /* Large pieces lie on large pages where the system has them: a step walks over several megabytes again and again, more
  * than the address translation buffers hold in small pages. Measured: 2 to 4% of a step. */
 enum { LARGE_PAGE = 2 << 20, LARGE_FROM = 512 << 10 };
+
+const char *lh_compiler(void) {
+#if defined(__clang__)
+    return __VERSION__;
+#else
+    return "gcc " __VERSION__;
+#endif
+}
 
 void *lh_engine_memory(size_t bytes, const char *what, lh_error *error) {
     size_t unit = bytes >= LARGE_FROM ? LARGE_PAGE : 64;
@@ -64,6 +73,16 @@ void lh_sums_add(lh_sums *sums, const lh_sums *part) {
     sums->correct += part->correct;
     sums->sequences += part->sequences;
     sums->exact += part->exact;
+}
+
+lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updated, lh_error *error) {
+    double loss = metrics->sums.loss, gradient = metrics->gradient_norm, parameters = metrics->parameter_norm;
+    if (updated && isfinite(loss) && isfinite(gradient) && isfinite(parameters)) return LH_OK;
+    if (updated)
+        return lh_fail(error, LH_ERR_INPUT, "step %lld: after the update the parameters' norm is %g", (long long)step,
+                       parameters);
+    return lh_fail(error, LH_ERR_INPUT, "step %lld: the %s is %g; no update was made", (long long)step,
+                   isfinite(loss) ? "gradient's norm" : "loss", isfinite(loss) ? gradient : loss);
 }
 
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {

@@ -54,10 +54,11 @@ typedef struct lh_query {
 typedef struct lh_engine lh_engine;
 
 typedef struct lh_engine_ops {
-    /* Runs count steps and writes metrics[0 .. *done - 1]. LH_ERR_INPUT, naming step, length and tensors, at the first
-     * step whose loss or gradient is not finite, before anything is updated, or whose update leaves parameters that are
-     * not finite, or that has no examples (lh_batch_fill); such a step is not counted. Without examples its metrics
-     * have no positions. */
+    /* Runs up to count steps and writes metrics[0 .. *done - 1]. Fewer than count, with LH_OK: ask again; none: this
+     * engine steps together with others, which have to ask first. LH_ERR_INPUT, naming step, length and tensors, at the
+     * first step whose loss or gradient is not finite, before anything is updated, or whose update leaves parameters
+     * that are not finite, or that has no examples (lh_batch_fill); such a step is not counted. Without examples its
+     * metrics have no positions. LH_ERR_ENVIRONMENT where the device fails; the engine is then of no more use. */
     lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
     /* Makes room to evaluate any of these task lengths with up to this many examples. LH_ERR_INPUT beyond the
@@ -70,15 +71,16 @@ typedef struct lh_engine_ops {
                           lh_error *error);
 
     /* Logits of one sequence at a reserved length, [labels][classes]. */
-    void (*predict)(lh_engine *engine, const lh_query *query, double *logits);
+    lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 
-    /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there. */
+    /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there;
+     * NULL on a device. */
     void (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
 
     /* Copies parameters and, where both sides have it, optimiser state to or from vectors of spec->parameter_storage
-     * elements of engine->real_bytes. */
-    void (*read_state)(lh_engine *engine, lh_state *state);
-    void (*write_state)(lh_engine *engine, const lh_state *state, int64_t step);
+     * elements of engine->real_bytes. LH_ERR_ENVIRONMENT where the device fails: the vectors are then of no use. */
+    lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
+    lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
 
     void (*close)(lh_engine *engine);
 } lh_engine_ops;
@@ -86,11 +88,19 @@ typedef struct lh_engine_ops {
 struct lh_engine {
     const lh_engine_ops *ops;
     const lh_spec *spec;
-    const char *level; /* "x86-64-v4" */
+    const char *level; /* "x86-64-v4", "sm_90 chip": bits are the same where this and the compiler are */
     int real_bytes;
-    int threads;  /* at most this many work */
-    int64_t step; /* steps done */
+    int threads;          /* at most this many of the processor's work */
+    int64_t step;         /* steps done, those that were handed out */
+    const char *compiler; /* of the code that computes */
+    const char *variant;  /* "cpu", "chip", "replicas" */
+    const char *device;   /* "NVIDIA H200"; NULL: the processor */
+    double seconds;       /* that the steps took, without what happens between calls */
+    int ready;            /* steps that are done and wait to be handed out; the state is that of step + ready */
 };
+
+/* What compiled this program: its kind and version. */
+const char *lh_compiler(void);
 
 /* An engine over one level's generated functions; parameters start as lh_initialise(seed). */
 lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
@@ -106,6 +116,10 @@ lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw);
 
 /* Adds every field of part to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *part);
+
+/* LH_OK where a step made its update and loss, gradient and parameters are finite; else LH_ERR_INPUT, naming the step
+ * (counted from 1) and what is not. */
+lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updated, lh_error *error);
 
 /* LH_ERR_INPUT, naming the reason, when a sequence at some of these task lengths is longer than the encoding allows. */
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);

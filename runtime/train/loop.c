@@ -109,10 +109,10 @@ static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     int64_t left = until - l->engine->step, most = (int64_t)(l->rate * SECONDS_AT_ONCE);
     int count = (int)(left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE), done = 0;
     if (count > most) count = most > 1 ? (int)most : 1;
-    double start = lh_clock();
+    if (count < l->engine->ready) count = l->engine->ready;
+    double before = l->engine->seconds;
     lh_status status = l->engine->ops->step(l->engine, count, l->metrics, &done, error);
-    double seconds = lh_clock() - start;
-    l->seconds += seconds;
+    l->seconds += l->engine->seconds - before;
     l->timed_steps += done;
     for (int i = 0; i < done; i++) lh_window_add(l->window, &l->metrics[i]);
     if (status != LH_OK) return explain_failure(l, status, done, error);
@@ -210,11 +210,13 @@ lh_status lh_loop_advance(lh_loop *l, bool *done, lh_error *error) {
     lh_status status = l->started ? LH_OK : start(l, error);
     *done = l->engine->step >= l->training.steps;
     if (status != LH_OK || *done) return status;
-    if (*l->training.stop) {
+    if (*l->training.stop && l->engine->ready == 0) {
         status = secure_step(l, error);
         return status == LH_OK ? LH_STOPPED : status;
     }
+    int64_t before = l->engine->step;
     status = run_steps(l, next_event(l), error);
+    if (status == LH_OK && l->engine->step == before) return LH_OK; /* the engine waits for others */
     if (status == LH_OK) status = after_steps(l, error);
     *done = l->engine->step >= l->training.steps;
     if (status == LH_OK && is_perfect(l)) {

@@ -36,9 +36,10 @@ typedef struct lh_loop lh_loop;
 lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window *window, lh_loop **loop,
                        lh_error *error);
 
-/* Runs about a tenth of a second's worth of steps, and what is due after them. *done: training has ended, with a
- * checkpoint of its last step. LH_STOPPED after a signal; LH_ERR_INPUT when a loss or gradient is not finite. After
- * any status but LH_OK only lh_loop_close may follow. */
+/* Runs about a tenth of a second's worth of steps, and what is due after them; nothing where the engine waits for the
+ * others that it steps together with. *done: training has ended, with a checkpoint of its last step. LH_STOPPED after a
+ * signal; LH_ERR_INPUT when a loss or gradient is not finite. After any status but LH_OK only lh_loop_close may
+ * follow. */
 lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error);
 
 void lh_loop_close(lh_loop *loop); /* NULL: nothing to do */

@@ -216,7 +216,8 @@ static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *bat
         lh_status status = lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1, error);
         if (status != LH_OK) return status;
         lh_query query = {run->length, batch->input, NULL, NULL, {key, 0, 0, LH_DOMAIN_EVAL}};
-        engine->ops->predict(engine, &query, logits);
+        status = engine->ops->predict(engine, &query, logits, error);
+        if (status != LH_OK) return status;
         for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {
             const double *row = logits + (size_t)j * (size_t)p->classes;
             if (batch->mask[j] == 0) continue;
@@ -249,16 +250,17 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     lh_status status = logits != NULL && p.logits != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) status = lh_state_open(&now, engine, false, error);
     if (status == LH_OK) status = lh_state_open(&start, engine, false, error);
+    if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
+    if (status == LH_OK) status = engine->ops->read_state(engine, &now, error);
     if (status == LH_OK) {
-        status = ask(run, engine, batch, logits, &p, error);
         facts->end_attainable = attainable(&p);
-        engine->ops->read_state(engine, &now);
         lh_initialise(spec, run->seed, start.real_bytes, start.parameters);
         facts->start_norm = norm_of(spec, start.real_bytes, start.parameters);
-        engine->ops->write_state(engine, &start, engine->step);
+        status = engine->ops->write_state(engine, &start, engine->step, error);
         if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
         facts->start_attainable = attainable(&p);
-        engine->ops->write_state(engine, &now, engine->step);
+        lh_status restored = engine->ops->write_state(engine, &now, engine->step, status == LH_OK ? error : NULL);
+        if (status == LH_OK) status = restored;
     }
     lh_state_close(&now);
     lh_state_close(&start);

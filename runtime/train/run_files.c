@@ -13,14 +13,6 @@
 #include "base/team.h"
 #include "train/json_text.h"
 
-const char *lh_compiler(void) {
-#if defined(__clang__)
-    return __VERSION__;
-#else
-    return "gcc " __VERSION__;
-#endif
-}
-
 static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
     if ((size_t)snprintf(path, size, "%s/%s", directory, name) >= size)
         return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", directory);
@@ -34,8 +26,8 @@ static void now(char text[32]) {
     strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-/* The processor's name, how many of them, and the system. */
-static void describe_machine(char *text, size_t size) {
+/* The processor's name, how many of them, the system, and the device. */
+static void describe_machine(const lh_engine *engine, char *text, size_t size) {
     char line[256], model[128] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file != NULL && model[0] == 0 && fgets(line, sizeof line, file) != NULL)
@@ -43,8 +35,9 @@ static void describe_machine(char *text, size_t size) {
     if (file != NULL) fclose(file);
     struct utsname system = {0};
     uname(&system);
-    snprintf(text, size, "%s%s%s %s, %d processors", model, model[0] != 0 ? ", " : "", system.sysname, system.machine,
-             lh_team_processors());
+    snprintf(text, size, "%s%s%s %s, %d processors%s%s", model, model[0] != 0 ? ", " : "", system.sysname,
+             system.machine, lh_team_processors(), engine->device != NULL ? ", " : "",
+             engine->device != NULL ? engine->device : "");
 }
 
 /* The files of finite data, by path and bytes. */
@@ -65,9 +58,10 @@ static void put_data(const lh_corpus *corpus, lh_json *json, FILE *out) {
 
 static void put_facts(const lh_run *run, FILE *out, const char *ended, int exit_code) {
     const lh_spec *spec = run->spec;
+    const lh_engine *engine = run->engine;
     char machine[512];
     lh_json json;
-    describe_machine(machine, sizeof machine);
+    describe_machine(engine, machine, sizeof machine);
     lh_json_begin(&json, out);
     lh_json_string(&json, "id", spec->id);
     lh_json_string(&json, "digest", spec->plan_digest);
@@ -78,11 +72,11 @@ static void put_facts(const lh_run *run, FILE *out, const char *ended, int exit_
     if (spec->corpus != NULL) put_data(spec->corpus, &json, out);
     lh_json_integer(&json, "seed", (int64_t)run->seed);
     lh_json_number(&json, "learning_rate", run->learning_rate);
-    lh_json_string(&json, "level", run->level);
-    lh_json_string(&json, "compiler", lh_compiler());
-    lh_json_string(&json, "variant", "cpu");
+    lh_json_string(&json, "level", engine->level);
+    lh_json_string(&json, "compiler", engine->compiler);
+    lh_json_string(&json, "variant", engine->variant);
     lh_json_string(&json, "precision", spec->precision);
-    lh_json_integer(&json, "threads", run->threads);
+    lh_json_integer(&json, "threads", engine->threads);
     lh_json_integer(&json, "parameters", spec->parameter_count);
     lh_json_string(&json, "machine", machine);
     lh_json_string(&json, "started", run->started);
@@ -206,7 +200,7 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
                         lh_error *error) {
     lh_state state;
     int there = 0;
-    lh_run_facts facts = {.level = run->level, .compiler = lh_compiler()};
+    lh_run_facts facts = {.level = engine->level, .compiler = engine->compiler};
     memset(window, 0, sizeof *window);
     note->text[0] = 0;
     lh_status status = lh_state_open(&state, engine, true, error);
@@ -214,8 +208,8 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     status = lh_checkpoint_resume(run->directory, run->spec, &state, &facts, &there, note, error);
     if (status == LH_OK && there) status = check_facts(run, &facts, error);
     if (status == LH_OK) status = truncate_all(run, there ? facts.step : -1, note, error);
+    if (status == LH_OK && there) status = engine->ops->write_state(engine, &state, facts.step, error);
     if (status == LH_OK && there) {
-        engine->ops->write_state(engine, &state, facts.step);
         run->checkpoint_step = facts.step;
         status = lh_window_load(window, run->windows, facts.step, error);
     }
@@ -226,11 +220,11 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
 
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error) {
     lh_state state;
-    lh_run_facts facts = {run->level, lh_compiler(), engine->step, run->seed, run->learning_rate};
+    lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate};
     lh_status status = lh_state_open(&state, engine, true, error);
     if (status != LH_OK) return status;
-    engine->ops->read_state(engine, &state);
-    if (window->steps > 0) status = lh_window_save(window, run->windows, engine->step, error);
+    status = engine->ops->read_state(engine, &state, error);
+    if (status == LH_OK && window->steps > 0) status = lh_window_save(window, run->windows, engine->step, error);
     if (status == LH_OK) status = lh_checkpoint_rotate(run->directory, run->spec, &state, &facts, error);
     if (status == LH_OK) run->checkpoint_step = engine->step;
     if (status == LH_OK && keep) {

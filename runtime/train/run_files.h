@@ -23,13 +23,12 @@ enum { LH_PATH_MAX = 4096 };
 typedef struct lh_run {
     /* Set by the caller. */
     const lh_spec *spec;
-    const char *root; /* RUNS */
-    const char *level;
+    const char *root;  /* RUNS */
     const char *flags; /* the command line as a JSON list */
     uint64_t seed;
     double learning_rate;
-    int threads;
-    int overfit; /* examples that are trained on; 0: an ordinary run */
+    int overfit;             /* examples that are trained on; 0: an ordinary run */
+    const lh_engine *engine; /* for run.json, until the run is closed */
     /* Written by lh_run_claim. */
     char directory[LH_PATH_MAX];
     char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64];
@@ -37,9 +36,6 @@ typedef struct lh_run {
     int lock;
     int64_t checkpoint_step; /* of the newest checkpoint; -1: none */
 } lh_run;
-
-/* What compiled this program: its kind and version. */
-const char *lh_compiler(void);
 
 /* Makes and locks the folder. LH_ERR_INPUT where `start` is LH_RUN_FRESH and a checkpoint is in the way; then, and on
  * any other error, nothing is changed and nothing is held. */

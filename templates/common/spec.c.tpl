@@ -149,6 +149,9 @@ extern const lh_cpu_program lh_${id}_x86_64_v4;
 #if defined(LH_HAVE_AARCH64)
 extern const lh_cpu_program lh_${id}_aarch64;
 #endif
+#if defined(LH_HAVE_CUDA)
+extern const lh_cuda_program lh_${id}_cuda;
+#endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
@@ -250,4 +253,7 @@ const lh_spec lh_${id} = {
 % end
                 },
         .cpu = levels,
+#if defined(LH_HAVE_CUDA)
+        .cuda = &lh_${id}_cuda,
+#endif
 };

@@ -1,56 +1,5 @@
 % if tables then
-/* What a position contributes, made once for every position that can occur. */
-% if rotation.kind == "rope" then
-enum { ROTATION_PERIOD = ${rotation.period} }; /* channels after which a row of heads repeats its angles */
-% end
-typedef struct position_row {
-% if sinusoids then
-    real sinusoid[WIDTH]; /* sines, then cosines */
-% end
-% if rotation.kind == "rope" then
-    real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
-% end
-} position_row;
-
-static int position_rows(int max_length) {
-% if max_position then
-    (void)max_length;
-    return MAX_POSITION;
-% else
-    return max_length;
-% end
-}
-
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
-
-% if sinusoids then
-/* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
-static void make_sinusoid(int position, real *row) {
-    const double step = lh_log(10000.0) * 2 / WIDTH;
-    for (int m = 0; m < WIDTH / 2; m++) {
-        double sine, cosine;
-        lh_sincos(position * lh_exp(-m * step), &sine, &cosine);
-        row[m] = (real)sine;
-        row[WIDTH / 2 + m] = (real)cosine;
-    }
-}
-
-% end
-% if rotation.kind == "rope" then
-% include("parts/make_rotation.tpl")
-
-% end
-static void make_tables(void *tables, int max_length) {
-    position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
-% if sinusoids then
-        make_sinusoid(position, row[position].sinusoid);
-% end
-% if rotation.kind == "rope" then
-        make_rotation(position, row[position].rotation);
-% end
-    }
-}
+% include("parts/position_tables.tpl")
 
 % end
 /* The weights of a layer as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
@@ -81,17 +30,7 @@ typedef struct shared {
     int relative_count[${relative.sets}];
 % end
 } shared;
-% if positions.distance.kind == "drawn" then
+% if draws_distances then
 
-/* The signed distance of a pair, offset = key - query, from a draw: Ruoss et al. 2023. */
-INLINE int drawn_distance(const int32_t *distance, int offset) {
-    return offset < 0 ? -distance[-offset] : distance[offset];
-}
-% elseif positions.distance.kind == "clamped" then
-
-/* The distance of a pair, offset = key - query, from a draw, as Ruoss et al.'s released code reads its table: keys to
- * the right and the query itself are all alike. */
-INLINE int drawn_distance(const int32_t *distance, int offset) {
-    return offset < 0 ? MAX_POSITION - distance[-offset] : MAX_POSITION - 1;
-}
+% include("parts/drawn_distance.tpl")
 % end

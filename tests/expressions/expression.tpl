@@ -1,4 +1,4 @@
-% include("formula.tpl")
+% include(formula)
 
 static bool run(char *message, size_t size) {
     static const real want_score[] = {${case.scores}};

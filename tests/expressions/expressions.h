@@ -10,15 +10,8 @@ typedef double real;
 #include <stdlib.h>
 
 #include "cpu/score.h"
+#include "expressions/cases.h"
 #include "longhand/cpu.h"
-
-typedef struct expression_case {
-    /* Compares the formula with what plain Lua gave; false and a message where it differs. */
-    bool (*run)(char *message, size_t size);
-    const char *text;
-} expression_case;
-
-extern const expression_case expression_part_0[], expression_part_1[], expression_part_2[], expression_part_3[];
 
 static inline void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
@@ -42,16 +35,6 @@ static inline vector load_some(const real *from, int count) {
 
 static inline void store_some(real *to, int count, vector x) {
     for (int k = 0; k < LANES && k < count; k++) to[k] = x[k];
-}
-
-static inline bool all_close(const real *got, const real *want, int count, double allowed, const char *what,
-                             char *message, size_t size) {
-    for (int k = 0; k < count; k++) {
-        if (fabs(got[k] - want[k]) <= allowed * (1 + fabs(want[k]))) continue;
-        snprintf(message, size, "%s: element %d is %.12g, not %.12g", what, k, got[k], want[k]);
-        return false;
-    }
-    return true;
 }
 
 #endif

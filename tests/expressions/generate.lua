@@ -1,6 +1,7 @@
 -- Writes the C of the expression test: lua5.4 tests/expressions/generate.lua FOLDER [FIRST LAST]
 --
--- Two hundred random formulas (random.lua), or those from FIRST to LAST, in four files. Each goes the way of any spec,
+-- Two hundred random formulas (random.lua), or those from FIRST to LAST, and some that are written out: in four files
+-- of C, part_0.c and on, and in four of device code for the host, device_0.cpp and on. Each goes the way of any spec,
 -- through sandbox, tracing, checks and templates; what it must give is computed by plain Lua: values, and gradients by
 -- central differences.
 
@@ -247,8 +248,8 @@ local function drawn_text(case)
 end
 
 -- A formula that comes out constant, or without what it was given, is no case: nil.
-local function prepare(project, number)
-  local case = random.case(number)
+local function prepare(project, case)
+  local number = case.number
   case.names, case.elements, case.order = used(case), {}, {}
   case.evaluate = random.evaluator(case)
   case.drawn = {}
@@ -273,8 +274,8 @@ local function prepare(project, number)
   return case
 end
 
-local function part_text(part, cases)
-  return parts.render(root, "part.c.tpl", { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
+local function part_text(template, part, cases)
+  return parts.render(root, template, { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
     layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(LOGITS), weights = hexadecimal(WEIGHTS),
     relative = { behind = false }, source = "a random formula", about = { score = {} } })
 end
@@ -284,7 +285,7 @@ local REFUSED = { "is not used", "does not use x.score", "can be 0", "the argume
 local project = project_module.new(root)
 local cases, number = {}, first
 while #cases <= last - first do
-  local case, message = prepare(project, number)
+  local case, message = prepare(project, random.case(number))
   local known = case ~= nil
   for _, text in ipairs(REFUSED) do
     known = known or message and message:find(text, 1, true) ~= nil
@@ -295,10 +296,14 @@ while #cases <= last - first do
   cases[#cases + 1] = case
   number = number + 1
 end
+for _, case in ipairs(first == 1 and random.written() or {}) do
+  cases[#cases + 1] = assert(prepare(project, case))
+end
 local size = (#cases + PARTS - 1) // PARTS
 local files = {}
 for part = 0, PARTS - 1 do
-  files[part + 1] = { path = ("part_%d.c"):format(part),
-    text = part_text(part, table.move(cases, part * size + 1, math.min(#cases, (part + 1) * size), 1, {})) }
+  local own = table.move(cases, part * size + 1, math.min(#cases, (part + 1) * size), 1, {})
+  files[#files + 1] = { path = ("part_%d.c"):format(part), text = part_text("part.c.tpl", part, own) }
+  files[#files + 1] = { path = ("device_%d.cpp"):format(part), text = part_text("device.cpp.tpl", part, own) }
 end
 assert(write.files(folder, files)) -- only what changed, so that nothing is compiled twice

@@ -1,7 +1,8 @@
 -- Writes the C of the library test: lua5.4 tests/expressions/library.lua FOLDER
 --
 -- Every preset with a score, as it stands in spec/encodings, on plain positions and on drawn distances, for 12 heads, in
--- one file. What it must give comes from kernels/ref (tests/unit/test_library.c).
+-- one file of C, part_library.c, and one of device code for the host, device_library.cpp. What it must give comes from
+-- kernels/ref (tests/unit/test_library.c).
 
 local root = arg[0]:match("^(.*)/tests/expressions/library%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/tests/expressions/?.lua;%s"):format(root, root, package.path)
@@ -76,6 +77,7 @@ for _, name in ipairs(project:names("spec/encodings", ".lua")) do
     entries[#entries + 1] = entry(name, reading, #entries)
   end
 end
-local text = parts.render(root, "library.c.tpl", { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS,
-  max_position = MAX_POSITION, relative = { behind = false }, source = "a preset", about = { score = {} } })
-assert(write.files(folder, { { path = "part_library.c", text = text } }))
+local plan = { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS, max_position = MAX_POSITION,
+  relative = { behind = false }, source = "a preset", about = { score = {} } }
+assert(write.files(folder, { { path = "part_library.c", text = parts.render(root, "library.c.tpl", plan) },
+  { path = "device_library.cpp", text = parts.render(root, "device_library.cpp.tpl", plan) } }))

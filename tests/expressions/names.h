@@ -22,6 +22,7 @@
 #define end_score NAMES_OF(end_score, CASE)
 #define evaluate NAMES_OF(evaluate, CASE)
 #define run NAMES_OF(run, CASE)
+#define learned NAMES_OF(learned, CASE)
 #define edges NAMES_OF(edges, CASE)
 #define edges_2 NAMES_OF(edges_2, CASE)
 #define edges_3 NAMES_OF(edges_3, CASE)

@@ -141,6 +141,39 @@ function M.case(number)
   return { number = number, positions = positions, body = body }
 end
 
+-- Forms that chance does not find: lookups whose index differs from pair to pair within sums, what heads share within
+-- sums, tables that both pairs and other tables read, differences as indices, and nothing to make a table of.
+local WRITTEN = {
+  "x.score + sum(3, function(m) return lookup(x.t, x.distance + m) * x.a end)",
+  "x.score + sum(2, function(m) return lookup(x.u, mod(x.key_index + 2 * m, 5)) * sin(x.a * x.query_index + m) end)",
+  "x.score + sum(2, function(m) return lookup(x.w, mod(x.distance + x.head + m, 3)) * cos(x.b * x.distance) end)",
+  "x.score + x.d * sum(2, function(m) return sum(2, function(n) return lookup(x.u, mod(x.distance + m + n, 5)) "
+    .. "* sin(x.b + 0.3 * m + 0.2 * n * x.key_index) end) end)",
+  "x.score + sum(5, function(m) return lookup(x.w, mod(m, 3)) * max(0, lookup(x.u, m) * sin(x.b * x.distance "
+    .. "+ 0.1 * x.query_index) + 0.1 * m) end)",
+  "x.score + x.d * tanh(sum(5, function(m) return lookup(x.u, m) * sin(0.02 * x.c * x.distance * x.key_index + m) end))",
+  "x.score + exp(x.a) * tanh(exp(0.3 * x.b) * x.query_index) * sin(x.b * x.key_index) * cos(x.c * x.distance)",
+  "x.score + x.d * sin(x.b * x.query_index) * sin(0.1 * x.c * x.query_index * x.key_index) "
+    .. "+ x.a * tanh(x.b * x.query_index) * cos(x.query_index * x.key_index)",
+  "x.score * tanh(x.b * x.query_index) + sin(tanh(x.b * x.query_index) * x.key_index)",
+  "x.score * sin(x.a * x.key_index) + cos(sin(x.a * x.key_index) + x.query_index)",
+  "x.score * sin(x.c * x.distance) + tanh(sin(x.c * x.distance) * x.key_index)",
+  "max(x.score, exp(x.a)) * exp(x.b) + tanh(0.1 * exp(x.a) * x.query_index * x.key_index) * tanh(exp(x.b) * x.key_index)",
+  "x.score + x.b * lookup(x.u, x.head - (x.layer - 2)) + lookup(x.u, mod(x.key_index, 2) + 3 - (x.head - x.layer))",
+  "sin(x.score) + x.score * x.score",
+}
+
+-- Each of them with every reading of distances.
+function M.written()
+  local list = {}
+  for i, body in ipairs(WRITTEN) do
+    for k, reading in ipairs(READINGS) do
+      list[#list + 1] = { number = 10000 + 10 * i + k, positions = reading, body = body }
+    end
+  end
+  return list
+end
+
 -- ---- plain Lua ----
 
 local function clip(table, index)

@@ -22,6 +22,7 @@
 #undef end_score
 #undef evaluate
 #undef run
+#undef learned
 #undef edges
 #undef edges_2
 #undef edges_3

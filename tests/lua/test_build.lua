@@ -11,6 +11,7 @@ local FILES = {
     { { "cpu/step.c.tpl", 7 } },
     { { "parts/a.tpl", 2 }, { "cpu/step.c.tpl", 9 } },
   } },
+  { path = "device.cu", text = "", map = { { { "cuda/adam.cu", 3, "kernels" }, { "cuda/device.cu.tpl", 5 } } } },
   { path = "plan.lua", text = "", map = {} },
 }
 
@@ -23,6 +24,8 @@ function TestAnnotate.test_places_in_generated_files_name_their_template()
     "    2 | q = 1;",
     "kernels/cpu/adam.h:2:1: note: here",
     "/b/x.partial1/src/step.c:99:5: error: past the end",
+    "/b/x.partial1/src/device.cu(1): error: identifier \"q\" is undefined",
+    "ptxas /b/x.partial1/src/device.cu, line 1; error   : a word",
   }, "\n")
   lu.assertEquals(build.annotate(log, "/b/x.partial1/src", FILES, "x"), table.concat({
     "In file included from x/step.c:1: [templates/cpu/step.c.tpl:7]",
@@ -30,6 +33,8 @@ function TestAnnotate.test_places_in_generated_files_name_their_template()
     "    2 | q = 1;",
     "kernels/cpu/adam.h:2:1: note: here",
     "x/step.c:99:5: error: past the end",
+    "x/device.cu(1): error: identifier \"q\" is undefined [kernels/cuda/adam.cu:3]",
+    "ptxas x/device.cu, line 1; error   : a word [kernels/cuda/adam.cu:3]",
     "",
   }, "\n"))
 end
@@ -44,24 +49,78 @@ end
 
 TestFresh = {}
 
+local MADE = "0123456789abcdef"
+
+local function job(levels, changes)
+  local made = { stamp = MADE, levels = levels }
+  for name, value in pairs(changes or {}) do
+    made[name] = value
+  end
+  return made
+end
+
+local function built(name, stamp)
+  local dir = support.write(name .. "/trainer", ""):match("^(.*)/")
+  support.write(name .. "/stamp", stamp)
+  return dir
+end
+
 function TestFresh.test_stamp_and_levels_decide()
-  local dir = support.write("fresh/trainer", ""):match("^(.*)/")
-  support.write("fresh/stamp", "0123456789abcdef dynamic x86-64 x86-64-v3\n")
-  lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64-v3"))
-  lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64 x86-64-v3"))
-  lu.assertFalse(build.fresh(dir, "0123456789abcdef", "x86-64-v4"))
-  lu.assertFalse(build.fresh(dir, "fedcba9876543210", "x86-64"))
-  lu.assertFalse(build.fresh("/nonexistent", "0123456789abcdef", "x86-64"))
+  local dir = built("fresh", MADE .. " dynamic x86-64 x86-64-v3\n")
+  lu.assertTrue(build.fresh(dir, job("x86-64-v3")))
+  lu.assertTrue(build.fresh(dir, job("x86-64 x86-64-v3")))
+  lu.assertFalse(build.fresh(dir, job("x86-64-v4")))
+  lu.assertFalse(build.fresh(dir, job("x86-64", { stamp = "fedcba9876543210" })))
+  lu.assertFalse(build.fresh("/nonexistent", job("x86-64")))
 end
 
 function TestFresh.test_linking_decides_where_it_is_asked_for()
-  local dir = support.write("linked/trainer", ""):match("^(.*)/")
-  support.write("linked/stamp", "0123456789abcdef static x86-64\n")
-  lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64"))
-  lu.assertTrue(build.fresh(dir, "0123456789abcdef", "x86-64", "static"))
-  lu.assertFalse(build.fresh(dir, "0123456789abcdef", "x86-64", "dynamic"))
-  support.write("linked/stamp", "0123456789abcdef x86-64 x86-64-v3\n") -- as stamps were before they said it
-  lu.assertFalse(build.fresh(dir, "0123456789abcdef", "x86-64"))
+  local dir = built("linked", MADE .. " static x86-64\n")
+  lu.assertTrue(build.fresh(dir, job("x86-64")))
+  lu.assertTrue(build.fresh(dir, job("x86-64"), "static"))
+  lu.assertFalse(build.fresh(dir, job("x86-64"), "dynamic"))
+  support.write("linked/stamp", MADE .. " x86-64 x86-64-v3\n") -- as stamps were before they said it
+  lu.assertFalse(build.fresh(dir, job("x86-64")))
+end
+
+-- A trainer with a CUDA half serves whoever asks for less: the CPU, or fewer architectures.
+function TestFresh.test_the_cuda_half_decides_where_it_is_asked_for()
+  local dir = built("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
+  lu.assertTrue(build.fresh(dir, job("x86-64")))
+  for words, want in pairs({ ["nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80"] = true, ["nvcc 13.0 /c/nvcc sm_90a"] = true,
+    ["text"] = true, ["nvcc 13.0 /c/nvcc sm_90"] = false, ["nvcc 12.4 /c/nvcc sm_80"] = false,
+    ["nvrtc 13.0 /c/nvcc sm_80"] = false }) do
+    lu.assertEquals(build.fresh(dir, job("x86-64", { cuda = words, cuda_stamp = "aa" })), want, words)
+  end
+  lu.assertFalse(build.fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "bb" })))
+  support.write("halves/stamp", MADE .. " dynamic x86-64\n")
+  lu.assertFalse(build.fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
+end
+
+TestStamps = {}
+
+-- A change of the device code is none of the CPU half's, and the other way round.
+function TestStamps.test_each_half_has_its_own()
+  local project = { runtime_digest = function() return "r" end }
+  local function stamps(step, device)
+    return build.stamps(project, { { path = "step.c", text = step }, device and { path = "device.cu", text = device,
+      cuda = true } })
+  end
+  local cpu, cuda = stamps("a", "b")
+  lu.assertEquals({ stamps("a", "c") }, { cpu, (select(2, stamps("x", "c"))) })
+  lu.assertNotEquals(cpu, (stamps("x", "b")))
+  lu.assertNotEquals(cuda, (select(2, stamps("a", "c"))))
+  lu.assertEquals({ stamps("a") }, { cpu })
+end
+
+TestWords = {}
+
+function TestWords.test_the_cuda_half_in_words()
+  lu.assertEquals(build.cuda_words("nvcc 13.0 /c/bin/nvcc sm_80 compute_80"),
+    "sm_80, compute_80 by nvcc 13.0 (/c/bin/nvcc)")
+  lu.assertEquals(build.cuda_words("nvrtc 12.4 /l/libnvrtc.so.12 sm_90a text"),
+    "sm_90a, and its text, for NVRTC where it runs, by nvrtc 12.4 (/l/libnvrtc.so.12)")
+  lu.assertEquals(build.cuda_words("text"), "its text, for NVRTC where it runs")
 end
 
 TestShell = {}

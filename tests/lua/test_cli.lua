@@ -17,14 +17,27 @@ TestParse = {}
 
 function TestParse.test_verbs()
   local got = parse("gen a.lua --set train.steps=3 --set model.layers=1 --out there")
-  lu.assertEquals({ got.verb, got.spec, got.set, got.out, got.target },
-    { "gen", "a.lua", { "train.steps=3", "model.layers=1" }, "there", "cpu" })
+  lu.assertEquals({ got.verb, got.spec, got.set, got.out },
+    { "gen", "a.lua", { "train.steps=3", "model.layers=1" }, "there" })
   lu.assertEquals(parse("build a").levels, "all")
   lu.assertNil(parse("build a").static)
   lu.assertTrue(parse("build a --static").static)
   lu.assertEquals(parse("plan a --json").json, true)
   lu.assertEquals(parse("list tasks").what, "tasks")
   lu.assertEquals(parse("where f.c:3").place, "f.c:3")
+end
+
+function TestParse.test_targets()
+  lu.assertEquals(parse("gen a").target, "cpu,cuda")
+  lu.assertEquals(parse("gen a --target cpu").target, "cpu")
+  lu.assertEquals(parse("build a").target, "cpu")
+  lu.assertEquals(parse("build a --target cuda,cpu").target, "cpu,cuda")
+  local got = parse("train a --target cpu,cuda --arch sm_80,sm_90a --jit --cuda-root /opt/cuda -- --device cuda")
+  lu.assertEquals({ got.target, got.arch, got.jit, got.cuda_root, got.flags },
+    { "cpu,cuda", "sm_80,sm_90a", true, "/opt/cuda", { "--device", "cuda" } })
+  for _, word in ipairs({ "native", "all" }) do
+    lu.assertEquals(parse("build a --target cpu,cuda --arch " .. word).arch, word)
+  end
 end
 
 function TestParse.test_trainer_flags_follow_two_dashes()
@@ -48,6 +61,16 @@ function TestParse.test_mistakes_have_suggestions()
     ["gen a b"] = "too many arguments",
     ["demo --steps few"] = "few: not a positive integer",
     ["build a --levels"] = "requires an argument",
+    ["build a --target gpu"] = "--target gpu: expected cpu or cpu,cuda",
+    ["gen a --target cpu,"] = "--target cpu,: expected cpu or cpu,cuda",
+    ["build a --target cuda"] = "every trainer has a CPU half",
+    ["build a --target cpu,cuda --arch 80"] = "--arch 80: expected a list such as sm_80,sm_90a, or native, or all",
+    ["build a --target cpu,cuda --arch sm_80,native"] = "--arch sm_80,native: expected a list",
+    ["build a --target cpu,cuda --arch sm_90x"] = "--arch sm_90x: expected a list",
+    ["build a --arch sm_80"] = "--arch is for the CUDA half: add --target cpu,cuda",
+    ["train a --jit"] = "--jit is for the CUDA half: add --target cpu,cuda",
+    ["build a --cuda-root /x"] = "--cuda-root is for the CUDA half: add --target cpu,cuda",
+    ["build a --static --target cpu,cuda"] = "a static trainer can load no library",
   }
   for line, want in pairs(cases) do
     local got, message, usage = parse(line)

@@ -25,9 +25,10 @@ local PATHS = {
 
 local templates = {}
 
-local function template(name)
-  templates[name] = templates[name] or support.read("templates/" .. name)
-  return templates[name]
+local function template(name, folder)
+  local path = (folder or "templates") .. "/" .. name
+  templates[path] = templates[path] or support.read(path)
+  return templates[path]
 end
 
 local facts = tasks.read(support.tasks_folder, require("diagnostics").new())
@@ -752,7 +753,7 @@ function TestSame.test_the_showcase_is_what_would_be_written()
     local spec, message = project:plan("spec/runs/" .. id .. ".lua")
     assert(spec, message)
     local made
-    made, message = project:files(spec.plan)
+    made, message = project:files(spec.plan, true)
     lu.assertEquals(write.compare("generated/" .. id, assert(made, message)), {}, id)
   end
 end

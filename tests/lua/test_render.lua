@@ -17,8 +17,8 @@ local function run(templates, plan)
   if type(templates) == "string" then
     templates = { ["t.tpl"] = templates }
   end
-  return render.render("t.tpl", plan or PLAN, function(name)
-    return templates[name]
+  return render.render("t.tpl", plan or PLAN, function(name, folder)
+    return templates[folder and folder .. ":" .. name or name]
   end)
 end
 
@@ -81,6 +81,23 @@ function TestText.test_names_of_a_part_end_with_it()
   local text, err = run({ ["t.tpl"] = "% include(\"p\", { a = 1 })\n${a}\n", p = "${a}\n" })
   lu.assertNil(text)
   lu.assertEquals(err.what, "'a' is not in the plan")
+end
+
+-- Nothing in a hand-written file means anything to the engine, and the column of the splice does not matter.
+function TestText.test_splice_puts_a_kernel_in_as_it_is()
+  local text, map = run({
+    ["t.tpl"] = "a\n% if flag then\n    % splice(\"cuda/x.cu\")\n% end\n% include(\"p\")\n",
+    ["p"] = "  % splice(\"y.cu\")\n",
+    ["kernels:cuda/x.cu"] = "% 2 ${n}\n\n    x = \"%\";\n",
+    ["kernels:y.cu"] = "no final newline",
+    ["cuda/x.cu"] = "a template of that name\n",
+  })
+  lu.assertEquals(text, "a\n% 2 ${n}\n\n    x = \"%\";\nno final newline\n")
+  lu.assertEquals(#map, 5)
+  lu.assertEquals(map[4], { { "cuda/x.cu", 3, "kernels" }, { "t.tpl", 3 } })
+  lu.assertEquals(map[5], { { "y.cu", 1, "kernels" }, { "p", 1 }, { "t.tpl", 5 } })
+  lu.assertEquals(render.place(map[4][1]), "kernels/cuda/x.cu:3")
+  lu.assertEquals(render.place(map[4][2]), "templates/t.tpl:3")
 end
 
 TestNumbers = {}
@@ -170,6 +187,10 @@ end
 function TestErrors.test_includes()
   check_error('% if flag then include("p") end\n', "1:16: include stands alone on its line, or under an if")
   check_error('  % include("zzz")\n', "1:3: no such template: templates/zzz")
+  check_error('% if flag then splice("p") end\n', "1:16: splice stands alone on its line, or under an if")
+  check_error('x\n  % splice("zzz")\n', "2:3: no such file: kernels/zzz")
+  check_error("x\n% splice(n)\n", "2:1: splice takes the name of a file in kernels/")
+  check_error('${splice("p")}\n', "1:3: 'splice' in a hole")
   local text, err = run({ ["t.tpl"] = 'x\n% include("a")\n', a = '% include("b")\n', b = '\n% include("a")\n' })
   lu.assertNil(text)
   lu.assertEquals(err.what, "a includes itself: a -> b -> a")

@@ -7,7 +7,7 @@ SPEC=bucket_sort_rand_sinusoid
 # A copy of the repository, by links, whose templates and generated files may be broken.
 copy() {
     mkdir -p "$1/generated"
-    for name in Makefile generator kernels runtime spec; do
+    for name in Makefile cuda.mk generator kernels runtime spec; do
         ln -s "$root/$name" "$1/$name"
     done
     cp -R longhand templates "$1"
@@ -27,7 +27,7 @@ unchanged_files_keep_their_time() {
 
 exit_codes() {
     ends_with 2 "Did you mean 'build'" ./longhand biuld $SPEC &&
-        ends_with 2 'cpu target only' ./longhand gen $SPEC --target cuda &&
+        ends_with 2 'expected cpu or cpu,cuda' ./longhand gen $SPEC --target gpu &&
         ends_with 2 'Usage: longhand' ./longhand &&
         ends_with 0 'Usage: longhand' ./longhand --help &&
         ends_with 1 "did you mean $SPEC" ./longhand gen bucket_sort_rand_sinusoide &&

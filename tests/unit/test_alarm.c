@@ -94,7 +94,7 @@ static void test_alarm_tell_names_tensors_and_checkpoint(void **state) {
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
     lh_assert_ok(lh_state_open(&values, engine, true, &error), &error);
     ((float *)values.parameters)[lh_toy_spec.tensors[TOY_VALUE].offset] = -321;
-    engine->ops->write_state(engine, &values, 12);
+    engine->ops->write_state(engine, &values, 12, NULL);
     lh_alarm_open(&alarm, &lh_toy_spec);
     take(&alarm, 100, 1, step_of(1, 0.5));
     lh_step_metrics wild = step_of(1, 1e4);

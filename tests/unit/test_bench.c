@@ -75,7 +75,8 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
     lh_error error;
     lh_bench_result result;
     lh_spec spec = lh_toy_spec_with(list);
-    lh_bench_request request = {&spec, program, LH_MODE_TRAIN, 3, threads, replicas, 0.5};
+    lh_target target = {.spec = spec, .cpu = program};
+    lh_bench_request request = {&target, LH_MODE_TRAIN, 3, threads, replicas, 0.5};
     lh_assert_ok(lh_bench(&request, &result, &error), &error);
     return result;
 }
@@ -110,7 +111,8 @@ static void test_crew_replicas_same_bits(void **state) {
     lh_error error;
     lh_crew crew;
     lh_spec spec = lh_toy_spec_with(toy_float_list);
-    lh_bench_request request = {&spec, &toy_float, LH_MODE_TRAIN, 5, 2, 3, 1.0};
+    lh_target target = {.spec = spec, .cpu = &toy_float};
+    lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0};
     lh_assert_ok(lh_crew_open(&crew, &request, &error), &error);
     assert_int_equal(crew.workers, 2);
     lh_assert_ok(lh_crew_step(&crew, 4, &error), &error);
@@ -126,8 +128,8 @@ static void test_crew_replicas_same_bits(void **state) {
         lh_assert_ok(alone->ops->step(alone, 4, metrics, &done, &error), &error);
         lh_assert_ok(lh_state_open(&a, alone, false, &error), &error);
         lh_assert_ok(lh_state_open(&b, alone, false, &error), &error);
-        alone->ops->read_state(alone, &a);
-        crew.replicas[seed].engine->ops->read_state(crew.replicas[seed].engine, &b);
+        alone->ops->read_state(alone, &a, NULL);
+        crew.replicas[seed].engine->ops->read_state(crew.replicas[seed].engine, &b, NULL);
         assert_int_equal(crew.replicas[seed].engine->step, 4);
         assert_memory_equal(a.parameters, b.parameters, TOY_STORAGE * sizeof(float));
         lh_state_close(&a);
@@ -143,12 +145,13 @@ static void test_crew_failure_reported(void **state) {
     lh_error error;
     lh_crew crew;
     lh_spec spec = lh_toy_spec_with(toy_float_list);
-    lh_bench_request request = {&spec, &toy_float, LH_MODE_TRAIN, 5, 2, 3, 1.0};
+    lh_target target = {.spec = spec, .cpu = &toy_float};
+    lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0};
     lh_assert_ok(lh_crew_open(&crew, &request, &error), &error);
     lh_state bad;
     lh_assert_ok(lh_state_open(&bad, crew.replicas[2].engine, false, &error), &error);
     memset(bad.parameters, 0xff, TOY_STORAGE * sizeof(float));
-    crew.replicas[2].engine->ops->write_state(crew.replicas[2].engine, &bad, 0);
+    crew.replicas[2].engine->ops->write_state(crew.replicas[2].engine, &bad, 0, NULL);
     assert_int_equal(lh_crew_step(&crew, 1, &error), LH_ERR_INPUT);
     assert_non_null(strstr(error.text, "no update was made"));
     lh_state_close(&bad);

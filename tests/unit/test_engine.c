@@ -31,7 +31,7 @@ static lh_state state_of(lh_engine *engine) {
     lh_error error;
     lh_state state;
     lh_assert_ok(lh_state_open(&state, engine, true, &error), &error);
-    engine->ops->read_state(engine, &state);
+    engine->ops->read_state(engine, &state, NULL);
     return state;
 }
 
@@ -135,7 +135,7 @@ static void test_step_nan_stops_before_update(void **state) {
     run_steps(engine, 3, metrics);
     lh_state s = state_of(engine);
     ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
-    engine->ops->write_state(engine, &s, 3);
+    engine->ops->write_state(engine, &s, 3, NULL);
     lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error, "step 4: the loss is");
     assert_int_equal(done, 0);
     assert_int_equal(engine->step, 3);
@@ -181,7 +181,7 @@ static void test_write_state_resumes_same_bits(void **state) {
     run_steps(whole, 20, metrics);
     run_steps(half, 9, metrics);
     lh_state s = state_of(half);
-    rest->ops->write_state(rest, &s, half->step);
+    rest->ops->write_state(rest, &s, half->step, NULL);
     run_steps(rest, 11, metrics);
     assert_same_state(whole, rest);
     lh_state_close(&s);
@@ -364,11 +364,11 @@ static void test_predict_positions_replace_draws(void **state) {
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_query query = {3, input, NULL, NULL, lh_condition_at(3, 1, 1, 0).draw};
-    engine->ops->predict(engine, &query, drawn);
+    engine->ops->predict(engine, &query, drawn, NULL);
     query.positions = positions;
-    engine->ops->predict(engine, &query, given);
+    engine->ops->predict(engine, &query, given, NULL);
     query.draw.example = 1;
-    engine->ops->predict(engine, &query, again);
+    engine->ops->predict(engine, &query, again, NULL);
     assert_memory_equal(given, again, sizeof given);
     assert_memory_not_equal(given, drawn, sizeof given);
     engine->ops->close(engine);

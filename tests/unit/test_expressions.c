@@ -2,7 +2,7 @@
  * the parameters' (tests/expressions). */
 #include "support/lh_test.h"
 
-#include "expressions/expressions.h"
+#include "expressions/cases.h"
 
 static void run_part(const expression_case *part) {
     int failed = 0, count = 0;

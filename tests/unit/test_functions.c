@@ -1,4 +1,4 @@
-/* kernels/cpu/functions.h against libm in long double.
+/* kernels/cpu/functions.h against libm in long double, and with -DDEVICE kernels/cuda/functions.cu by the same bounds.
  *
  * Compiled as test_kernels is: for some levels and element types, -march=... and -DREAL_BYTES=4 or 8. Every lane has an
  * argument of its own. Errors are in ulps of `real`: its numbers' distance at the wanted value.
@@ -19,7 +19,11 @@ typedef float real;
 #endif
 
 #include "base/level.h"
+#if defined(DEVICE)
+#include "lh_device_functions.h"
+#else
 #include "cpu/functions.h"
+#endif
 #include "longhand/rng.h"
 
 typedef vector function(vector);
@@ -311,6 +315,30 @@ static void test_mod_integers_exact(void **state) {
     assert_true(mod_real(-SMALLEST, 5) == 0 && is_nan_everywhere(at2(mod_of, NAN, 5)));
 }
 
+#if defined(DEVICE)
+
+/* Where the CPU's softmax has 0, and exp elsewhere. */
+static vector exp_of_negative(vector x) { return broadcast(exp_negative(x[0])); }
+
+static void test_exp_negative_within_two_ulp(void **state) {
+    (void)state;
+    check("exp_negative", exp_of_negative, expl, REAL_BYTES == 8 ? -708 : -87, 0, 0, 2);
+    check("exp_negative", exp_of_negative, expl, -1, 0, 0, 2);
+    real end = REAL_BYTES == 8 ? -708 : -87;
+    assert_true(exp_negative(0) == 1 && exp_negative(end) >= SMALLEST && exp_negative(end * (real)1.0001) == 0);
+    assert_true(exp_negative(-(real)INFINITY) == 0 && exp_negative(-LARGEST) == 0 && isnan(exp_negative((real)NAN)));
+}
+
+static void test_bucket_counts_edges(void **state) {
+    (void)state;
+    const real edges[] = {-2, 1, 4, (real)6.5};
+    for (int x = -4; x < 9; x++)
+        assert_true(bucket_real((real)x, 4, edges) == (x >= -2) + (x >= 1) + (x >= 4) + (x >= 7));
+    assert_true(bucket_real((real)6.5, 4, edges) == 4 && bucket_real((real)NAN, 4, edges) == 0);
+}
+
+#else
+
 static void test_masks_choose_lanes(void **state) {
     (void)state;
     vector a = counting(0, 1), b = broadcast(1);
@@ -377,6 +405,8 @@ static void test_scalars_have_the_bits_of_lanes(void **state) {
     }
 }
 
+#endif
+
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_exp_whole_range_within_one_ulp),
     cmocka_unit_test(test_exp_edges),
@@ -398,18 +428,28 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_floor_any_size_exact),
     cmocka_unit_test(test_abs_and_minimum),
     cmocka_unit_test(test_mod_integers_exact),
+#if defined(DEVICE)
+    cmocka_unit_test(test_exp_negative_within_two_ulp),
+    cmocka_unit_test(test_bucket_counts_edges),
+#else
     cmocka_unit_test(test_masks_choose_lanes),
     cmocka_unit_test(test_tables_read_and_add_in_lane_order),
     cmocka_unit_test(test_counting_starts_and_steps),
     cmocka_unit_test(test_scalars_have_the_bits_of_lanes),
+#endif
 };
+
+#if defined(DEVICE)
+#define WHICH "device functions "
+#else
+#define WHICH "functions "
+#endif
 
 int main(void) {
     if (!lh_level_runs(LH_LEVEL_NAME)) {
         print_message("functions: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
         return 0;
     }
-    return cmocka_run_group_tests_name(REAL_BYTES == 8 ? "functions " LH_LEVEL_NAME " float64"
-                                                       : "functions " LH_LEVEL_NAME " float32",
-                                       TESTS, NULL, NULL);
+    return cmocka_run_group_tests_name(
+        REAL_BYTES == 8 ? WHICH LH_LEVEL_NAME " float64" : WHICH LH_LEVEL_NAME " float32", TESTS, NULL, NULL);
 }

@@ -135,10 +135,10 @@ static lh_overfit_facts measure(void **state, int steps) {
     lh_state before, after;
     lh_assert_ok(lh_state_open(&before, engine, true, &error), &error);
     lh_assert_ok(lh_state_open(&after, engine, true, &error), &error);
-    engine->ops->read_state(engine, &before);
+    engine->ops->read_state(engine, &before, NULL);
     lh_overfit_run run = {6, 4, 3, 0.01, lh_test_path(*state, "none")};
     lh_assert_ok(lh_overfit_measure(&run, engine, &facts, &error), &error);
-    engine->ops->read_state(engine, &after);
+    engine->ops->read_state(engine, &after, NULL);
     assert_memory_equal(before.parameters, after.parameters, TOY_STORAGE * sizeof(float));
     assert_memory_equal(before.optimizer[1], after.optimizer[1], TOY_STORAGE * sizeof(float));
     assert_int_equal(engine->step, steps);

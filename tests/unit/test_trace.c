@@ -97,7 +97,7 @@ static lh_engine *open_engine(const trace_case *c, const lh_cpu_program *program
     lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
     lh_assert_ok(lh_state_open(&state, engine, false, &error), &error);
     if (!zero) load_stored(c, &state);
-    engine->ops->write_state(engine, &state, 0);
+    engine->ops->write_state(engine, &state, 0, NULL);
     lh_state_close(&state);
     return engine;
 }
@@ -223,7 +223,7 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_encode
                       .distances = stored->drawn};
     open_buffers(engine, T, to);
     engine->ops->trace(engine, &query, to, traced);
-    engine->ops->predict(engine, &query, predicted);
+    engine->ops->predict(engine, &query, predicted, NULL);
     assert_memory_equal(traced, predicted, (size_t)(n * classes) * sizeof *traced);
 
     observed o = {engine, to, T, 0};
@@ -273,7 +273,7 @@ static void open_bare(bare *b, lh_engine *engine, const lh_cpu_program *program,
     *b = (bare){.program = program};
     for (int t = 0; t < T; t++) b->positions[t] = t;
     lh_assert_ok(lh_state_open(&b->state, engine, false, &error), &error);
-    engine->ops->read_state(engine, &b->state);
+    engine->ops->read_state(engine, &b->state, NULL);
     b->tables = reserve(program->tables_bytes ? program->tables_bytes(T) : 1);
     if (program->make_tables) program->make_tables(b->tables, T);
     b->workspace = reserve(program->workspace_bytes(&shape, LH_MODE_EVALUATE));

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "longhand/cpu.h"
+#include "longhand/cuda.h"
 #include "longhand/task.h"
 
 #define LH_ABI 2
@@ -141,6 +142,7 @@ typedef struct lh_spec {
     lh_optimizer optimizer;
 
     const lh_cpu_program *const *cpu; /* levels from plainest to widest, NULL at the end; NULL: no CPU half */
+    const lh_cuda_program *cuda;      /* NULL: no CUDA half */
 } lh_spec;
 
 #endif

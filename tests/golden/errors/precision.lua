@@ -1,5 +1,5 @@
--- A precision that this build does not have.
+-- A precision that there is not.
 return {
-  precision = "bf16",
+  precision = "float16",
   task = { kind = "bucket_sort" },
 }

@@ -1,0 +1,89 @@
+# The CUDA half of the build, part of the Makefile.
+#
+# TARGETS=cpu,cuda   trainers with a CUDA half; default cpu
+# ARCH=sm_80,...     what to compile device code for: a list, native, all; default one of each class of GPUs
+# JIT=1              carry the text instead, for NVRTC on the node; with ARCH, beside what is compiled here
+# CUDA_ROOT=DIR      the toolkit's folder
+#
+# Device code is compiled by nvcc, or by a program of ours that calls NVRTC: runtime/cuda/toolkit.sh finds them. TOOLKIT
+# is what that script says, for callers that have asked it already.
+$(foreach name,TARGETS ARCH JIT CUDA_ROOT TOOLKIT,$(if $(filter environment,$(origin $(name))),$(eval $(name) :=)))
+TARGETS := $(or $(TARGETS),cpu)
+WITH_CUDA := $(filter cuda,$(subst $(comma), ,$(TARGETS)))
+ifneq ($(filter-out cpu cuda,$(subst $(comma), ,$(TARGETS))),)
+$(error TARGETS=$(TARGETS): expected cpu or cpu,cuda)
+endif
+ifneq ($(filter-out 1,$(JIT)),)
+$(error JIT=$(JIT): expected JIT=1)
+endif
+ifneq ($(and $(WITH_CUDA),$(STATIC)),)
+$(error a trainer with a CUDA half cannot be static: it loads the driver's library, which only a dynamic one can)
+endif
+
+# Words: kind, version and path of the compiler, then what it is to compile. Empty after an error, which is shown.
+find_toolkit = $(shell CC="$(CC)" sh runtime/cuda/toolkit.sh --root "$(CUDA_ROOT)" --arch "$(1)" --least "$(2)")
+least_architecture = $(shell sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' $(1) 2>/dev/null)
+
+# A text for one architecture, with what the assembler says of each kernel beside it. Arguments: the toolkit's words,
+# the architecture, text, result. Warnings are errors.
+DEVICE_FLAGS := -std=c++17 --fmad=true --ftz=false --prec-div=true --prec-sqrt=true --Werror all-warnings -Xptxas -v
+compile_device = rm -f $(4); $(if $(filter nvcc,$(firstword $(1))),\
+	$(word 3,$(1)) $(if $(filter sm_%,$(2)),-cubin,-ptx) -arch=$(2) $(DEVICE_FLAGS) -o $(4) $(3),\
+	build/host/device_compiler $(word 3,$(1)) $(2) $(3) $(4)) >$(4).log 2>&1 || { cat $(4).log >&2; exit 1; }
+
+build/host/device_compiler: runtime/device_compiler.c Makefile cuda.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 $(WARNINGS) -o $@ $< -ldl
+
+ifneq ($(and $(WITH_CUDA),$(ID)),)
+ifeq ($(TOOLKIT)$(and $(JIT),$(if $(ARCH),,yes)),)
+TOOLKIT := $(call find_toolkit,$(ARCH),$(call least_architecture,$(SOURCES)/cuda.c))
+ifeq ($(TOOLKIT),)
+$(error no device code can be compiled)
+endif
+endif
+IMAGES := $(wordlist 4,99,$(TOOLKIT))
+CUDA_OBJECTS := $(OUT)/obj/cuda.o $(OUT)/obj/images.o
+
+# What the images are made with and from is part of them: a file that changes with it makes them out of date.
+$(OUT)/obj/images/made: FORCE
+	@mkdir -p $(@D)
+	@echo "$(TOOLKIT) $(JIT)" | cmp -s - $@ || echo "$(TOOLKIT) $(JIT)" > $@
+
+$(IMAGES:%=$(OUT)/obj/images/%): $(OUT)/obj/images/%: $(SOURCES)/device.cu $(OUT)/obj/images/made cuda.mk \
+		$(if $(filter nvrtc,$(TOOLKIT)),build/host/device_compiler)
+	$(call compile_device,$(TOOLKIT),$*,$<,$@)
+
+$(OUT)/obj/images.o: runtime/images.c $(SOURCES)/device.cu $(OUT)/obj/images/made $(IMAGES:%=$(OUT)/obj/images/%) \
+		Makefile cuda.mk $(B)/compiler
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) $(if $(JIT),-DLH_CUDA_TEXT='"$(SOURCES)/device.cu"') $(if $(IMAGES),\
+		-DLH_CUDA_FOLDER='"$(OUT)/obj/images"' -DLH_CUDA_IMAGES='$(foreach image,$(IMAGES),IMAGE($(image)))') \
+		-MMD -MP -c -o $@ $<
+
+$(OUT)/obj/cuda.o: $(SOURCES)/cuda.c $(OUT)/obj/images/made Makefile cuda.mk $(B)/compiler
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) $(if $(IMAGES),-DLH_CUDA_TOOLKIT='"$(word 2,$(TOOLKIT))"') \
+		$(if $(JIT),-DLH_CUDA_SOURCE) -MMD -MP -c -o $@ $<
+endif
+
+# What make cuda-check and the others compile: build/cuda/<compiler>/<id>.<architecture>, and its log. It is
+# tests/cuda/check.sh that gives TOOLKIT.
+ifneq ($(and $(TOOLKIT),$(if $(ID),,yes)),)
+DEVICE_OUT := build/cuda/$(firstword $(TOOLKIT))-$(word 2,$(TOOLKIT))
+DEVICE_TEXTS := $(wildcard generated/*/device.cu build/tests/specs/*/device.cu)
+DEVICE_DEPENDS := cuda.mk $(if $(filter nvrtc,$(TOOLKIT)),build/host/device_compiler)
+define device_rule
+$(DEVICE_OUT)/$(notdir $(1:%/device.cu=%)).sm_%: $(1) $(DEVICE_DEPENDS)
+	@mkdir -p $$(@D)
+	$$(call compile_device,$$(TOOLKIT),sm_$$*,$$<,$$@)
+endef
+$(foreach text,$(DEVICE_TEXTS),$(eval $(call device_rule,$(text))))
+endif
+
+cuda-check: ## compiles the showcase's device code for one GPU of each class; compares registers and spills with a table
+	@CC="$(CC)" sh tests/cuda/check.sh
+
+cuda-all: ## the same for every GPU that the toolkit knows, the test specs' device code too; takes long
+	@CC="$(CC)" sh tests/cuda/check.sh --all
+
+cuda-record: ## write tests/cuda/resources.txt again; read the diff
+	@CC="$(CC)" sh tests/cuda/check.sh --record

@@ -1,0 +1,123 @@
+-- Loop nests of scores on a CPU: vectors, whose lanes are neighbouring entries of a table.
+--
+-- A target is what nests.lua asks how leaves look in a loop nest, and where its results go:
+--
+--   environment(build, class)      of emit.lua
+--   fill(t, class)                 the effect that gives a table's entry its value, but for the value
+--   to_table(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
+--   scatter(build, nest, class, effect, p)   effects in the place of one that adds to elements of parameter p which
+--                                  differ from lane to lane
+--   finish(build, nest, class)     when all effects of a nest are there
+--
+-- Texts name what templates/cpu/score.inc.tpl declares: s and d, the tables and their gradients; p and g, the
+-- parameters and theirs; T; h, l, i, j, o, t: head, layer, query, key, query - key, query + key.
+
+local emit = require("expression.emit")
+local leaves = require("expression.leaves")
+local nests = require("expression.nests")
+
+local M = {}
+
+-- The lanes of each loop nest, by letter.
+local LANES = {
+  uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
+  pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
+}
+
+-- Symbols by loop nest; `any` in all of them.
+local SYMBOLS = {
+  any = { head = "(real)h", layer = "(real)l", length = "(real)T", score = "logit" },
+  uniform = {},
+  query = { query_index = "ascending(i, T - 1)", query = "positions_from(position, i, T)" },
+  key = { key_index = "ascending(j, T - 1)", key = "positions_from(position, j, T)" },
+  distance = { offset = "descending(-o, 1 - T)", distance = "distances_from(drawn, o, T)" },
+  sum = { total = "ascending(t, 2 * T - 2)" },
+  pair = { query_index = "ascending(i, T - 1)", key_index = "(real)j", offset = "descending(j - i, j - T + 1)",
+    total = "ascending(i + j, j + T - 1)", query = "positions_from(position, i, T)", key = "(real)position[j]",
+    distance = "distances_from(drawn, i - j, T)" },
+  score = { dscore = "dscore", weighted = "weighted" },
+}
+
+-- Elements from one head to the next, and the place of an entry, by class.
+local STRIDE = { query = "%s->queries", key = "%s->queries", distance = "%s->distances", sum = "%s->sums",
+  pair = "%s->pairs" }
+local PLACE = {
+  query = { query = "i", pair = "i", score = "i" },
+  key = { key = "j", pair = "j", score = "j" },
+  distance = { distance = "o", pair = "i - j", score = "i - j" },
+  sum = { sum = "t", pair = "i + j", score = "i + j" },
+  pair = { pair = "j * %s->queries + i", score = "j * %s->queries + i" },
+}
+
+-- The address of a table's entry in a loop nest: of `set`, s (values) or d (gradients).
+function M.address(set, t, class)
+  local stride, place = STRIDE[t.class]:format(set), PLACE[t.class][class]:format(set)
+  return ("%s->%s + %s%s"):format(set, t.name, t.per_head and "h * " .. stride .. " + " or "", place)
+end
+
+function M.element(set, t, class)
+  if t.class == "uniform" then
+    return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
+  end
+  local text = M.address(set, t, class):gsub(" %+ ", "[", 1)
+  return text .. "]"
+end
+
+function M.environment(build, class)
+  local out = leaves.environment(build, LANES[class], SYMBOLS[class], SYMBOLS.any)
+  out.flat, out.under_keys = class == "score", class == "pair"
+  -- A table of gradients is one whose `of` is the table that it belongs to.
+  function out.load(t)
+    local set, whole = t.of and "d" or "s", t.of or t
+    local in_lanes = t.class ~= "uniform" and not (t.class == "key" and (class == "pair" or class == "score"))
+    return in_lanes and ("load(%s)"):format(M.address(set, whole, class)) or M.element(set, whole, class)
+  end
+  return out
+end
+
+function M.fill(t, class)
+  if class == "uniform" then
+    return { kind = "assign", target = M.element("s", t, class) }
+  end
+  return { kind = "store", target = M.address("s", t, class) }
+end
+
+function M.to_table(_, nest, t, class, effect)
+  if t.class == "uniform" then
+    effect.kind, effect.target, effect.base = "add_element", t.name .. "_sums", t.per_head and "h" or nil
+    nest.sums[t.name] = { name = effect.target, member = "d->" .. t.name, count = 1, heads = t.per_head }
+  elseif t.class == "key" and class == "pair" then
+    effect.kind, effect.target = "add_lanes", M.element("d", t, class)
+  else
+    effect.kind, effect.target = "add_at", M.address("d", t, class)
+  end
+end
+
+function M.scatter(_, _, _, effect, p)
+  effect.kind, effect.target = "scatter", leaves.member("g", p) .. (effect.base and " + " .. effect.base or "")
+  return { effect }
+end
+
+function M.finish() end
+
+local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
+  distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
+
+-- The statements for the gradient of the logit, and for what the learned tables gather; whether they need the logit;
+-- whether the logit's gradient differs from the score's. dscore lacks the factor inverse_sum, weighted has it.
+function M.pair_gradient(build, score)
+  local effects = {}
+  local weighted, dscore = nests.given(build, "weighted"), nests.given(build, "dscore")
+  for _, entry in ipairs(nests.table_gradients(build, score, weighted)) do
+    local t = entry.leaf.table
+    effects[#effects + 1] = { kind = GATHERED[t.class], node = entry.gradient, table = t, loops = entry.loops,
+      target = t.class == "pair" and M.address("d", t, "score") or t.class == "key" and M.element("d", t, "score"),
+      name = t.name }
+  end
+  local logit = nests.logit_gradient(build, score, dscore)
+  effects[#effects + 1] = { kind = "result", node = logit }
+  return emit.statements(build.state, M.environment(build, "score"), effects).lane, nests.needs_logit(build, effects),
+    logit ~= dscore
+end
+
+return M

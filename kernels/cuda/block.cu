@@ -1,0 +1,66 @@
+/* Sums over a warp and a block, and the meeting of a team's blocks. */
+
+enum { WARP = 32, WARPS = THREADS / WARP };
+
+/* Four neighbours in memory, moved together. */
+typedef struct __align__(4 * sizeof(real)) quad {
+    real v[4];
+}
+quad;
+
+/* The sum over a warp's lanes, the same bits in all of them. */
+INLINE real warp_sum(real x) {
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
+    return x;
+}
+
+INLINE double warp_sum_double(double x) {
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
+    return x;
+}
+
+/* Shared memory that an operation may use until it returns. */
+INLINE real *staging(void) {
+    DYNAMIC_SHARED(real, memory);
+    return memory;
+}
+
+/* The sum over a block's threads, in the order of warps, for all of them. */
+INLINE double block_sum(double x) {
+    double *room = (double *)staging(), sum = 0;
+    x = warp_sum_double(x);
+    __syncthreads();
+    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < WARPS; i++) sum += room[i];
+    return sum;
+}
+
+/* The blocks that work on one model, as each of them has it in shared memory. */
+typedef struct team {
+    int rank, blocks;
+    unsigned int *arrivals; /* at all barriers so far */
+    unsigned int expected;  /* of them at the last barrier; the first thread's */
+} team;
+
+INLINE team join_team(int blocks, unsigned int *arrivals) {
+    team t = {(int)blockIdx.x % blocks, blocks, arrivals, 0};
+    return t;
+}
+
+/* Every block of the team has arrived, and what each wrote before is seen by all. */
+INLINE void team_barrier(team *t) {
+    __syncthreads();
+    if (t->blocks == 1) return;
+    if (threadIdx.x == 0) {
+        t->expected += (unsigned int)t->blocks;
+        __threadfence();
+        atomicAdd(t->arrivals, 1u);
+        while ((int)(*(volatile unsigned int *)t->arrivals - t->expected) < 0) __nanosleep(20);
+        __threadfence();
+    }
+    __syncthreads();
+}

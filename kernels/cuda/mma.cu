@@ -1,0 +1,31 @@
+/* Instructions of the tensor cores. Fragments as in the PTX manual, mma.m16n8k8 and mma.m16n8k16. */
+
+#ifndef LH_EMULATION
+INLINE unsigned int to_tf32(float x) {
+    unsigned int rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
+    return rounded;
+}
+
+INLINE unsigned int pack_bf16(float low, float high) {
+    unsigned int packed;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+
+/* c += a b, 16 x 8 from 16 x 8 and 8 x 8. */
+INLINE void mma_tf32(float c[4], const unsigned int a[4], const unsigned int b[2]) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* c += a b, 16 x 8 from 16 x 16 and 16 x 8. */
+INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2]) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#endif

@@ -1,0 +1,66 @@
+/* What takes gradients of a score's tables back to its parameters: sums in a fixed order, each element by one owner. */
+
+/* Adds to to[c], c < count, the sums[c] of all threads: the lanes of each warp as a tree, then the warps in order.
+ * staging: THREADS elements. Ends with a barrier. */
+INLINE void add_block_sums(real *to, const real *sums, int count, real *staging) {
+    const int thread = (int)threadIdx.x, warp = thread / WARP;
+    for (int start = 0; start < count; start += WARP) {
+        const int here = count - start < WARP ? count - start : WARP;
+        for (int c = 0; c < here; c++) {
+            real sum = warp_sum(sums[start + c]);
+            if (thread % WARP == 0) staging[c * WARPS + warp] = sum;
+        }
+        __syncthreads();
+        if (thread < here) {
+            real sum = 0;
+            for (int w = 0; w < WARPS; w++) sum += staging[thread * WARPS + w];
+            to[start + thread] += sum;
+        }
+        __syncthreads();
+    }
+}
+
+/* A list of indices and values, one pair for every entry: adds to to[index[e]] each value[e], in the order of entries.
+ * heads parameters of `size` elements, each with its own values and, from index_stride 0 on, the same indices. */
+INLINE void add_listed(real *to, int heads, int size, const int *index, size_t index_stride, const real *value,
+                       size_t count) {
+    for (int c = (int)threadIdx.x; c < heads * size; c += THREADS) {
+        const int h = c / size, at = c % size;
+        real sum = 0;
+        for (size_t e = 0; e < count; e++)
+            if (index[h * index_stride + e] == at) sum += value[h * count + e];
+        to[c] += sum;
+    }
+}
+
+/* An entry's gradients of all heads, stride elements apart. */
+INLINE real sum_heads(const real *gradient, size_t stride) {
+    real sum = 0;
+    for (int h = 0; h < HEADS; h++) sum += gradient[h * stride];
+    return sum;
+}
+
+/* Sums over pairs[T keys][T queries]: those of query i, of key j, of query - key = o, of query + key = t. */
+INLINE real sum_keys(const real *pairs, int i, int T) {
+    real sum = 0;
+    for (int j = 0; j < T; j++) sum += pairs[(size_t)j * T + i];
+    return sum;
+}
+
+INLINE real sum_queries(const real *pairs, int j, int T) {
+    real sum = 0;
+    for (int i = 0; i < T; i++) sum += pairs[(size_t)j * T + i];
+    return sum;
+}
+
+INLINE real sum_diagonal(const real *pairs, int o, int T) {
+    real sum = 0;
+    for (int i = o > 0 ? o : 0; i < T && i - o < T; i++) sum += pairs[(size_t)(i - o) * T + i];
+    return sum;
+}
+
+INLINE real sum_antidiagonal(const real *pairs, int t, int T) {
+    real sum = 0;
+    for (int i = t < T ? 0 : t - T + 1; i < T && i <= t; i++) sum += pairs[(size_t)(t - i) * T + i];
+    return sum;
+}

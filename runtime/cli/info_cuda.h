@@ -1,0 +1,20 @@
+/* What `info` says of the CUDA half: what was built, and what this machine does with it. */
+#ifndef LONGHAND_INFO_CUDA_H
+#define LONGHAND_INFO_CUDA_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "longhand/cuda.h"
+
+/* Names of the images as a JSON list: of machine code, "sm_90", or (machine: false) of the intermediate form,
+ * "compute_90". */
+void lh_info_put_images(FILE *out, const lh_cuda_program *program, bool machine);
+
+/* One JSON object. */
+void lh_info_put_cuda(FILE *out, const lh_cuda_program *program);
+
+/* Lines for people; program NULL: that there is none. */
+void lh_info_print_cuda(const lh_cuda_program *program);
+
+#endif

@@ -1,0 +1,218 @@
+/* Opens a device and loads an experiment's kernels; see device.h. */
+#include "cuda/device.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/image.h"
+#include "cuda/jit.h"
+
+enum { ERROR_LOG_BUFFER = 5, ERROR_LOG_BUFFER_BYTES = 6 }; /* CU_JIT_... */
+enum { LOG_BYTES = 4096 };
+
+lh_status lh_cuda_ordinal(const char *text, int *ordinal, lh_error *error) {
+    const char *digits = strncmp(text, "cuda:", 5) == 0 ? text + 5 : "";
+    size_t count = strspn(digits, "0123456789");
+    *ordinal = 0;
+    if (strcmp(text, "cuda") == 0) return LH_OK;
+    if (count == 0 || count > 4 || digits[count] != 0)
+        return lh_fail(error, LH_ERR_USAGE, "device %s: expected cuda, or cuda:N with N from 0", text);
+    *ordinal = atoi(digits);
+    return LH_OK;
+}
+
+static lh_status no_such_device(int ordinal, int count, lh_error *error) {
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    char last[32] = "";
+    if (count > 1) snprintf(last, sizeof last, " to cuda:%d", count - 1);
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "no device cuda:%d here: the CUDA driver finds %d, cuda:0%s%s%s%s",
+                   ordinal, count, last, visible ? " (CUDA_VISIBLE_DEVICES=" : "", visible ? visible : "",
+                   visible ? ")" : "");
+}
+
+static lh_status check(const lh_cuda_device *device, CUresult result, const char *call, lh_error *error) {
+    return lh_cuda_check(device->driver, result, call, error);
+}
+
+static lh_status find_device(lh_cuda_device *device, lh_error *error) {
+    const lh_cuda_driver *driver = device->driver;
+    int count = 0;
+    lh_status status = check(device, driver->cuDriverGetVersion(&device->driver_version), "cuDriverGetVersion", error);
+    if (status == LH_OK) status = check(device, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", error);
+    if (status == LH_OK && device->ordinal >= count) status = no_such_device(device->ordinal, count, error);
+    if (status == LH_OK)
+        status = check(device, driver->cuDeviceGet(&device->handle, device->ordinal), "cuDeviceGet", error);
+    return status;
+}
+
+/* What the driver says of the device; needs no context. */
+static lh_status read_facts(lh_cuda_device *device, lh_error *error) {
+    const lh_cuda_driver *driver = device->driver;
+    CUdevice handle = device->handle;
+    int major = 0, minor = 0, block_memory = 0;
+    const struct {
+        int *value, attribute;
+    } wanted[] = {{&major, LH_CUDA_MAJOR},
+                  {&minor, LH_CUDA_MINOR},
+                  {&device->multiprocessors, LH_CUDA_MULTIPROCESSORS},
+                  {&block_memory, LH_CUDA_BLOCK_MEMORY},
+                  {&device->cooperative, LH_CUDA_COOPERATIVE}};
+    CUresult result = 0;
+    for (size_t i = 0; result == 0 && i < sizeof wanted / sizeof wanted[0]; i++)
+        result = driver->cuDeviceGetAttribute(wanted[i].value, wanted[i].attribute, handle);
+    lh_status status = check(device, result, "cuDeviceGetAttribute", error);
+    if (status == LH_OK)
+        status =
+            check(device, driver->cuDeviceGetName(device->name, sizeof device->name, handle), "cuDeviceGetName", error);
+    if (status == LH_OK)
+        status = check(device, driver->cuDeviceTotalMem(&device->total_memory, handle), "cuDeviceTotalMem", error);
+    device->architecture = major * 10 + minor;
+    device->block_memory = (size_t)block_memory;
+    return status;
+}
+
+static lh_status check_fit(const lh_cuda_device *device, lh_error *error) {
+    const lh_cuda_program *program = device->program;
+    if (device->architecture < program->least_architecture)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "cuda:%d (%s) is sm_%d, this program in %s needs sm_%d or later",
+                       device->ordinal, device->name, device->architecture, program->precision,
+                       program->least_architecture);
+    if (device->block_memory < program->block_memory)
+        return lh_fail(error, LH_ERR_ENVIRONMENT,
+                       "cuda:%d (%s) gives a block %zu bytes of shared memory, this program needs %zu", device->ordinal,
+                       device->name, device->block_memory, program->block_memory);
+    if (!device->cooperative)
+        return lh_fail(error, LH_ERR_ENVIRONMENT,
+                       "cuda:%d (%s) does not launch cooperative kernels, which this program needs", device->ordinal,
+                       device->name);
+    return LH_OK;
+}
+
+/* text: machine code, or the intermediate form with a 0 after its last character. */
+static lh_status load_module(lh_cuda_device *device, const void *text, lh_error *error) {
+    char log[LOG_BYTES] = "";
+    lh_error words = {""};
+    int options[] = {ERROR_LOG_BUFFER, ERROR_LOG_BUFFER_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)sizeof log};
+    CUresult result = device->driver->cuModuleLoadDataEx(&device->module, text, 2, options, values);
+    if (result == 0) return LH_OK;
+    log[LOG_BYTES - 1] = 0;
+    device->module = NULL;
+    check(device, result, "cuModuleLoadDataEx", &words);
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "cuda:%d (%s, sm_%d) does not load the device code (%s): %s%s%s",
+                   device->ordinal, device->name, device->architecture, device->image, words.text, log[0] ? "\n" : "",
+                   log);
+}
+
+static lh_status load_image(lh_cuda_device *device, const lh_cuda_image *image, lh_error *error) {
+    size_t bytes = (size_t)(image->end - image->first);
+    lh_cuda_kind kind;
+    lh_cuda_parse_kind(image->architecture, &kind);
+    snprintf(device->image, sizeof device->image, "%s%s", image->architecture,
+             kind.machine ? "" : ", compiled by the driver");
+    char version[LH_CUDA_VERSION_TEXT];
+    if (kind.machine)
+        snprintf(device->compiler, sizeof device->compiler, "nvcc %s for %s",
+                 device->program->toolkit ? device->program->toolkit : "of unknown version", image->architecture);
+    else
+        snprintf(device->compiler, sizeof device->compiler, "driver %s from %s",
+                 lh_cuda_version_text(device->driver_version, version), image->architecture);
+    if (kind.machine) return load_module(device, image->first, error);
+    char *text = calloc(1, bytes + 1);
+    if (!text) return lh_fail(error, LH_ERR_ENVIRONMENT, "device code of %zu bytes: not enough memory", bytes);
+    memcpy(text, image->first, bytes);
+    lh_status status = load_module(device, text, error);
+    free(text);
+    return status;
+}
+
+static lh_status load_compiled(lh_cuda_device *device, lh_error *error) {
+    const lh_cuda_program *program = device->program;
+    lh_cuda_code code;
+    lh_status status = lh_cuda_compile(program->source, program->source_digest, device->architecture,
+                                       device->driver_version, &code, error);
+    if (status != LH_OK) return status;
+    snprintf(device->image, sizeof device->image, "%s, compiled on this machine by %s%s%s", code.target, code.compiler,
+             code.found       ? ", at an earlier start"
+             : code.unkept[0] ? ", not kept for the next start: "
+                              : "",
+             code.unkept);
+    snprintf(device->compiler, sizeof device->compiler, "%.*sfor %s", (int)strcspn(code.compiler, "("), code.compiler,
+             code.target);
+    status = load_module(device, code.data, error);
+    lh_cuda_code_free(&code);
+    return status;
+}
+
+/* Finds a kernel, lets it have the shared memory it needs, and asks how many of its blocks are resident at once. */
+static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *kernel, int *blocks, lh_error *error) {
+    const lh_cuda_driver *driver = device->driver;
+    int threads = device->program->threads, each = 0;
+    size_t bytes = device->program->block_memory;
+    char call[256];
+    snprintf(call, sizeof call, "cuModuleGetFunction of %s", name);
+    lh_status status = check(device, driver->cuModuleGetFunction(kernel, device->module, name), call, error);
+    if (status != LH_OK) return status;
+    CUresult result = driver->cuFuncSetAttribute(*kernel, LH_CUDA_FUNCTION_BLOCK_MEMORY, (int)bytes);
+    status = check(device, result, "cuFuncSetAttribute", error);
+    if (status != LH_OK) return status;
+    result = driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, *kernel, threads, bytes);
+    status = check(device, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor", error);
+    if (status == LH_OK && each < 1)
+        status = lh_fail(error, LH_ERR_ENVIRONMENT,
+                         "%s: a multiprocessor of cuda:%d (%s) cannot hold one block of %d threads with %zu bytes of "
+                         "shared memory",
+                         name, device->ordinal, device->name, threads, bytes);
+    *blocks = each * device->multiprocessors;
+    return status;
+}
+
+static lh_status make_current(lh_cuda_device *device, lh_error *error) {
+    CUcontext context = NULL;
+    CUresult result = device->driver->cuDevicePrimaryCtxRetain(&context, device->handle);
+    if (result != 0) return check(device, result, "cuDevicePrimaryCtxRetain", error);
+    device->context = context;
+    return lh_cuda_use(device, error);
+}
+
+static lh_status load(lh_cuda_device *device, lh_error *error) {
+    const lh_cuda_program *program = device->program;
+    const lh_cuda_image *image;
+    size_t total;
+    lh_status status = lh_cuda_choose(program, device->architecture, device->driver_version, &image, error);
+    if (status == LH_OK) status = make_current(device, error);
+    if (status == LH_OK) status = image ? load_image(device, image, error) : load_compiled(device, error);
+    if (status == LH_OK) status = prepare(device, program->train_kernel, &device->train, &device->train_blocks, error);
+    if (status == LH_OK)
+        status = prepare(device, program->evaluate_kernel, &device->evaluate, &device->evaluate_blocks, error);
+    if (status == LH_OK)
+        status = check(device, device->driver->cuMemGetInfo(&device->free_memory, &total), "cuMemGetInfo", error);
+    return status;
+}
+
+lh_status lh_cuda_device_open(lh_cuda_device *device, const lh_cuda_program *program, int ordinal, lh_error *error) {
+    *device = (lh_cuda_device){.program = program, .ordinal = ordinal};
+    lh_status status = lh_cuda_driver_open(&device->driver, error);
+    if (status == LH_OK) status = find_device(device, error);
+    if (status == LH_OK) status = read_facts(device, error);
+    if (status == LH_OK) status = check_fit(device, error);
+    if (status == LH_OK) status = load(device, error);
+    if (status != LH_OK) lh_cuda_device_close(device);
+    return status;
+}
+
+lh_status lh_cuda_use(const lh_cuda_device *device, lh_error *error) {
+    return check(device, device->driver->cuCtxSetCurrent(device->context), "cuCtxSetCurrent", error);
+}
+
+void lh_cuda_device_close(lh_cuda_device *device) {
+    const lh_cuda_driver *driver = device->driver;
+    if (device->context && driver->cuCtxSetCurrent(device->context) == 0) {
+        if (device->module) driver->cuModuleUnload(device->module);
+        driver->cuCtxSetCurrent(NULL);
+    }
+    if (device->context) driver->cuDevicePrimaryCtxRelease(device->handle);
+    *device = (lh_cuda_device){0};
+}

@@ -1,0 +1,152 @@
+/* Finds the CUDA driver; see driver.h. */
+#include "cuda/driver.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STUB_LIBRARY = 34, NO_DEVICE = 100 }; /* CUDA_ERROR_... */
+
+/* Where a function changed its signature the library keeps both, and the plain name is the oldest. */
+#define AS_NAMED(member) \
+    { #member, offsetof(lh_cuda_driver, member) }
+#define VERSION_2(member) \
+    { #member "_v2", offsetof(lh_cuda_driver, member) }
+
+static const struct {
+    const char *symbol;
+    size_t offset; /* of the member that takes its address */
+} SYMBOLS[] = {
+    AS_NAMED(cuInit),
+    AS_NAMED(cuDriverGetVersion),
+    AS_NAMED(cuGetErrorName),
+    AS_NAMED(cuGetErrorString),
+    AS_NAMED(cuDeviceGetCount),
+    AS_NAMED(cuDeviceGet),
+    AS_NAMED(cuDeviceGetName),
+    AS_NAMED(cuDeviceGetAttribute),
+    VERSION_2(cuDeviceTotalMem),
+    AS_NAMED(cuDevicePrimaryCtxRetain),
+    VERSION_2(cuDevicePrimaryCtxRelease),
+    AS_NAMED(cuCtxSetCurrent),
+    VERSION_2(cuMemGetInfo),
+    AS_NAMED(cuModuleLoadDataEx),
+    AS_NAMED(cuModuleUnload),
+    AS_NAMED(cuModuleGetFunction),
+    AS_NAMED(cuFuncSetAttribute),
+    AS_NAMED(cuFuncGetAttribute),
+    AS_NAMED(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+    VERSION_2(cuMemAlloc),
+    VERSION_2(cuMemFree),
+    VERSION_2(cuMemAllocHost),
+    AS_NAMED(cuMemFreeHost),
+    AS_NAMED(cuMemsetD8Async),
+    VERSION_2(cuMemcpyHtoDAsync),
+    VERSION_2(cuMemcpyDtoHAsync),
+    AS_NAMED(cuStreamCreate),
+    VERSION_2(cuStreamDestroy),
+    AS_NAMED(cuStreamSynchronize),
+    AS_NAMED(cuEventCreate),
+    VERSION_2(cuEventDestroy),
+    AS_NAMED(cuEventRecord),
+    AS_NAMED(cuEventSynchronize),
+    AS_NAMED(cuLaunchCooperativeKernel),
+};
+enum { SYMBOL_COUNT = sizeof SYMBOLS / sizeof SYMBOLS[0] };
+
+static_assert(sizeof(lh_cuda_driver) == SYMBOL_COUNT * sizeof(void (*)(void)), "every member has its symbol");
+
+static const char *library_name(void) {
+    const char *given = getenv("LONGHAND_CUDA_DRIVER");
+    return given && given[0] ? given : "libcuda.so.1";
+}
+
+static lh_status no_library(const char *file, lh_error *error) {
+    const char *why = dlerror(); /* has the library's name in it */
+    return lh_fail(
+        error, LH_ERR_ENVIRONMENT,
+        "no CUDA driver on this machine: %s%s\n"
+        "the library comes with NVIDIA's driver for GPUs: run where that is installed, or name the library in "
+        "LONGHAND_CUDA_DRIVER",
+        why ? "" : file, why ? why : ": this program is linked statically and can load no library");
+}
+
+static lh_status find_functions(void *library, const char *file, lh_cuda_driver *driver, lh_error *error) {
+    for (int i = 0; i < SYMBOL_COUNT; i++) {
+        void *found = dlsym(library, SYMBOLS[i].symbol);
+        if (!found)
+            return lh_fail(error, LH_ERR_ENVIRONMENT,
+                           "the CUDA driver %s has no function %s: it is too old, or no driver\n"
+                           "install a newer driver (450 or later), or name another library in LONGHAND_CUDA_DRIVER",
+                           file, SYMBOLS[i].symbol);
+        memcpy((char *)driver + SYMBOLS[i].offset, &found, sizeof found);
+    }
+    return LH_OK;
+}
+
+static lh_status no_device(lh_error *error) {
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    return lh_fail(error, LH_ERR_ENVIRONMENT,
+                   "the CUDA driver finds no device on this machine%s%s%s\n"
+                   "run where there is one (nvidia-smi lists them); in a container or a batch job, ask for a GPU",
+                   visible ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "",
+                   visible ? "\" may hide them)" : "");
+}
+
+static lh_status cannot_start(const lh_cuda_driver *driver, CUresult result, lh_error *error) {
+    lh_error words = {""};
+    lh_cuda_check(driver, result, "cuInit", &words);
+    return lh_fail(error, LH_ERR_ENVIRONMENT,
+                   "the CUDA driver cannot start: %s\n"
+                   "nvidia-smi says more; after an update of the driver, the machine must be started again",
+                   words.text);
+}
+
+static lh_status start(const lh_cuda_driver *driver, const char *file, lh_error *error) {
+    int count = 0;
+    CUresult result = driver->cuInit(0);
+    if (result == STUB_LIBRARY)
+        return lh_fail(error, LH_ERR_ENVIRONMENT,
+                       "%s is the CUDA toolkit's stub library, which is for linking only, not the driver\n"
+                       "take the toolkit's folder stubs out of LD_LIBRARY_PATH and LONGHAND_CUDA_DRIVER; the real "
+                       "library comes with NVIDIA's kernel driver",
+                       file);
+    if (result == NO_DEVICE) return no_device(error);
+    if (result != 0) return cannot_start(driver, result, error);
+    lh_status status = lh_cuda_check(driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", error);
+    if (status == LH_OK && count == 0) status = no_device(error);
+    return status;
+}
+
+/* The library stays loaded, also where it cannot be used: it may have begun work of its own. */
+static lh_status open_library(lh_cuda_driver *driver, lh_error *error) {
+    const char *file = library_name();
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return no_library(file, error);
+    lh_status status = find_functions(library, file, driver, error);
+    return status == LH_OK ? start(driver, file, error) : status;
+}
+
+lh_status lh_cuda_driver_open(const lh_cuda_driver **driver, lh_error *error) {
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    static lh_cuda_driver opened;
+    static bool is_open;
+    lh_status status = LH_OK;
+    pthread_mutex_lock(&guard);
+    if (!is_open) status = open_library(&opened, error);
+    is_open = status == LH_OK;
+    pthread_mutex_unlock(&guard);
+    *driver = status == LH_OK ? &opened : NULL;
+    return status;
+}
+
+lh_status lh_cuda_check(const lh_cuda_driver *driver, CUresult result, const char *call, lh_error *error) {
+    const char *name = NULL, *text = NULL;
+    if (result == 0) return LH_OK;
+    if (driver->cuGetErrorName(result, &name) != 0 || !name) name = "an error it has no name for";
+    if (driver->cuGetErrorString(result, &text) != 0 || !text) text = "no description";
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "the CUDA driver failed in %s: %s (%d), %s", call, name, result, text);
+}

@@ -1,0 +1,81 @@
+/* The CUDA driver as a table of functions, found at run time. Nothing here needs a toolkit, and a program with a CUDA
+ * half starts on a machine without a driver.
+ *
+ * Members are named as in the driver API, without version suffixes, and behave as documented there; types are declared
+ * here because no header of the toolkit is included.
+ */
+#ifndef LONGHAND_CUDA_DRIVER_H
+#define LONGHAND_CUDA_DRIVER_H
+
+#include <stddef.h>
+
+#include "longhand/status.h"
+
+typedef int CUresult; /* 0: success */
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+
+typedef struct lh_cuda_driver {
+    CUresult (*cuInit)(unsigned flags);
+    CUresult (*cuDriverGetVersion)(int *version); /* 13000: 13.0 */
+    CUresult (*cuGetErrorName)(CUresult error, const char **name);
+    CUresult (*cuGetErrorString)(CUresult error, const char **text);
+    CUresult (*cuDeviceGetCount)(int *count);
+    CUresult (*cuDeviceGet)(CUdevice *device, int ordinal);
+    CUresult (*cuDeviceGetName)(char *name, int length, CUdevice device);
+    CUresult (*cuDeviceGetAttribute)(int *value, int attribute, CUdevice device);
+    CUresult (*cuDeviceTotalMem)(size_t *bytes, CUdevice device);
+    CUresult (*cuDevicePrimaryCtxRetain)(CUcontext *context, CUdevice device);
+    CUresult (*cuDevicePrimaryCtxRelease)(CUdevice device);
+    CUresult (*cuCtxSetCurrent)(CUcontext context);
+    CUresult (*cuMemGetInfo)(size_t *free_bytes, size_t *total);
+    CUresult (*cuModuleLoadDataEx)(CUmodule *module, const void *image, unsigned count, int *options, void **values);
+    CUresult (*cuModuleUnload)(CUmodule module);
+    CUresult (*cuModuleGetFunction)(CUfunction *function, CUmodule module, const char *name);
+    CUresult (*cuFuncSetAttribute)(CUfunction function, int attribute, int value);
+    CUresult (*cuFuncGetAttribute)(int *value, int attribute, CUfunction function);
+    CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int *blocks, CUfunction function, int threads,
+                                                            size_t block_memory);
+    CUresult (*cuMemAlloc)(CUdeviceptr *pointer, size_t bytes);
+    CUresult (*cuMemFree)(CUdeviceptr pointer);
+    CUresult (*cuMemAllocHost)(void **pointer, size_t bytes);
+    CUresult (*cuMemFreeHost)(void *pointer);
+    CUresult (*cuMemsetD8Async)(CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream);
+    CUresult (*cuMemcpyHtoDAsync)(CUdeviceptr to, const void *from, size_t bytes, CUstream stream);
+    CUresult (*cuMemcpyDtoHAsync)(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
+    CUresult (*cuStreamCreate)(CUstream *stream, unsigned flags);
+    CUresult (*cuStreamDestroy)(CUstream stream);
+    CUresult (*cuStreamSynchronize)(CUstream stream);
+    CUresult (*cuEventCreate)(CUevent *event, unsigned flags);
+    CUresult (*cuEventDestroy)(CUevent event);
+    CUresult (*cuEventRecord)(CUevent event, CUstream stream);
+    CUresult (*cuEventSynchronize)(CUevent event);
+    CUresult (*cuLaunchCooperativeKernel)(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned block_memory,
+                                          CUstream stream, void **arguments);
+} lh_cuda_driver;
+
+/* Attributes of the API that are used. */
+enum {
+    LH_CUDA_MULTIPROCESSORS = 16, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
+    LH_CUDA_MAJOR = 75,
+    LH_CUDA_MINOR = 76,               /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_... */
+    LH_CUDA_COOPERATIVE = 95,         /* CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH */
+    LH_CUDA_BLOCK_MEMORY = 97,        /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
+    LH_CUDA_FUNCTION_BLOCK_MEMORY = 8 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+};
+
+/* The driver of this machine, opened once per process: libcuda.so.1, or the library that the environment variable
+ * LONGHAND_CUDA_DRIVER names. LH_ERR_ENVIRONMENT: there is none, it is the toolkit's stub, it
+ * lacks a function, or it cannot start; the message says which, and what to do. */
+lh_status lh_cuda_driver_open(const lh_cuda_driver **driver, lh_error *error);
+
+/* LH_ERR_ENVIRONMENT, naming the call and the driver's words, unless result is 0. */
+lh_status lh_cuda_check(const lh_cuda_driver *driver, CUresult result, const char *call, lh_error *error);
+
+#endif

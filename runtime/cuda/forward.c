@@ -1,0 +1,295 @@
+/* Evaluation on a CUDA device: one launch per condition; sums are added on the host, in the order of the examples. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "base/team.h"
+#include "cuda/fleet_parts.h"
+#include "cuda/memory.h"
+
+enum { ROWS = 32 /* sequences that a thread makes at a time */ };
+
+/* What a set of lengths needs. */
+typedef struct needs {
+    size_t batch, workspaces, shared, logits; /* bytes */
+    int longest_n, tokens;
+} needs;
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static int more(int a, int b) { return a > b ? a : b; }
+
+/* Groups of sequences that go through the layers together, and the blocks that take them in turn. */
+typedef struct cut {
+    int group, blocks;
+    size_t workspace; /* bytes of one block */
+} cut;
+
+static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+    int group = fleet->program->evaluation_group(shape->length[0]);
+    if (group > shape->sequences) group = shape->sequences;
+    int groups = (shape->sequences + group - 1) / group, most = fleet->device->evaluate_blocks;
+    lh_shape part = *shape;
+    part.sequences = group;
+    return (cut){group, groups < most ? groups : most,
+                 lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE))};
+}
+
+static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *most) {
+    const lh_spec *spec = fleet->spec;
+    lh_shape shape = lh_shape_at(spec, n, examples);
+    cut c = cut_of(fleet, &shape);
+    size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes;
+    most->batch = larger(most->batch, lh_cuda_layout_of(fleet->program, &shape).bytes);
+    most->workspaces = larger(most->workspaces, (size_t)c.blocks * c.workspace);
+    most->shared = larger(most->shared, fleet->program->shared_bytes(shape.length[0], LH_MODE_EVALUATE));
+    most->logits = larger(most->logits, logits);
+    most->tokens = more(most->tokens, shape.length[0]);
+    most->longest_n = more(most->longest_n, n);
+}
+
+void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
+    lh_cuda_forward *forward = &fleet->forward;
+    CUdeviceptr *memory[] = {&forward->device_batch,  &forward->device_workspaces, &forward->device_shared,
+                             &forward->device_logits, &forward->device_answers,    &forward->device_step};
+    void **pinned[] = {&forward->host_batch, &forward->host_answers, &forward->host_logits, &forward->host_step};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) lh_cuda_release(fleet->device, memory[i]);
+    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++) lh_cuda_unpin(fleet->device, pinned[i]);
+    lh_cuda_lanes_close(&forward->lanes);
+    memset(forward, 0, sizeof *forward);
+}
+
+/* The step's description, and behind it the counter of arrivals. */
+enum { ARRIVALS_AT = 256, STEP_BYTES = 512 };
+
+static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examples, lh_error *error) {
+    lh_cuda_forward *forward = &fleet->forward;
+    size_t answers = (size_t)examples * sizeof(lh_cuda_answer);
+    const struct {
+        CUdeviceptr *device;
+        void **host;
+        size_t bytes;
+        const char *what;
+    } memory[] = {
+        {&forward->device_workspaces, NULL, most->workspaces, "the activations of an evaluation"},
+        {&forward->device_shared, NULL, most->shared, "what an evaluation shares"},
+        {&forward->device_batch, &forward->host_batch, most->batch, "the examples of an evaluation"},
+        {&forward->device_answers, &forward->host_answers, answers, "the answers of an evaluation"},
+        {&forward->device_logits, &forward->host_logits, most->logits, "logits"},
+        {&forward->device_step, &forward->host_step, STEP_BYTES, "an evaluation"},
+    };
+    lh_status status = LH_OK;
+    for (size_t i = 0; status == LH_OK && i < sizeof memory / sizeof *memory; i++) {
+        status = lh_cuda_allocate(fleet->device, memory[i].bytes, memory[i].what, memory[i].device, error);
+        if (status == LH_OK && memory[i].host != NULL)
+            status = lh_cuda_pin(fleet->device, memory[i].bytes, memory[i].what, memory[i].host, error);
+    }
+    if (status != LH_OK) return status;
+    forward->batch = most->batch;
+    forward->workspaces = most->workspaces;
+    forward->shared = most->shared;
+    forward->logits = most->logits;
+    forward->longest_n = most->longest_n;
+    forward->examples = examples;
+    return lh_cuda_lanes_open(&forward->lanes, fleet, most->longest_n, ROWS, error);
+}
+
+lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
+    lh_cuda_fleet *fleet = ((lh_cuda_engine *)engine)->fleet;
+    lh_cuda_forward *have = &fleet->forward;
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status == LH_OK) status = lh_check_limit(fleet->spec, lengths, error);
+    if (status != LH_OK) return status;
+    needs most = {0};
+    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(fleet, lh_lengths_at(lengths, i), examples, &most);
+    status = lh_cuda_need_tables(fleet, most.tokens, error);
+    bool enough = have->examples >= examples && have->longest_n >= most.longest_n && have->batch >= most.batch &&
+                  have->workspaces >= most.workspaces && have->shared >= most.shared && have->logits >= most.logits;
+    if (status != LH_OK || enough) return status;
+    most.batch = larger(most.batch, have->batch);
+    most.workspaces = larger(most.workspaces, have->workspaces);
+    most.shared = larger(most.shared, have->shared);
+    most.logits = larger(most.logits, have->logits);
+    most.longest_n = more(most.longest_n, have->longest_n);
+    examples = more(examples, have->examples);
+    lh_cuda_forward_close(fleet);
+    status = open_forward(fleet, &most, examples, error);
+    if (status != LH_OK) lh_cuda_forward_close(fleet);
+    return status;
+}
+
+/* --- a pass ----------------------------------------------------------------------------------------------------- */
+
+static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *call, lh_error *error) {
+    return lh_cuda_check(fleet->driver, result, call, error);
+}
+
+static lh_status send_batch(const lh_cuda_fleet *fleet, const lh_shape *shape, const lh_draw *draw, lh_error *error) {
+    const lh_cuda_forward *forward = &fleet->forward;
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet->program, shape);
+    memset(forward->host_step, 0, STEP_BYTES);
+    *(lh_cuda_step *)forward->host_step = lh_cuda_step_of(&layout, shape, forward->device_batch, draw);
+    CUresult result =
+        fleet->driver->cuMemcpyHtoDAsync(forward->device_batch, forward->host_batch, layout.bytes, fleet->stream);
+    if (result == 0)
+        result = fleet->driver->cuMemcpyHtoDAsync(forward->device_step, forward->host_step, STEP_BYTES, fleet->stream);
+    return check(fleet, result, "cuMemcpyHtoDAsync", error);
+}
+
+static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, bool logits, lh_error *error) {
+    const lh_cuda_fleet *fleet = engine->fleet;
+    const lh_cuda_forward *forward = &fleet->forward;
+    cut c = cut_of(fleet, shape);
+    lh_cuda_evaluate evaluate = {
+        .parameters = (const void *)(uintptr_t)lh_cuda_vector_at(engine, 0),
+        .step = (const lh_cuda_step *)(uintptr_t)forward->device_step,
+        .tables = (const void *)(uintptr_t)fleet->tables,
+        .shared = (char *)(uintptr_t)forward->device_shared,
+        .arrivals = (unsigned int *)(uintptr_t)(forward->device_step + ARRIVALS_AT),
+        .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
+        .logits = logits ? (void *)(uintptr_t)forward->device_logits : NULL,
+        .workspace = (char *)(uintptr_t)forward->device_workspaces,
+        .workspace_stride = (long long)c.workspace,
+        .group = c.group,
+    };
+    void *arguments[] = {&evaluate};
+    CUresult result = fleet->driver->cuLaunchCooperativeKernel(
+        fleet->device->evaluate, (unsigned)c.blocks, 1, 1, (unsigned)fleet->program->threads, 1, 1,
+        (unsigned)fleet->program->block_memory, fleet->stream, arguments);
+    return check(fleet, result, "cuLaunchCooperativeKernel of the evaluation", error);
+}
+
+static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, bool logits, lh_error *error) {
+    const lh_cuda_driver *driver = fleet->driver;
+    const lh_cuda_forward *forward = &fleet->forward;
+    size_t sequences = (size_t)shape->sequences;
+    CUresult result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
+                                                sequences * sizeof(lh_cuda_answer), fleet->stream);
+    if (result == 0 && logits) {
+        size_t count = sequences * (size_t)shape->labels * (size_t)fleet->spec->classes;
+        result = driver->cuMemcpyDtoHAsync(forward->host_logits, forward->device_logits,
+                                           count * (size_t)fleet->program->real_bytes, fleet->stream);
+    }
+    lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);
+    return status == LH_OK ? check(fleet, driver->cuStreamSynchronize(fleet->stream), "the evaluation", error) : status;
+}
+
+/* Sends host_batch through the model; answers, and where asked logits, are in the host's memory on return. */
+static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_draw *draw, bool logits, lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_status status = send_batch(fleet, shape, draw, error);
+    if (status == LH_OK) status = launch(engine, shape, logits, error);
+    if (status == LH_OK) status = fetch_answers(fleet, shape, logits, error);
+    return lh_cuda_lose(fleet, status, error);
+}
+
+static void make_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, int T, const lh_draw *draw,
+                       const int32_t *positions, const int32_t *distances) {
+    int *out = (int *)(void *)((char *)fleet->forward.host_batch + layout->draws);
+    if (fleet->program->draw_count == NULL) return;
+    fleet->program->draw(draw, T, positions, distances, fleet->forward.lanes.lane[0].scratch, out);
+}
+
+/* --- many examples ---------------------------------------------------------------------------------------------- */
+
+typedef struct filling {
+    lh_cuda_fleet *fleet;
+    const lh_condition *condition;
+    lh_cuda_layout layout;
+    int pieces;
+    atomic_int next, failed; /* failed: the first piece whose examples could not be had */
+} filling;
+
+static int rows_of(const filling *job, int piece) {
+    int left = job->condition->examples - piece * ROWS;
+    return left < ROWS ? left : ROWS;
+}
+
+static lh_status fill_piece(const filling *job, lh_batch *batch, int piece, lh_error *error) {
+    const lh_condition *condition = job->condition;
+    return lh_batch_fill(batch, job->fleet->spec, &condition->source, condition->n, (uint32_t)(piece * ROWS),
+                         rows_of(job, piece), error);
+}
+
+static void fill_work(void *argument, int index, int count) {
+    filling *job = argument;
+    lh_cuda_forward *forward = &job->fleet->forward;
+    lh_batch *batch = &forward->lanes.lane[index].batch;
+    int piece;
+    (void)count;
+    while ((piece = atomic_fetch_add(&job->next, 1)) < job->pieces) {
+        if (fill_piece(job, batch, piece, NULL) == LH_OK) {
+            lh_cuda_put_rows(&job->layout, forward->host_batch, piece * ROWS, batch);
+            continue;
+        }
+        int first = atomic_load(&job->failed);
+        while (piece < first && !atomic_compare_exchange_weak(&job->failed, &first, piece)) continue;
+    }
+}
+
+static lh_status fill_batch(lh_cuda_fleet *fleet, const lh_condition *condition, const lh_shape *shape,
+                            lh_error *error) {
+    int pieces = (condition->examples + ROWS - 1) / ROWS, threads = fleet->forward.lanes.count;
+    filling job = {
+        .fleet = fleet, .condition = condition, .layout = lh_cuda_layout_of(fleet->program, shape), .pieces = pieces};
+    atomic_init(&job.next, 0);
+    atomic_init(&job.failed, pieces);
+    lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);
+    int failed = atomic_load(&job.failed);
+    if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
+    make_draws(fleet, &job.layout, shape->length[0], &condition->draw, NULL, NULL);
+    return LH_OK;
+}
+
+lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                                     lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_shape shape = lh_shape_at(fleet->spec, condition->n, condition->examples);
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status == LH_OK) status = fill_batch(fleet, condition, &shape, error);
+    if (status != LH_OK) return status;
+    status = run(engine, &shape, &condition->draw, false, error);
+    if (status != LH_OK) return status;
+    const lh_cuda_answer *answers = fleet->forward.host_answers;
+    memset(sums, 0, sizeof *sums);
+    for (int i = 0; i < condition->examples; i++) {
+        lh_sums one = {.loss = answers[i].loss,
+                       .positions = shape.labels,
+                       .counted = answers[i].counted,
+                       .correct = answers[i].correct,
+                       .sequences = 1,
+                       .exact = answers[i].correct == answers[i].counted};
+        lh_sums_add(sums, &one);
+        if (each != NULL) each[i] = one;
+    }
+    return LH_OK;
+}
+
+/* --- one sequence ----------------------------------------------------------------------------------------------- */
+
+/* Assembles the query's tokens in host_batch; labels are 0, and none counts. */
+static void put_query(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape) {
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet->program, shape);
+    char *memory = fleet->forward.host_batch;
+    memset(memory, 0, layout.bytes);
+    uint16_t *tokens[LH_MAX_STREAMS] = {(uint16_t *)(void *)memory};
+    lh_example example = {lh_input_length(fleet->spec, query->n), lh_output_length(fleet->spec, query->n), query->input,
+                          (uint16_t *)(void *)(memory + layout.labels), (uint8_t *)memory + layout.mask};
+    fleet->spec->format->assemble(&example, tokens);
+    make_draws(fleet, &layout, shape->length[0], &query->draw, query->positions, query->distances);
+}
+
+lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logits, lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_shape shape = lh_shape_at(fleet->spec, query->n, 1);
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status != LH_OK) return status;
+    put_query(fleet, query, &shape);
+    status = run(engine, &shape, &query->draw, true, error);
+    int64_t count = (int64_t)shape.labels * fleet->spec->classes;
+    for (int64_t i = 0; status == LH_OK && i < count; i++)
+        logits[i] = lh_real_at(fleet->forward.host_logits, fleet->program->real_bytes, i);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* Choosing an image; see image.h. */
+#include "cuda/image.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool lh_cuda_parse_kind(const char *name, lh_cuda_kind *kind) {
+    *kind = (lh_cuda_kind){.machine = strncmp(name, "sm_", 3) == 0};
+    if (!kind->machine && strncmp(name, "compute_", 8) != 0) return false;
+    const char *digits = strchr(name, '_') + 1;
+    size_t count = strspn(digits, "0123456789");
+    if (count < 2 || count > 4) return false;
+    kind->architecture = atoi(digits);
+    kind->suffix = digits[count];
+    return kind->suffix == 0 || (strchr("af", kind->suffix) && digits[count + 1] == 0);
+}
+
+bool lh_cuda_runs(const lh_cuda_kind *kind, int architecture) {
+    if (kind->suffix == 'a') return kind->architecture == architecture;
+    bool one_major = kind->architecture / 10 == architecture / 10;
+    return kind->architecture <= architecture && (one_major || !(kind->machine || kind->suffix));
+}
+
+/* Among images that run: the higher, the better. */
+static int rank(const lh_cuda_kind *kind) {
+    int narrowness = kind->suffix == 'a' ? 2 : kind->suffix == 'f' ? 1 : 0;
+    return (kind->machine ? 100000 : 0) + kind->architecture * 10 + narrowness;
+}
+
+const char *lh_cuda_version_text(int version, char text[LH_CUDA_VERSION_TEXT]) {
+    snprintf(text, LH_CUDA_VERSION_TEXT, "%d.%d", version / 1000, version % 1000 / 10);
+    return text;
+}
+
+const char *lh_cuda_driver_release(int major) {
+    static const struct {
+        int major;
+        const char *release;
+    } floors[] = {{11, "450 or later"}, {12, "525 or later"}, {13, "580 or later"}};
+    for (size_t i = 0; i < sizeof floors / sizeof floors[0]; i++)
+        if (floors[i].major == major) return floors[i].release;
+    return "a later release";
+}
+
+/* "12.4" as 12040; 0 for NULL. */
+static int toolkit_version(const char *toolkit) {
+    int major = 0, minor = 0;
+    if (toolkit) sscanf(toolkit, "%d.%d", &major, &minor);
+    return major * 1000 + minor * 10;
+}
+
+static bool driver_takes(const lh_cuda_kind *kind, int toolkit, int driver_version) {
+    return kind->machine ? toolkit / 1000 <= driver_version / 1000 : toolkit <= driver_version;
+}
+
+/* "sm_80, compute_90"; cut where text is full. */
+static void list_images(const lh_cuda_image *images, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = 0;
+    for (; images && images->architecture && used < size; images++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", images->architecture);
+}
+
+static lh_status no_image(const lh_cuda_program *program, int architecture, lh_error *error) {
+    char images[512];
+    list_images(program->images, images, sizeof images);
+    return lh_fail(error, LH_ERR_ENVIRONMENT,
+                   "no device code for this device, which is sm_%d (compute capability %d.%d); this program has: %s\n"
+                   "build it with sm_%d in --arch, or with --jit",
+                   architecture, architecture / 10, architecture % 10, images[0] ? images : "none", architecture);
+}
+
+/* best: what the device would run if the driver took it. */
+static lh_status driver_too_old(const lh_cuda_program *program, const char *best, bool machine, int driver_version,
+                                lh_error *error) {
+    int toolkit = toolkit_version(program->toolkit), needed = machine ? toolkit / 1000 * 1000 : toolkit;
+    char driver_text[LH_CUDA_VERSION_TEXT], needed_text[LH_CUDA_VERSION_TEXT];
+    lh_cuda_version_text(driver_version, driver_text);
+    lh_cuda_version_text(needed, needed_text);
+    return lh_fail(error, LH_ERR_ENVIRONMENT,
+                   "the CUDA driver of this machine is too old: it knows CUDA up to %s, but the device code (%s) was "
+                   "compiled by toolkit %s and needs a driver for CUDA %s\n"
+                   "update NVIDIA's driver (%s), or build with a toolkit that it knows (--cuda-root), or with --jit",
+                   driver_text, best, program->toolkit, needed_text, lh_cuda_driver_release(toolkit / 1000));
+}
+
+lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int driver_version,
+                         const lh_cuda_image **image, lh_error *error) {
+    int toolkit = toolkit_version(program->toolkit), best_rank = 0, fitting_rank = 0;
+    const char *fitting = NULL; /* whatever the driver says */
+    lh_cuda_kind kind;
+    *image = NULL;
+    for (const lh_cuda_image *next = program->images; next && next->architecture; next++) {
+        if (!lh_cuda_parse_kind(next->architecture, &kind) || !lh_cuda_runs(&kind, architecture)) continue;
+        if (rank(&kind) > fitting_rank) fitting_rank = rank(&kind), fitting = next->architecture;
+        if (rank(&kind) > best_rank && driver_takes(&kind, toolkit, driver_version))
+            best_rank = rank(&kind), *image = next;
+    }
+    if (*image || program->source) return LH_OK;
+    if (!fitting) return no_image(program, architecture, error);
+    lh_cuda_parse_kind(fitting, &kind);
+    return driver_too_old(program, fitting, kind.machine, driver_version, error);
+}

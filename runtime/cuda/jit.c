@@ -1,0 +1,112 @@
+/* Compiles device code on this machine, once; see jit.h.
+ *
+ * A kept file is a head of three lines (what it is, the digest of what it was made from, the digest of the code) and the
+ * code. Both digests are checked whenever it is read, so a file may be cut, damaged or old without harm.
+ */
+#define _GNU_SOURCE
+#include "cuda/jit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/sha256.h"
+#include "cuda/nvrtc.h"
+
+static const char FIRST_LINE[] = "longhand device code, version 1\n";
+enum { HEAD_BYTES = sizeof FIRST_LINE - 1 + 2 * LH_SHA256_TEXT }; /* a digest's line is as long as its text with 0 */
+
+static void make_head(char head[HEAD_BYTES + 1], const char *key, const void *code, size_t bytes) {
+    char own[LH_SHA256_TEXT];
+    lh_sha256(code, bytes, own);
+    snprintf(head, HEAD_BYTES + 1, "%s%s\n%s\n", FIRST_LINE, key, own);
+}
+
+/* The folder where compiled code is kept; malloc'ed, NULL: nowhere. */
+static char *cache_folder(void) {
+    const char *given = getenv("LONGHAND_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char *folder = NULL;
+    if (given && given[0]) return strdup(given);
+    if (xdg && xdg[0] == '/') return asprintf(&folder, "%s/longhand", xdg) < 0 ? NULL : folder;
+    if (home && home[0] == '/') return asprintf(&folder, "%s/.cache/longhand", home) < 0 ? NULL : folder;
+    return NULL;
+}
+
+/* Digest of everything that the code depends on: compiler, target, options, source. */
+static bool make_key(const lh_nvrtc *nvrtc, const char *source, char key[LH_SHA256_TEXT]) {
+    char options[256], *all = NULL;
+    size_t used = 0;
+    for (int i = 0; i < LH_NVRTC_OPTIONS && used < sizeof options; i++)
+        used += (size_t)snprintf(options + used, sizeof options - used, " %s", lh_nvrtc_options[i]);
+    int length = asprintf(&all, "NVRTC %d.%d %s%s\n%s", nvrtc->major, nvrtc->minor, nvrtc->target, options, source);
+    if (length < 0) return false;
+    lh_sha256(all, (size_t)length, key);
+    free(all);
+    return true;
+}
+
+/* Takes the code out of a kept file, where that is whole and made from the same. */
+static bool read_kept(const char *path, const char *key, lh_cuda_code *code) {
+    char head[HEAD_BYTES + 1], *file = NULL;
+    size_t bytes = 0;
+    if (lh_read_file(path, &file, &bytes, NULL) != LH_OK) return false;
+    bool good = bytes > HEAD_BYTES;
+    if (good) {
+        make_head(head, key, file + HEAD_BYTES, bytes - HEAD_BYTES);
+        good = memcmp(file, head, HEAD_BYTES) == 0;
+    }
+    if (good) {
+        memmove(file, file + HEAD_BYTES, bytes - HEAD_BYTES);
+        code->data = file;
+        code->bytes = bytes - HEAD_BYTES;
+    } else {
+        free(file);
+    }
+    return good;
+}
+
+static void keep(const char *folder, const char *path, const char *key, lh_cuda_code *code) {
+    char head[HEAD_BYTES + 1];
+    lh_error why = {""};
+    const lh_piece pieces[] = {{head, HEAD_BYTES}, {code->data, code->bytes}};
+    make_head(head, key, code->data, code->bytes);
+    lh_status status = lh_make_directories(folder, &why);
+    if (status == LH_OK) status = lh_replace_file_by(path, pieces, 2, &why);
+    if (status != LH_OK) snprintf(code->unkept, sizeof code->unkept, "%.500s", why.text);
+}
+
+static lh_status compile_or_take(const lh_nvrtc *nvrtc, const char *source, const char *folder, const char *path,
+                                 lh_cuda_code *code, lh_error *error) {
+    char key[LH_SHA256_TEXT];
+    if (path && !make_key(nvrtc, source, key)) path = NULL;
+    code->found = path && read_kept(path, key, code);
+    if (code->found) return LH_OK;
+    lh_status status = lh_nvrtc_compile(nvrtc, source, &code->data, &code->bytes, error);
+    if (status == LH_OK && path) keep(folder, path, key, code);
+    return status;
+}
+
+lh_status lh_cuda_compile(const char *source, const char *digest, int architecture, int driver_version,
+                          lh_cuda_code *code, lh_error *error) {
+    lh_nvrtc nvrtc;
+    memset(code, 0, sizeof *code);
+    lh_status status = lh_nvrtc_open(architecture, driver_version, &nvrtc, error);
+    if (status != LH_OK) return status;
+    snprintf(code->target, sizeof code->target, "%s", nvrtc.target);
+    snprintf(code->compiler, sizeof code->compiler, "%s", nvrtc.name);
+    char *folder = cache_folder(), *path = NULL;
+    if (folder &&
+        asprintf(&path, "%s/%s-%s-nvrtc-%d.%d.cubin", folder, digest, nvrtc.target, nvrtc.major, nvrtc.minor) < 0)
+        path = NULL;
+    status = compile_or_take(&nvrtc, source, folder, path, code, error);
+    if (status != LH_OK) lh_cuda_code_free(code);
+    free(path);
+    free(folder);
+    return status;
+}
+
+void lh_cuda_code_free(lh_cuda_code *code) {
+    free(code->data);
+    memset(code, 0, sizeof *code);
+}

@@ -1,0 +1,39 @@
+/* See memory.h. */
+#include "cuda/memory.h"
+
+enum { OUT_OF_MEMORY = 2 /* CUDA_ERROR_OUT_OF_MEMORY */ };
+
+lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const char *what, CUdeviceptr *memory,
+                           lh_error *error) {
+    const lh_cuda_driver *driver = device->driver;
+    size_t left = 0, total = 0;
+    *memory = 0;
+    if (bytes == 0) return LH_OK;
+    CUresult result = driver->cuMemAlloc(memory, bytes);
+    if (result != OUT_OF_MEMORY) return lh_cuda_check(driver, result, "cuMemAlloc", error);
+    *memory = 0;
+    driver->cuMemGetInfo(&left, &total);
+    return lh_fail(error, LH_ERR_ENVIRONMENT,
+                   "no memory on %s: %zu bytes for %s, %zu of %zu bytes are free\n"
+                   "  hint: fewer replicas, shorter lengths, or a device that nobody else uses",
+                   device->name, bytes, what, left, total);
+}
+
+void lh_cuda_release(const lh_cuda_device *device, CUdeviceptr *memory) {
+    if (*memory != 0) device->driver->cuMemFree(*memory);
+    *memory = 0;
+}
+
+lh_status lh_cuda_pin(const lh_cuda_device *device, size_t bytes, const char *what, void **memory, lh_error *error) {
+    const lh_cuda_driver *driver = device->driver;
+    *memory = NULL;
+    CUresult result = driver->cuMemAllocHost(memory, bytes > 0 ? bytes : 1);
+    if (result != OUT_OF_MEMORY) return lh_cuda_check(driver, result, "cuMemAllocHost", error);
+    *memory = NULL;
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory: %zu pinned bytes for %s", bytes, what);
+}
+
+void lh_cuda_unpin(const lh_cuda_device *device, void **memory) {
+    if (*memory != NULL) device->driver->cuMemFreeHost(*memory);
+    *memory = NULL;
+}

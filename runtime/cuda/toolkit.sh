@@ -1,0 +1,165 @@
+#!/bin/sh
+# Finds the CUDA toolkit that compiles device code for a build, and settles for which architectures.
+#
+#     sh runtime/cuda/toolkit.sh [--root DIR] [--arch LIST] [--least NN] [--kind nvcc|nvrtc]
+#
+# Prints one line: the compiler's kind (nvcc or nvrtc), version and path, then what to compile: sm_80 sm_90 compute_90.
+# nvcc is taken where it works, else NVRTC, the toolkit's compiler as a library, through a program that make builds.
+# --root DIR    the toolkit's folder and no other; without it that in LONGHAND_CUDA_ROOT; without that the usual ones
+# --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: whatever the compiler knows; default: one of
+#               each class of GPUs; here: native where there are GPUs, else the default. The intermediate form of the
+#               highest one goes with them, for GPUs that come later.
+# --least NN    what the device code needs at least: 75, 80
+# --kind KIND   the one compiler and not the other
+# Exit status 4 with what is wrong, what was looked for and what helps on standard error.
+
+CLASSES="75 80 86 89 90 100 120"
+
+fail() {
+    printf '%s\n' "$@" >&2
+    exit 4
+}
+
+root='' list='' least=75 wanted_kind=''
+while [ $# -gt 1 ]; do
+    case $1 in
+        --root) root=$2 ;;
+        --arch) list=$(printf %s "$2" | tr , ' ') ;;
+        --least) least=${2:-75} ;;
+        --kind) wanted_kind=$2 ;;
+        *) fail "toolkit.sh: unknown argument $1" ;;
+    esac
+    shift 2
+done
+cd -- "$(dirname -- "$0")/../.." || exit 4
+given=''
+[ -n "$root" ] || given=${LONGHAND_CUDA_ROOT:+" (LONGHAND_CUDA_ROOT)"}
+root=${root:-${LONGHAND_CUDA_ROOT:-}}
+program=build/host/device_compiler
+work=$(mktemp -d) || exit 4
+trap 'rm -rf "$work"' EXIT
+
+# The folders of toolkits, best first, one a line.
+roots() {
+    if [ -n "$root" ]; then
+        echo "$root"
+        return
+    fi
+    nvcc=$(command -v nvcc) && nvcc=$(readlink -f "$nvcc" 2>/dev/null) && dirname "$(dirname "$nvcc")"
+    printf '%s\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda /usr/lib/nvidia-cuda-toolkit | grep .
+}
+
+# nvcc needs a C++ compiler that it likes: whether it works is tried.
+try_nvcc() {
+    [ "$wanted_kind" != nvrtc ] && [ -x "$1" ] || return 1
+    if ! : >"$work/empty.cu" || ! "$1" -cubin -o "$work/empty.cubin" "$work/empty.cu" >"$work/log" 2>&1; then
+        broken="$broken
+    $1 does not work: $(grep . "$work/log" | head -1)"
+        return 1
+    fi
+    kind=nvcc compiler=$1
+    version=$("$1" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+    known=$("$1" --list-gpu-code | sed -n 's/^sm_\([0-9]*\)$/\1/p' | sort -nu | tr '\n' ' ')
+    [ -n "$version" ] && [ -n "$known" ]
+}
+
+make_program() {
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory "$program" TARGETS=cpu ID= RUN= ${CC:+"CC=$CC"}
+}
+
+try_nvrtc() {
+    [ "$wanted_kind" != nvcc ] && [ -e "$1" ] || return 1
+    if ! make_program >"$work/log" 2>&1 || ! "$program" "$1" >"$work/abilities" 2>"$work/log"; then
+        broken="$broken
+    $1 does not work: $(grep . "$work/log" | head -1)"
+        return 1
+    fi
+    kind=nvrtc compiler=$1
+    read -r version known <"$work/abilities"
+}
+
+# Libraries of NVRTC in the toolkits' folders, then those that the loader knows.
+libraries() {
+    echo "$toolkits" | while read -r folder; do
+        for name in libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11.2 libnvrtc.so; do
+            for place in lib64 lib "targets/$(uname -m)-linux/lib"; do echo "$folder/$place/$name"; done
+        done
+    done
+    [ -n "$root" ] || /sbin/ldconfig -p 2>/dev/null | sed -n 's/.* => \(.*\/libnvrtc\.so[.0-9]*\)$/\1/p'
+}
+
+find_compiler() {
+    case $root in *[[:space:]]*) fail "$root: make cannot handle blanks in a folder's name" ;; esac
+    toolkits=$(roots | awk '!seen[$0]++') broken=''
+    while read -r folder; do
+        try_nvcc "$folder/bin/nvcc" && return
+    done <<END
+$toolkits
+END
+    while read -r library; do
+        try_nvrtc "$library" && return
+    done <<END
+$(libraries)
+END
+    fail "no CUDA toolkit found; looked for bin/nvcc, and for lib64/libnvrtc.so or lib/libnvrtc.so, in:" \
+        "$(echo "$toolkits" | sed "s/^/    /; s/\$/$given/")$broken" \
+        "  hint: --cuda-root DIR (make: CUDA_ROOT=DIR) names the toolkit's folder" \
+        "  hint: --jit (make: JIT=1) builds without one: the trainer compiles where it runs, with the NVRTC there" \
+        "  hint: no GPU is needed to install it: https://developer.nvidia.com/cuda-downloads"
+}
+
+# Whether the compiler makes code for an architecture that its list leaves out: sm_90a, sm_100f.
+compiles_for() {
+    case $kind in
+        nvcc) "$compiler" --dryrun -cubin "-arch=$1" -o "$work/empty.cubin" "$work/empty.cu" >/dev/null 2>&1 ;;
+        nvrtc) "$program" "$compiler" "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+native() {
+    nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+        sed -n 's/^ *\([0-9]*\)\.\([0-9]\).*/sm_\1\2/p' | sort -u
+}
+
+default_list() {
+    for class in $CLASSES; do
+        case " $known " in *" $class "*) [ "$class" -lt "$least" ] || echo "sm_$class" ;; esac
+    done
+}
+
+# Prints "sm_80 ... compute_90" for the wanted architectures, or says which of them cannot be had.
+settle() {
+    highest=0
+    for architecture in $wanted; do
+        number=$(echo "$architecture" | sed -n 's/^sm_\([0-9]*\)[af]\{0,1\}$/\1/p')
+        case $number in
+            '') fail "--arch $architecture: expected sm_ and a number, as in --arch sm_80,sm_90" ;;
+        esac
+        [ "$number" -ge "$least" ] || fail "--arch $architecture: this device code needs sm_$least or later"
+        case " $known " in
+            *" ${architecture#sm_} "*) [ "$number" -le "$highest" ] || highest=$number ;;
+            *) compiles_for "$architecture" ||
+                fail "--arch $architecture: $kind $version ($compiler) does not know it" \
+                    "  expected: $(echo "$known" | sed 's/[0-9][0-9]*/sm_&/g')" ;;
+        esac
+    done
+    echo "$kind $version $compiler" $(echo "$wanted" | tr ' ' '\n' | awk '!seen[$0]++') \
+        $([ "$highest" = 0 ] || echo "compute_$highest")
+}
+
+find_compiler
+case ${list:-default} in
+    native)
+        list=$(native)
+        [ -n "$list" ] || fail "--arch native: nvidia-smi shows no GPU on this machine"
+        ;;
+    here)
+        list=$(native)
+        list=${list:-$(default_list)}
+        ;;
+    all) list=$(for number in $known; do [ "$number" -lt "$least" ] || echo "sm_$number"; done) ;;
+    default) list=$(default_list) ;;
+esac
+wanted=$(echo $list)
+[ -n "$wanted" ] || fail "$kind $version ($compiler) knows no architecture from sm_$least on: $known"
+settle

@@ -1,0 +1,35 @@
+/* Linked into trainers with a CUDA half only: the device code that was compiled for them, byte by byte.
+ *
+ * LH_CUDA_IMAGES: what there is, if anything, as IMAGE(sm_80) IMAGE(compute_80); each is a file of that name in the
+ * folder LH_CUDA_FOLDER. LH_CUDA_TEXT: the path of the device code's text where the trainer is to carry it, too.
+ */
+#include "longhand/cuda.h"
+
+/* Code for the driver is aligned; a 0 behind it ends what is text. The names are the assembler's, of this object alone. */
+#define EMBED(label, path) \
+    __asm__(".pushsection .rodata\n" \
+            ".balign 16\n" label ":\n" \
+            ".incbin \"" path "\"\n" label "_end:\n" \
+            ".byte 0\n" \
+            ".popsection\n")
+
+extern const lh_cuda_image lh_cuda_images[];
+#if defined(LH_CUDA_IMAGES)
+
+#define IMAGE(architecture) \
+    EMBED("image_" #architecture, LH_CUDA_FOLDER "/" #architecture); \
+    extern const unsigned char architecture##_first[] __asm__("image_" #architecture); \
+    extern const unsigned char architecture##_end[] __asm__("image_" #architecture "_end");
+LH_CUDA_IMAGES
+#undef IMAGE
+
+#define IMAGE(architecture) {#architecture, architecture##_first, architecture##_end},
+const lh_cuda_image lh_cuda_images[] = {LH_CUDA_IMAGES{NULL, NULL, NULL}};
+#else
+const lh_cuda_image lh_cuda_images[] = {{NULL, NULL, NULL}};
+#endif
+
+#if defined(LH_CUDA_TEXT)
+__asm__(".globl lh_cuda_source\n");
+EMBED("lh_cuda_source", LH_CUDA_TEXT);
+#endif

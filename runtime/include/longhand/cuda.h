@@ -1,0 +1,60 @@
+/* What the generator writes for GPUs: device code, and how much memory it needs. One lh_cuda_program per experiment.
+ *
+ * The device code is one text, compiled ahead of time (images) or on the node (source). Kernels and their arguments:
+ * cuda/interface.h. The CUDA engine (runtime/cuda) owns memory, launches and order.
+ */
+#ifndef LONGHAND_CUDA_H
+#define LONGHAND_CUDA_H
+
+#include <stddef.h>
+
+#include "longhand/cpu.h"
+
+/* Device code for one architecture: machine code ("sm_90"), or an intermediate form that the driver compiles for any
+ * later one ("compute_90"). */
+typedef struct lh_cuda_image {
+    const char *architecture;
+    const unsigned char *first, *end;
+} lh_cuda_image;
+
+/* A way of cutting a step's work; bits are the same within one variant. */
+typedef struct lh_cuda_variant {
+    const char *name; /* "chip": one model on all multiprocessors; "replicas": many models side by side */
+    int shards;
+} lh_cuda_variant;
+
+typedef struct lh_cuda_program {
+    const char *source_digest; /* of the device code, 16 hexadecimal digits */
+    const char *precision;     /* "float32", "tf32", "bf16", "float64" */
+    int real_bytes;
+    const char *train_kernel, *evaluate_kernel;
+    int least_architecture; /* 75: sm_75 */
+    int threads;            /* of a block */
+    size_t block_memory;    /* dynamic shared memory of a block, bytes */
+    lh_cuda_variant chip, replicas;
+    double beta1, beta2; /* of Adam: the host makes the corrections of a step */
+
+    const char *source;          /* the device code as text for the compiler of the node, ends with 0; NULL: none */
+    const lh_cuda_image *images; /* the last one has architecture NULL */
+    const char *toolkit;         /* version that compiled the images, "13.0"; NULL: there are none */
+
+    /* Position tables as in lh_cpu_program; written on the host, used on the device. NULL: no tables. */
+    size_t (*tables_bytes)(int max_length);
+    void (*make_tables)(void *tables, int max_length);
+
+    /* Random positions and distances of one step or evaluation, made on the host: how many numbers for T tokens, and
+     * the numbers. scratch: draw_scratch ints. positions, distances: [T] given by the caller in place of every draw, or
+     * NULL. draw_count NULL: nothing is drawn. */
+    int (*draw_count)(int T);
+    int draw_scratch;
+    void (*draw)(const lh_draw *draw, int T, const int32_t *positions, const int32_t *distances, int *scratch,
+                 int *out);
+
+    /* Bytes, each enough for every T up to this one. */
+    size_t (*shared_bytes)(int T, lh_mode mode);
+    size_t (*partial_bytes)(int T);                                /* one shard's gradient */
+    size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* one shard's or group's activations */
+    int (*evaluation_group)(int T);                                /* sequences that go through the layers together */
+} lh_cuda_program;
+
+#endif

@@ -1,0 +1,387 @@
+% local with_rows = relative.kind ~= "none"
+% local biases = relative.biases
+% local scored = score.kind ~= "none"
+% local gathers = scored and score.cuda.gathers or {}
+% local logit_grad = scored and score.cuda.logit_grad
+% local toeplitz = relative.toeplitz
+% local to_middle = toeplitz and " + v->T - 1" or ""
+% local masked = mask.kind ~= "none"
+% local left_end, right_end = (mask.left or 0) + 1, (mask.right or 0) + 1
+/* Self-attention of a shard. A thread has one query (or, backward, one key or one diagonal) of one head and walks over
+ * the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are not kept:
+ * the backward pass makes each again from the largest score of its query and the inverse of the sum. */
+
+typedef struct head {
+    const real *query, *key, *value; /* token 0; HEAD_WIDTH channels, tokens QUERY_STRIDE apart */
+% if with_rows then
+% if toeplitz then
+    const real *rows; /* of query - key = 0; HEAD_WIDTH apart */
+% else
+    const real *rows; /* HEAD_WIDTH apart */
+    const int *row; /* [keys][queries] of them */
+% end
+% end
+% if biases then
+    const real *row_bias; /* likewise */
+    const real *key_bias; /* [T] */
+% end
+% if scored then
+    const score_tables *score;
+    int h;
+% end
+    int T;
+} head;
+
+INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const layer_state *s,
+        ${scored and "const score_tables *score, " or ""}int sequence, int h) {
+    head a;
+    a.T = v->T;
+    a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
+    a.key = a.query + WIDTH;
+    a.value = a.query + 2 * WIDTH;
+% if biases then
+    const size_t first_row = (size_t)l * distance_count(v->T) * HEADS + (size_t)h * row_count(v, l)${to_middle};
+    a.rows = v->shared.rows + first_row * HEAD_WIDTH;
+    a.row_bias = v->shared.row_bias + first_row;
+    a.key_bias = s->key_bias + ((size_t)sequence * HEADS + h) * v->T;
+% elseif with_rows then
+    a.rows = v->shared.rows + ((size_t)l * distance_count(v->T)${to_middle}) * HEAD_WIDTH;
+% end
+% if with_rows and not toeplitz then
+    a.row = pair_rows_of(v, l).row;
+% end
+% if scored then
+    a.score = score;
+    a.h = h;
+% end
+    return a;
+}
+
+INLINE void load_head(real x[HEAD_WIDTH], const real *from) {
+#pragma unroll
+    for (int d = 0; d < HEAD_WIDTH; d += 4) {
+        const quad part = *(const quad *)(from + d);
+#pragma unroll
+        for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
+    }
+}
+
+INLINE void store_head(const real x[HEAD_WIDTH], real scale, real *to) {
+#pragma unroll
+    for (int d = 0; d < HEAD_WIDTH; d += 4) {
+        quad part;
+#pragma unroll
+        for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
+        *(quad *)(to + d) = part;
+    }
+}
+
+INLINE void clear_head(real x[HEAD_WIDTH]) {
+#pragma unroll
+    for (int d = 0; d < HEAD_WIDTH; d++) x[d] = 0;
+}
+
+INLINE real dot_head(const real x[HEAD_WIDTH], const real y[HEAD_WIDTH]) {
+    real sum = 0;
+#pragma unroll
+    for (int d = 0; d < HEAD_WIDTH; d++) sum += x[d] * y[d];
+    return sum;
+}
+
+/* x += factor * y */
+INLINE void add_head(real x[HEAD_WIDTH], real factor, const real y[HEAD_WIDTH]) {
+#pragma unroll
+    for (int d = 0; d < HEAD_WIDTH; d++) x[d] += factor * y[d];
+}
+% if masked then
+
+/* The keys that query i sees are those from first_key to end_key - 1; key j is seen by queries likewise. */
+% if mask.left then
+INLINE int first_key(int i) { return i > ${mask.left} ? i - ${mask.left} : 0; }
+INLINE int end_query(int j, int T) { return j + ${left_end} < T ? j + ${left_end} : T; }
+% else
+INLINE int first_key(int i) { return 0 * i; }
+INLINE int end_query(int j, int T) { return T + 0 * j; }
+% end
+INLINE int end_key(int i, int T) { return i + ${right_end} < T ? i + ${right_end} : T; }
+INLINE int first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
+% end
+% local keys = masked and "int j = first_key(i); j < end_key(i, a.T); j++" or "int j = 0; j < a.T; j++"
+% local queries = masked and "int i = first_query(j); i < end_query(j, a.T); i++" or "int i = 0; i < a.T; i++"
+% local key_loads = with_rows and "key + row of the pair" or "key"
+
+% if with_rows then
+/* Which row a pair has. */
+% if toeplitz then
+INLINE int row_at(const head *, int i, int j) { return i - j; }
+% else
+INLINE int row_at(const head *a, int i, int j) { return a->row[j * a->T + i]; }
+% end
+
+/* The scaled logit of a pair: the query, and the key with the row of their distance. */
+INLINE real pair_logit(const head *a, const real query[HEAD_WIDTH], const real key[HEAD_WIDTH], int i, int j) {
+    real row[HEAD_WIDTH];
+    const int x = row_at(a, i, j);
+    load_head(row, a->rows + x * HEAD_WIDTH);
+    add_head(row, 1, key);
+% if biases then
+    return dot_head(query, row) * LOGIT_SCALE + (a->key_bias[j] + a->row_bias[x]);
+% else
+    return dot_head(query, row) * LOGIT_SCALE;
+% end
+}
+% else
+/* The scaled logit of a pair. */
+INLINE real pair_logit(const real query[HEAD_WIDTH], const real key[HEAD_WIDTH]) {
+    return dot_head(query, key) * LOGIT_SCALE;
+}
+% end
+% local logit = with_rows and "pair_logit(&a, query, key, i, j)" or "pair_logit(query, key)"
+% if biases then
+
+/* Products of a shard's keys with the content bias. */
+INLINE void bias_keys(void) {
+    const step_view *v = &block()->view;
+    const layer_state *s = &block()->layer;
+    const int sequences = block()->sequences;
+    const int l = block()->l;
+    for (int e = threadIdx.x; e < sequences * HEADS * v->T; e += THREADS) {
+        const int token = e % v->T, h = e / v->T % HEADS, sequence = e / v->T / HEADS;
+        const real *bias = v->p->layer[l].content_bias + h * HEAD_WIDTH;
+        const size_t row = (size_t)sequence * v->T + token;
+        const real *key = s->query_key_value + row * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
+        real x[HEAD_WIDTH], y[HEAD_WIDTH];
+        load_head(x, key);
+        load_head(y, bias);
+        s->key_bias[e] = dot_head(x, y) * LOGIT_SCALE;
+    }
+    __syncthreads();
+}
+% end
+
+/* s->attended, and what the backward pass needs of the softmax. */
+INLINE void attend(void) {
+    const step_view *v = &block()->view;
+    const layer_state *s = &block()->layer;
+    const int sequences = block()->sequences;
+% if with_rows or scored then
+    const int l = block()->l;
+% end
+% if biases then
+    bias_keys();
+% end
+% if scored then
+    score_tables tables;
+    score_tables_of(v, l, &tables);
+% end
+    for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
+        const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
+        const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+        real query[HEAD_WIDTH], out[HEAD_WIDTH], largest = (real)-1e30, sum = 0;
+        load_head(query, a.query + i * QUERY_STRIDE);
+        clear_head(out);
+        for (${keys}) {
+            real key[HEAD_WIDTH], value[HEAD_WIDTH];
+            load_head(key, a.key + j * QUERY_STRIDE);
+            load_head(value, a.value + j * QUERY_STRIDE);
+% if scored then
+            const real score = score_pair(a.score, a.T, a.h, i, j, ${logit});
+% else
+            const real score = ${logit};
+% end
+            if (score > largest) {
+                const real shrink = exp_negative(largest - score);
+                sum *= shrink;
+#pragma unroll
+                for (int d = 0; d < HEAD_WIDTH; d++) out[d] *= shrink;
+                largest = score;
+            }
+            const real weight = exp_negative(score - largest);
+            sum += weight;
+            add_head(out, weight, value);
+        }
+        store_head(out, 1 / sum, s->attended + (size_t)(sequence * v->T + i) * WIDTH + h * HEAD_WIDTH);
+        s->largest[task] = largest;
+        s->inverse_sum[task] = 1 / sum;
+    }
+    __syncthreads();
+}
+% local score_of = scored and "score_pair(a.score, a.T, a.h, i, j, logit)" or "logit"
+% local pair = { logit = logit, score_of = score_of, logit_grad = logit_grad }
+% local dscore = logit_grad and "dscore" or "dlogit"
+/* Gradients of the queries. */
+INLINE void attend_queries(void) {
+    const step_view *v = &block()->view;
+    const workspace *w = &block()->work;
+    const layer_state *s = &block()->layer;
+    const int sequences = block()->sequences;
+% if with_rows or scored then
+    const int l = block()->l;
+% end
+% if scored then
+    score_tables tables;
+    score_tables_of(v, l, &tables);
+% end
+    for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
+        const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
+        const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+        const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH;
+        const real largest = s->largest[task], inverse = s->inverse_sum[task];
+        real query[HEAD_WIDTH], dquery[HEAD_WIDTH], dout[HEAD_WIDTH], out[HEAD_WIDTH];
+        load_head(query, a.query + i * QUERY_STRIDE);
+        load_head(dout, w->dattended + at);
+        load_head(out, s->attended + at);
+        const real delta = dot_head(dout, out);
+        w->delta[task] = delta;
+        clear_head(dquery);
+% if gathers.uniform then
+        real gathered[${score.cuda.uniform_count}] = {0};
+% end
+        for (${keys}) {
+            real key[HEAD_WIDTH], value[HEAD_WIDTH];
+            load_head(key, a.key + j * QUERY_STRIDE);
+            load_head(value, a.value + j * QUERY_STRIDE);
+            % include("cuda/pair_gradient.tpl", pair)
+% if gathers.uniform then
+            score_grad_uniform(a.score, a.T, a.h, i, j, logit, ${dscore}, gathered);
+% end
+            add_head(dquery, dlogit, key);
+% if with_rows then
+            load_head(key, a.rows + row_at(&a, i, j) * HEAD_WIDTH);
+            add_head(dquery, dlogit, key);
+% end
+        }
+        store_head(dquery, LOGIT_SCALE, w->dquery_key_value + row * QUERY_STRIDE + h * HEAD_WIDTH);
+% if gathers.uniform then
+        for (int k = 0; k < ${score.cuda.uniform_count}; k++) w->head_sums[k * sequences * HEADS * v->T + task] = gathered[k];
+% end
+    }
+    __syncthreads();
+}
+
+/* Gradients of the keys and values. */
+INLINE void attend_keys(void) {
+    const step_view *v = &block()->view;
+    const workspace *w = &block()->work;
+    const layer_state *s = &block()->layer;
+    const int sequences = block()->sequences;
+% if with_rows or scored then
+    const int l = block()->l;
+% end
+% if scored then
+    score_tables tables;
+    score_tables_of(v, l, &tables);
+% end
+    for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
+        const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
+        const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+        const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH;
+        real key[HEAD_WIDTH], value[HEAD_WIDTH], dkey[HEAD_WIDTH], dvalue[HEAD_WIDTH]${biases and ", sum = 0" or ""};
+        load_head(key, a.key + j * QUERY_STRIDE);
+        load_head(value, a.value + j * QUERY_STRIDE);
+        clear_head(dkey);
+        clear_head(dvalue);
+        for (${queries}) {
+            const int of_query = task - j + i;
+            const real largest = s->largest[of_query], inverse = s->inverse_sum[of_query], delta = w->delta[of_query];
+            real query[HEAD_WIDTH], dout[HEAD_WIDTH];
+            load_head(query, a.query + i * QUERY_STRIDE);
+            load_head(dout, dattended + i * WIDTH);
+            % include("cuda/pair_gradient.tpl", pair)
+            add_head(dkey, dlogit, query);
+            add_head(dvalue, weight, dout);
+% if biases then
+            sum += dlogit;
+% end
+        }
+        real *to = w->dquery_key_value + (size_t)(sequence * v->T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
+% if biases then
+        real bias[HEAD_WIDTH];
+        load_head(bias, v->p->layer[l].content_bias + h * HEAD_WIDTH);
+        add_head(dkey, sum, bias);
+        w->key_sums[task] = sum;
+% end
+        store_head(dkey, LOGIT_SCALE, to);
+        store_head(dvalue, 1, to + WIDTH);
+    }
+    __syncthreads();
+}
+% if biases then
+
+/* The gradient of the content bias: the keys, by what their logits got. */
+INLINE void content_bias_grad(real *dbias) {
+    const workspace *w = &block()->work;
+    const layer_state *s = &block()->layer;
+    const int sequences = block()->sequences, T = block()->view.T;
+    for (int c = threadIdx.x; c < WIDTH; c += THREADS) {
+        real sum = 0;
+        for (int sequence = 0; sequence < sequences; sequence++) {
+            for (int j = 0; j < T; j++)
+                sum += w->key_sums[(sequence * HEADS + c / HEAD_WIDTH) * T + j]
+                        * s->query_key_value[(size_t)(sequence * T + j) * QUERY_STRIDE + WIDTH + c];
+        }
+        dbias[c] = sum * LOGIT_SCALE;
+    }
+}
+% end
+% if score.trains then
+
+/* Where the gradients of the layer's tables go. */
+INLINE void score_gradients_of(score_gradients *d) {
+    size_t used = 0;
+    lay_out_score_gradients(d, block()->sums.score${score.per_layer and " + (size_t)block()->l * score_gradient_bytes(block()->view.T)" or ""}, &used,
+            block()->view.T);
+}
+% end
+% for _, class in ipairs(cuda.owned) do
+
+% include("cuda/attend_owned.tpl", { class = class, pair = pair, dscore = dscore, gathered = gathers[class] or {} })
+% end
+% if gathers.uniform then
+
+/* What the queries of a shard got for the numbers of the heads: a warp per number, in a fixed order. */
+INLINE void attend_heads(void) {
+    const workspace *w = &block()->work;
+    const int T = block()->view.T, sequences = block()->sequences;
+% if not score.per_layer then
+    const int l = block()->l;
+% end
+    score_gradients gathered, *d = &gathered;
+    score_gradients_of(d);
+    const int lane = threadIdx.x % WARP;
+    for (int h = threadIdx.x / WARP; h < HEADS; h += WARPS) {
+        real sum;
+% for k, t in ipairs(gathers.uniform) do
+% local at = k - 1
+        sum = 0;
+        for (int e = lane; e < sequences * T; e += WARP)
+            sum += w->head_sums[((${at} * sequences + e / T) * HEADS + h) * T + e % T];
+        sum = warp_sum(sum);
+% if score.per_layer then
+        if (lane == 0) ${t.target} = sum;
+% else
+        if (lane == 0) ${t.target} = l == LAYERS - 1 ? sum : ${t.target} + sum;
+% end
+% end
+    }
+    __syncthreads();
+}
+% end
+
+/* The gradients of queries, keys and values, in the workspace${cuda.sums_in_layers and ", and those of the tables that this layer read" or ""}. */
+INLINE void attend_backward(${biases and "layer_parameters *g" or "void"}) {
+    attend_queries();
+    attend_keys();
+% if biases then
+    content_bias_grad(g->content_bias);
+% end
+% if gathers.uniform then
+    attend_heads();
+% end
+% for _, class in ipairs(cuda.owned) do
+    attend_by_${class}();
+% end
+% if #cuda.owned > 0 then
+    __syncthreads();
+% end
+}

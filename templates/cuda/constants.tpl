@@ -1,0 +1,16 @@
+% local real = precision == "float64" and f64 or f32
+#define EMBEDDING_SCALE ${real(embedding_scale)} /* sqrt(WIDTH) */
+#define LOGIT_SCALE ${real(logit_scale)} /* 1 / sqrt(HEAD_WIDTH) */
+% for _, d in ipairs(dropouts) do
+#define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */
+enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
+% end
+% if dropouts[1] then
+enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the counter */
+% end
+#define BETA1 ${real(optimizer.beta1)}
+#define BETA2 ${real(optimizer.beta2)}
+#define EPSILON ${real(optimizer.epsilon)}
+% if clip.kind == "global_norm" then
+#define MAX_NORM ${f64(clip.max_norm)} /* of the gradient */
+% end

@@ -1,0 +1,192 @@
+% local draws, rows_of_draws = cuda.draws, cuda.draw_rows
+% local pairwise = relative.kind ~= "none" and not relative.toeplitz
+% local draw_scratch = pairwise and "PAIR_KEYS + 1 > MAX_POSITION ? PAIR_KEYS + 1 : MAX_POSITION" or "MAX_POSITION"
+% include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", about = about.cuda })
+#include "config.h"
+
+#include <string.h>
+
+#include "cuda/interface.h"
+#include "longhand/cuda.h"
+% if tables then
+#include "longhand/math.h"
+% end
+% if draws then
+#include "longhand/positions.h"
+% end
+
+#define INLINE static inline
+% if relative.kind ~= "none" then
+
+% include("cuda/distances.tpl")
+% end
+% if dropouts[1] then
+
+enum { DROPOUT_SITES = ${cuda.sites} };
+% end
+
+% include("cuda/layout.tpl")
+% if tables then
+
+% include("parts/position_tables.tpl")
+% end
+% if draws then
+
+% if pairwise then
+static int draw_count(int T) {
+    pair_rows r;
+    return ${rows_of_draws} * T + RELATIVE_SETS * (int)lay_out_pair_rows(&r, NULL, T);
+}
+
+% if relative.kind == "transformer_xl" then
+/* The vector of a pair, before they are numbered. */
+INLINE int pair_key(const int *position, int query, int key) { return position[key] - position[query] + MAX_POSITION - 1; }
+enum { PAIR_KEYS = 2 * MAX_POSITION - 1 };
+% else
+/* The vector of a pair. */
+INLINE int pair_key(const int *position, int query, int key) {
+    int distance = position[key] - position[query], near = distance < CLIP ? distance : CLIP;
+    return (near > -CLIP ? near : -CLIP) + CLIP;
+}
+enum { PAIR_KEYS = 2 * CLIP + 1 };
+% end
+
+/* Numbers the vectors that occur, and sorts the pairs by them. rank: [PAIR_KEYS + 1] overwritten. */
+static void sort_pairs(const int *position, int T, int *rank, int *out) {
+    pair_rows r;
+    int count = 0, first = 0;
+    lay_out_pair_rows(&r, out, T);
+    int *distance = out + (r.distance - out), *row = out + (r.row - out), *start = out + (r.start - out);
+    int *pair = out + (r.pair - out);
+    memset(rank, 0, (PAIR_KEYS + 1) * sizeof *rank);
+    for (int i = 0; i < T; i++)
+        for (int j = 0; j < T; j++) rank[pair_key(position, i, j)]++;
+    for (int key = 0; key < PAIR_KEYS; key++) {
+        int pairs = rank[key];
+% if relative.kind == "transformer_xl" then
+        if (pairs == 0) continue;
+        distance[count] = key - (MAX_POSITION - 1);
+% else
+        distance[count] = key - CLIP;
+% end
+        start[count] = first;
+        first += pairs;
+        rank[key] = count++;
+    }
+    start[count] = first;
+    out[0] = count;
+    for (int i = 0; i < T; i++)
+        for (int j = 0; j < T; j++) row[j * T + i] = rank[pair_key(position, i, j)];
+    for (int i = 0; i < T; i++)
+        for (int j = 0; j < T; j++) pair[start[row[j * T + i]]++] = i * T + j;
+    for (int x = count; x > 0; x--) start[x] = start[x - 1];
+    start[0] = 0;
+}
+% else
+static int draw_count(int T) { return ${rows_of_draws} * T; }
+% end
+
+static void draw(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
+        int *out) {
+% if pairwise then
+    const int *drawn = out;
+% end
+% if cuda.position_draws > 0 then
+    for (int d = 0; d < DRAWS; d++, out += T) {
+        if (positions) memcpy(out, positions, (size_t)T * sizeof(int));
+        else
+            lh_draw_positions(from, (uint32_t)d${positions.site_offset}, 0, MAX_POSITION, T, ${positions.sorted_text}, out, scratch);
+    }
+% else
+    (void)positions;
+% end
+% if cuda.distance_draws > 0 then
+    for (int d = 0; d < DISTANCE_DRAWS; d++, out += T) {
+        if (distances) memcpy(out, distances, (size_t)T * sizeof(int));
+        else
+            lh_draw_distances(from, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, out, scratch);
+    }
+% else
+    (void)distances;
+% end
+% if pairwise then
+    for (int l = 0; l < RELATIVE_SETS; l++) {
+        pair_rows r;
+        sort_pairs(drawn + (${positions.layer_index}) * T, T, scratch, out);
+        out += lay_out_pair_rows(&r, NULL, T);
+    }
+% end
+}
+% end
+
+% if cuda.shared then
+static size_t shared_bytes(int T, lh_mode mode) {
+    shared_tables tables;
+    (void)mode;
+    return lay_out_shared(&tables, NULL, T);
+}
+% else
+static size_t shared_bytes(int T, lh_mode mode) {
+    (void)T;
+    (void)mode;
+    return 0;
+}
+% end
+
+% if cuda.sums then
+static size_t partial_bytes(int T) { return ${parameter_storage} * sizeof(real) + sum_bytes(T); }
+% else
+static size_t partial_bytes(int T) {
+    (void)T;
+    return ${parameter_storage} * sizeof(real);
+}
+% end
+
+static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
+    workspace w;
+    return lay_out(&w, NULL, part->sequences, part->length[0], part->labels, mode == LH_MODE_TRAIN);
+}
+
+/* A few tiles of tokens. */
+static int evaluation_group(int T) { return T < ${cuda.group_tokens} ? ${cuda.group_tokens} / T : 1; }
+
+#if defined(LH_CUDA_SOURCE)
+extern const char lh_cuda_source[];
+#endif
+extern const lh_cuda_image lh_cuda_images[];
+
+extern const lh_cuda_program lh_${id}_cuda;
+const lh_cuda_program lh_${id}_cuda = {
+        .source_digest = "${cuda_source_digest}",
+        .precision = "${precision}",
+        .real_bytes = REAL_BYTES,
+        .train_kernel = "${id}_train_kernel",
+        .evaluate_kernel = "${id}_evaluate_kernel",
+        .least_architecture = ${least_architecture},
+        .threads = ${cuda.threads},
+        .block_memory = ${cuda.staging} * sizeof(real) + ${cuda.block_state},
+        .chip = {"chip", ${cuda.chip}},
+        .replicas = {"replicas", ${cuda.replicas}},
+        .beta1 = ${f64(optimizer.beta1)},
+        .beta2 = ${f64(optimizer.beta2)},
+        .images = lh_cuda_images,
+#if defined(LH_CUDA_TOOLKIT)
+        .toolkit = LH_CUDA_TOOLKIT,
+#endif
+#if defined(LH_CUDA_SOURCE)
+        .source = lh_cuda_source,
+#endif
+% if tables then
+        .tables_bytes = tables_bytes,
+        .make_tables = make_tables,
+% end
+% if draws then
+        .draw_count = draw_count,
+        .draw_scratch = ${draw_scratch},
+        .draw = draw,
+% end
+        .shared_bytes = shared_bytes,
+        .partial_bytes = partial_bytes,
+        .workspace_bytes = workspace_bytes,
+        .evaluation_group = evaluation_group,
+};

@@ -1,0 +1,198 @@
+% local drops = dropouts[1] ~= nil
+/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
+INLINE void *take(char *memory, size_t *used, size_t bytes) {
+    size_t start = *used;
+    *used += (bytes + 63) / 64 * 64;
+    return memory ? memory + start : (void *)0;
+}
+
+INLINE real *take_reals(char *memory, size_t *used, size_t count) {
+    return (real *)take(memory, used, count * sizeof(real));
+}
+
+/* What a layer keeps of a shard; rows are tokens, sequence after sequence. In evaluation the layers share one. */
+typedef struct layer_state {
+    real *query_key_value; /* [rows][3 WIDTH]${rotated} */
+% if relative.biases then
+    real *key_bias; /* [sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE */
+% end
+    real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+    real *attended; /* [rows][WIDTH] heads side by side */
+    real *xhat1, *rstd1; /* [rows][WIDTH], [rows] */
+    real *norm1; /* [rows][WIDTH] input of the feed-forward network */
+    real *hidden; /* [rows][FEEDFORWARD] */
+    real *xhat2, *rstd2;
+    real *output; /* [rows][WIDTH] input of the next layer */
+} layer_state;
+
+/* The rest of a block's room. */
+typedef struct workspace {
+    real *input; /* [rows][WIDTH] of the first layer */
+    real *branch; /* [rows][WIDTH] what a residual connection adds */
+    real *logits; /* [sequences][label_count][CLASS_COLUMNS] */
+    real *losses; /* [sequences][label_count] */
+    unsigned char *correct; /* [sequences][label_count] */
+% if drops then
+    unsigned char *keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+% end
+    real *gradient, *dbranch, *dattended; /* [rows][WIDTH] */
+    real *dhidden; /* [rows][FEEDFORWARD] */
+    real *dquery_key_value; /* [rows][3 WIDTH] */
+    real *delta; /* [sequences][HEADS][T] output times its gradient */
+% if relative.biases then
+    real *key_sums; /* [sequences][HEADS][T] of a key's gradients of logits */
+% end
+% if score.kind ~= "none" and score.cuda.gathers.uniform then
+    real *head_sums; /* [tables][sequences][HEADS][T] of a query's gradients of scores */
+% end
+    char *layers;
+} workspace;
+
+/* Places what layer l of a shard keeps into memory. */
+INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
+    size_t rows = (size_t)sequences * (size_t)T;
+    s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
+% if relative.biases then
+    s->key_bias = take_reals(memory, used, rows * HEADS);
+% end
+    s->largest = take_reals(memory, used, rows * HEADS);
+    s->inverse_sum = take_reals(memory, used, rows * HEADS);
+    s->attended = take_reals(memory, used, rows * WIDTH);
+    s->xhat1 = take_reals(memory, used, rows * WIDTH);
+    s->rstd1 = take_reals(memory, used, rows);
+    s->norm1 = take_reals(memory, used, rows * WIDTH);
+    s->hidden = take_reals(memory, used, rows * FEEDFORWARD);
+    s->xhat2 = take_reals(memory, used, rows * WIDTH);
+    s->rstd2 = take_reals(memory, used, rows);
+    s->output = take_reals(memory, used, rows * WIDTH);
+}
+
+INLINE size_t layer_bytes(int sequences, int T) {
+    layer_state s;
+    size_t bytes = 0;
+    lay_out_layer(&s, (char *)0, &bytes, sequences, T);
+    return bytes;
+}
+
+/* Places a block's room for a shard into memory and returns the bytes used, layers included. */
+INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
+    size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
+    w->input = take_reals(memory, &used, rows * WIDTH);
+    w->branch = take_reals(memory, &used, rows * WIDTH);
+    w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
+    w->losses = take_reals(memory, &used, labels);
+    w->correct = (unsigned char *)take(memory, &used, labels);
+    if (training) {
+% if drops then
+        w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
+% end
+        w->gradient = take_reals(memory, &used, rows * WIDTH);
+        w->dbranch = take_reals(memory, &used, rows * WIDTH);
+        w->dattended = take_reals(memory, &used, rows * WIDTH);
+        w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
+        w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
+        w->delta = take_reals(memory, &used, rows * HEADS);
+% if relative.biases then
+        w->key_sums = take_reals(memory, &used, rows * HEADS);
+% end
+% if score.kind ~= "none" and score.cuda.gathers.uniform then
+        w->head_sums = take_reals(memory, &used, ${score.cuda.uniform_count} * rows * HEADS);
+% end
+    }
+    w->layers = memory ? memory + used : (char *)0;
+    return used + (training ? LAYERS : 1) * layer_bytes(sequences, T);
+}
+% if score.kind ~= "none" then
+
+% include("cuda/score_layout.tpl")
+% end
+% if cuda.sums then
+
+/* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
+typedef struct table_sums {
+% if additive.kind == "learned" then
+    real *places; /* [T][WIDTH] of the vectors that are added to the tokens */
+% end
+% if relative.kind ~= "none" then
+    real *rows; /* [LAYERS][${relative.biases and "distances][WIDTH" or "HEADS][distances][HEAD_WIDTH"}] of the vectors of distances */
+% end
+% if relative.biases then
+    real *row_sums; /* [LAYERS][HEADS][distances] of the logits at a distance */
+% end
+% if score.trains then
+    char *score; /* SCORE_SETS sets of score_gradients */
+% end
+} table_sums;
+
+INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
+% if additive.kind == "learned" then
+    sums->places = take_reals(memory, used, (size_t)T * WIDTH);
+% end
+% if relative.kind ~= "none" then
+    sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * ${relative.biases and "WIDTH" or "HEADS * HEAD_WIDTH"});
+% end
+% if relative.biases then
+    sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * HEADS);
+% end
+% if score.trains then
+    sums->score = memory ? memory + *used : (char *)0;
+    *used += SCORE_SETS * score_gradient_bytes(T);
+% end
+}
+
+INLINE size_t sum_bytes(int T) {
+    table_sums sums;
+    size_t bytes = 0;
+    lay_out_sums(&sums, (char *)0, &bytes, T);
+    return bytes;
+}
+% end
+% if cuda.shared then
+
+/* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
+typedef struct shared_tables {
+% if relative.kind == "transformer_xl" then
+    real *codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
+% end
+% if relative.kind ~= "none" then
+    real *rows; /* [LAYERS]${relative.biases and "[HEADS]" or ""}[distances][HEAD_WIDTH] vectors of distances */
+% end
+% if relative.biases then
+    real *row_bias; /* [LAYERS][HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
+% end
+% if score.kind ~= "none" then
+    char *score; /* SCORE_SETS sets of score_tables */
+% if score.trains then
+    real *scratch; /* of end_score */
+% end
+% end
+% if cuda.sums then
+    char *sums; /* table_sums, folded */
+% end
+} shared_tables;
+
+INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
+    size_t used = 0;
+% if relative.kind == "transformer_xl" then
+    t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T) * WIDTH);
+% end
+% if relative.kind ~= "none" then
+    t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * ${relative.biases and "WIDTH" or "HEAD_WIDTH"});
+% end
+% if relative.biases then
+    t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * HEADS);
+% end
+% if score.kind ~= "none" then
+    t->score = memory ? memory + used : (char *)0;
+    used += SCORE_SETS * score_bytes(T);
+% if score.trains then
+    t->scratch = take_reals(memory, &used, score_scratch(T));
+% end
+% end
+% if cuda.sums then
+    t->sums = memory ? memory + used : (char *)0;
+    used += sum_bytes(T);
+% end
+    return used;
+}
+% end

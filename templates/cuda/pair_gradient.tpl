@@ -1,0 +1,12 @@
+const real logit = ${logit};
+% if score_of ~= "logit" then
+const real weight = exp_negative(${score_of} - largest) * inverse;
+% else
+const real weight = exp_negative(logit - largest) * inverse;
+% end
+% if logit_grad then
+const real dscore = weight * (dot_head(dout, value) - delta);
+const real dlogit = score_logit_grad(a.score, a.T, a.h, i, j, logit, dscore);
+% else
+const real dlogit = weight * (dot_head(dout, value) - delta);
+% end

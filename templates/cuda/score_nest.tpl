@@ -1,0 +1,63 @@
+% local loops = {
+%     query = "for (int i = first; i < T; i += stride) {",
+%     key = "for (int j = first; j < T; j += stride) {",
+%     distance = "for (int o = first - T + 1; o < T; o += stride) {",
+%     sum = "for (int t = first; t < 2 * T - 1; t += stride) {",
+%     pair = "for (size_t e = first; e < s->pairs; e += stride) {",
+% }
+% if nest.class ~= "uniform" then
+% include("parts/statements.tpl", { list = nest.outer })
+${loops[nest.class]}
+% if nest.class == "pair" and nest.uses.i then
+    const int i = (int)(e % T);
+% end
+% if nest.class == "pair" and nest.uses.j then
+    const int j = (int)(e / T);
+% end
+% for _, g in ipairs(nest.gathered) do
+% if g.index then
+    real ${g.name}[${g.count}] = {0};
+% else
+    real ${g.name} = 0;
+% end
+% end
+% for _, part in ipairs(nest.parts) do
+% if part.per_head then
+    real ${part.name}[HEADS] = {0};
+% else
+    real ${part.name} = 0;
+% end
+% end
+    % include("parts/statements.tpl", { list = nest.lane })
+% if nest.long_heads then
+    #pragma unroll 1
+% end
+% if nest.head[1] then
+    for (int h = 0; h < HEADS; h++) {
+        % include("parts/statements.tpl", { list = nest.head })
+    }
+% end
+    % include("parts/statements.tpl", { list = nest.after })
+% for _, part in ipairs(nest.parts) do
+% if part.per_head then
+    for (int h = 0; h < HEADS; h++) ${part.array}[${part.place}] = ${part.name}[h];
+% else
+    ${part.array}[${part.place}] = ${part.name};
+% end
+% end
+}
+% elseif nest.alone then
+if (first == 0) {
+    % include("parts/statements.tpl", { list = nest.outer })
+% if nest.head[1] then
+    for (int h = 0; h < HEADS; h++) {
+        % include("parts/statements.tpl", { list = nest.head })
+    }
+% end
+}
+% else
+% include("parts/statements.tpl", { list = nest.outer })
+for (int h = first; h < HEADS; h += stride) {
+    % include("parts/statements.tpl", { list = nest.head })
+}
+% end

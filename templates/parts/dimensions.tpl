@@ -1,0 +1,26 @@
+LAYERS = ${layers},
+WIDTH = ${width},
+HEADS = ${heads},
+HEAD_WIDTH = ${head_width},
+FEEDFORWARD = ${feedforward},
+TOKENS = ${tokens}, /* rows of the embedding: input symbols, one that is never used, the empty output */
+CLASSES = ${classes},
+CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
+% if additive.kind == "learned" then
+POSITION_ROWS = ${additive.rows},
+% end
+% if positions.kind == "randomized" then
+MAX_POSITION = ${positions.max_position}, /* positions are drawn from 0 .. MAX_POSITION - 1 */
+DRAWS = ${positions.draws}, /* independent draws of one pass */
+% elseif draws_distances then
+MAX_POSITION = ${max_position},
+% end
+% if draws_distances then
+DISTANCE_DRAWS = ${positions.distance.draws}, /* of distances, from 1 .. MAX_POSITION - 1 */
+% end
+% if score.kind ~= "none" then
+SCORE_SETS = ${score.sets}, /* of tables that the score reads${score.sets_words} */
+% end
+% if relative.kind == "shaw" then
+CLIP = ${relative.clip}, /* farther keys share the vector of this distance */
+% end

@@ -1,0 +1,185 @@
+#!/bin/sh
+# make cuda-check, cuda-all and cuda-record: device code compiles, and fits as it did. Needs a CUDA toolkit, no GPU.
+#
+#     sh tests/cuda/check.sh [--all | --record]
+#
+# Compiles the showcase's device code for one architecture of each class; with --all for every one that the toolkit
+# knows, and that of the test specs, which it generates. What the assembler says of each kernel (registers, stack,
+# spills, shared memory) is compared with resources.txt, the most that any architecture of a class may need. A toolkit
+# of another version than the recorded one gives other numbers: they are not compared.
+# Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from what nvcc and NVRTC, which
+# differ by a little, make for every architecture.
+TABLE=tests/cuda/resources.txt
+
+cd -- "$(dirname -- "$0")/../.." || exit 4
+mode=${1:-check}
+jobs=$(nproc 2>/dev/null || echo 2)
+work=$(mktemp -d) || exit 4
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+failed=0
+say() {
+    echo "$*"
+    case $1 in not) failed=1 ;; esac
+}
+
+showcase=$(ls generated/*/device.cu 2>/dev/null | sed 's|generated/\(.*\)/device.cu|\1|') specs=''
+if [ "$mode" = --all ]; then
+    for spec in tests/specs/*.lua; do
+        specs="$specs $(basename "$spec" .lua)"
+        ./longhand gen "$spec" --out "build/tests/specs/$(basename "$spec" .lua)" >/dev/null || exit
+    done
+fi
+
+text_of() { ls "generated/$1/device.cu" "build/tests/specs/$1/device.cu" 2>/dev/null | head -1; }
+
+least_of() { sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' "$(dirname "$(text_of "$1")")/cuda.c"; }
+
+# Architectures to compile a run for, out of those in $known.
+architectures_of() {
+    least=$(least_of "$1")
+    for architecture in $known; do
+        [ "${architecture#sm_}" -lt "$least" ] || echo "$architecture"
+    done
+}
+
+# Compiles every run with the toolkit in $toolkit, each with its line, and leaves its rows:
+# run kernel architecture registers stack spill_stores spill_loads shared
+compile_all() {
+    kind=${toolkit%% *}
+    folder=build/cuda/$(echo "$toolkit" | cut -d ' ' -f 1,2 | tr ' ' -)
+    goals=''
+    for run in $showcase $specs; do
+        for architecture in $(architectures_of "$run"); do goals="$goals $folder/$run.$architecture"; done
+    done
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -k -j"$jobs" $goals TOOLKIT="$toolkit" >"$work/log" 2>&1
+    for goal in $goals; do
+        name=$(basename "$goal")
+        if [ ! -f "$goal" ]; then
+            say not ok "device code of ${name%.*} for ${name##*.} compiles: $kind says"
+            cat "$goal.log"
+        else
+            say ok "device code of ${name%.*} for ${name##*.} compiles"
+            rows "${name%.*}" "${name##*.}" <"$goal.log" >>"$work/rows"
+        fi
+    done
+}
+
+# Reads what the assembler says with -v. Spills are those of the kernel and of the functions that it calls together, the
+# stack is that of its deepest calls. Of ours there is no shared memory but what a block is launched with.
+rows() {
+    awk -v run="$1" -v architecture="$2" '
+        function finish() {
+            if (kernel) print run, kernel, architecture, registers, stack, stores, loads, shared
+            kernel = ""
+        }
+        /Compiling entry function/ {
+            finish()
+            split($0, part, "\047")
+            kernel = substr(part[2], length(run) + 2)
+            sub(/_kernel$/, "", kernel)
+            registers = stack = stores = loads = shared = 0
+        }
+        /bytes stack frame/ {
+            match($0, /[0-9]+ bytes spill stores/)
+            split(substr($0, RSTART), n, /[^0-9]+/)
+            stores += n[1]
+            loads += n[2]
+        }
+        /Used [0-9]+ registers/ {
+            match($0, /Used [0-9]+/)
+            registers = substr($0, RSTART + 5, RLENGTH - 5) + 0
+            if (match($0, /[0-9]+ bytes cumulative stack/)) stack = substr($0, RSTART) + 0
+            if (match($0, /[0-9]+ bytes smem/)) shared = substr($0, RSTART) + 0
+        }
+        END { finish() }'
+}
+
+# The most of each column over the architectures of a class: 75, 80 to 89, 90 and up.
+by_class() {
+    awk '{
+        number = substr($3, 4) + 0
+        key = $1 " " $2 " " (number < 80 ? 75 : number < 90 ? 80 : 90)
+        for (i = 4; i <= 8; i++) if (!(key in seen) || $i > most[key, i]) most[key, i] = $i
+        seen[key] = 1
+    } END {
+        for (key in seen) print key, most[key, 4], most[key, 5], most[key, 6], most[key, 7], most[key, 8]
+    }' "$work/rows" | LC_ALL=C sort
+}
+
+record() {
+    {
+        echo "# What each kernel of the showcase may need; stack and spills: bytes of a thread. Written by make cuda-record."
+        echo "# run kernel class registers stack spill_stores spill_loads shared"
+        echo "toolkit $1"
+        by_class
+    } >$TABLE.partial && mv $TABLE.partial $TABLE && echo "written: $TABLE"
+}
+
+compare() {
+    [ -f $TABLE ] || { say not ok "$TABLE: there is none (make cuda-record)" && return; }
+    recorded=$(sed -n 's/^toolkit //p' $TABLE)
+    if [ "$recorded" != "$1" ]; then
+        for run in $showcase; do
+            say skip "kernels of $run fit as recorded: with toolkit $recorded; this is $1"
+        done
+        return
+    fi
+    by_class | awk -v table=$TABLE -v runs="$showcase" '
+        BEGIN {
+            split("registers,bytes of stack,bytes of spill stores,bytes of spill loads,bytes shared", name, /,/)
+            for (n = split(runs, run, "[ \n]"); n > 0; n--) asked[run[n]] = 1
+            while ((getline line < table) > 0) if (line !~ /^#|^toolkit/) {
+                split(line, part, " ")
+                bound[part[1] " " part[2] " " part[3]] = line
+            }
+        }
+        !($1 in asked) { next }
+        {
+            key = $1 " " $2 " " $3
+            title = "kernel " $2 " of " $1 " fits on sm_" $3 " and its like"
+            if (!(key in bound)) { print "not ok " title ": no row in " table " (make cuda-record)"; next }
+            why = ""
+            split(bound[key], most, " ")
+            for (i = 4; i <= 8; i++)
+                if ($i > most[i] + 0) why = why (why ? ", " : "") $i " " name[i - 3] ", recorded " most[i]
+            print (why ? "not ok " title ": " why " (meant? make cuda-record)" : "ok " title)
+        }' >"$work/compared"
+    cat "$work/compared"
+    ! grep -q '^not ok' "$work/compared" || failed=1
+    for run in $(sed -n 's/^\([a-z][a-z0-9_]*\) [a-z]* [0-9].*/\1/p' $TABLE | sort -u); do
+        echo "$showcase" | grep -qx "$run" || say not ok "$TABLE: $run is no run of the showcase (make cuda-record)"
+    done
+}
+
+# Finds the toolkit of a kind ("": any) for a list of architectures ($1): $toolkit and $known.
+find_toolkit() {
+    words=$(sh runtime/cuda/toolkit.sh --arch "$1" --kind "$2" 2>"$work/problem") || return 1
+    toolkit=$(echo "$words" | cut -d ' ' -f 1-3)
+    known=$(echo "$words" | tr ' ' '\n' | grep '^sm_')
+}
+
+: >"$work/rows"
+case $mode in
+    check) find_toolkit all nvrtc || find_toolkit all nvcc ;;
+    --all) find_toolkit all '' ;;
+    --record) find_toolkit all nvrtc && find_toolkit all nvcc ;;
+    *) echo "usage: check.sh [--all | --record]" >&2 && exit 2 ;;
+esac || {
+    [ "$mode" != --record ] || { cat "$work/problem" >&2 && exit 4; }
+    for run in $showcase; do
+        say skip "device code of $run compiles: $(head -1 "$work/problem" | sed 's/[;:].*//')"
+    done
+    exit 0
+}
+version=$(echo "$toolkit" | cut -d ' ' -f 2)
+[ "$mode" != check ] || known=$(for class in 75 80 90; do echo "$known" | grep -x "sm_$class"; done)
+compile_all
+case $mode in
+    --record)
+        find_toolkit all nvrtc && compile_all
+        [ $failed -ne 0 ] || record "$version"
+        ;;
+    *) compare "$version" ;;
+esac
+exit $failed

@@ -1,0 +1,62 @@
+"""What this GPU can do at most, by PyTorch's library calls: large matrix products and a copy.
+
+    python peaks.py > peaks.jsonl
+
+Lines {"peak": "tf32", "flops_per_second": ...} and {"peak": "copy", "bytes_per_second": ...}. Random numbers (zeros run
+faster), 8192 x 8192 x 8192, medians of nine windows after a warm-up. float32 is without tensor cores. A copy counts
+bytes read and bytes written; its buffers are far larger than the L2. `small` is a product as the model has them,
+[128 T][64] x [64][256] at T = 80 in tf32: what a library reaches at this width.
+"""
+
+import json
+import statistics
+
+import torch
+
+SIZE = 8192
+COPIED = 2 << 30  # bytes
+
+
+def seconds(run, repeats):
+    """Of one run: the median of nine windows of so many runs."""
+    found = []
+    for _ in range(10):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(repeats):
+            run()
+        end.record()
+        end.synchronize()
+        found.append(begin.elapsed_time(end) / 1000 / repeats)
+    return statistics.median(found[1:])
+
+
+def product(name, rows, inner, columns, dtype, precision, repeats):
+    torch.set_float32_matmul_precision(precision)
+    a = torch.randn(rows, inner, device="cuda").to(dtype)
+    b = torch.randn(inner, columns, device="cuda").to(dtype)
+    c = torch.empty(rows, columns, device="cuda", dtype=dtype)
+    time = seconds(lambda: torch.mm(a, b, out=c), repeats)
+    print(json.dumps({"peak": name, "flops_per_second": 2 * rows * inner * columns / time}), flush=True)
+
+
+def copy():
+    source = torch.randint(0, 256, (COPIED,), device="cuda", dtype=torch.uint8)
+    target = torch.empty_like(source)
+    time = seconds(lambda: target.copy_(source), 10)
+    print(json.dumps({"peak": "copy", "bytes_per_second": 2 * COPIED / time}), flush=True)
+
+
+def main():
+    if not torch.cuda.is_available():
+        raise SystemExit("peaks.py: PyTorch finds no GPU")
+    torch.manual_seed(0)
+    product("tf32", SIZE, SIZE, SIZE, torch.float32, "high", 5)
+    product("bf16", SIZE, SIZE, SIZE, torch.bfloat16, "highest", 5)
+    product("float32", SIZE, SIZE, SIZE, torch.float32, "highest", 2)
+    product("small", 128 * 80, 64, 256, torch.float32, "high", 100)
+    copy()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Results of tests/device/run.sh: one JSON file from its parts, and the tables made from it. Standard library alone.
+
+    python table.py merge FOLDER > results.json     FOLDER holds machine.json and PART.jsonl
+    python table.py report results.json             Markdown, for docs/performance.md
+    python table.py short results.json              what a terminal shows at the end
+
+Nominal FLOPs and what is counted: docs/performance.md.
+"""
+
+import json
+import pathlib
+import sys
+
+LAYERS, WIDTH, BATCH, BLOCK_WEIGHTS = 5, 64, 128, 245760
+PARTS = ("checks", "rates", "peaks", "peers", "profile")
+
+# Goals of one H200, by tokens: floor, target, stretch. one: steps per second of a model alone; many: of all models
+# together; both in tf32. best: over the best of the peers in the same precision. step: over JAX call by call.
+GOALS = {
+    "one": {21: (3000, 5000, 8000), 41: (2000, 3500, 5000), 80: (1200, 2000, 3000)},
+    "many": {21: (12000, 22000, 37000), 41: (6000, 11000, 18000), 80: (2800, 5000, 8500)},
+    "best one": (1.5, 2.5, 4.0),
+    "best many": (1.3, 2.0, 4.0),
+    "step": (2.5, 4.0, 6.0),
+}
+# Microseconds that one step of one model needs at least in one persistent kernel on an H200, estimated: dependent
+# stages inside a multiprocessor, weights from the L2, the gradient's sum.
+LATENCY_FLOOR = {21: 110, 41: 170, 80: 300}
+
+
+def nominal_flops(encoding, tokens):
+    """Of one training step of one model."""
+    pairs = 18 if encoding.endswith("relative") else 12
+    return 6 * BLOCK_WEIGHTS * tokens * BATCH + pairs * tokens**2 * WIDTH * BATCH * LAYERS
+
+
+def read_lines(path):
+    """JSON lines; a torn last one is left out."""
+    found = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            found.append(json.loads(line))
+        except json.JSONDecodeError:
+            print(f"{path}: left out: {line[:80]}", file=sys.stderr)
+    return found
+
+
+def merge(folder):
+    folder = pathlib.Path(folder)
+    machine = read_lines(folder / "machine.json")
+    results = {"machine": machine[0] if machine else {}}
+    return results | {part: read_lines(folder / f"{part}.jsonl") for part in PARTS}
+
+
+def best(lines):
+    return max(lines, key=lambda line: line["model_steps_per_second"], default=None)
+
+
+class Results:
+    def __init__(self, results):
+        self.all = results
+        self.machine = results["machine"]
+        self.peaks = {line["peak"]: line.get("flops_per_second", line.get("bytes_per_second"))
+                      for line in results["peaks"]}
+        self.peers = [line for line in results["peers"] if "model_steps_per_second" in line]
+
+    def failed(self):
+        return [check for check in self.all["checks"] if check["ok"] is False]
+
+    def rates(self, mode):
+        """Our own lines in reading order."""
+        order = {"tf32": 0, "bf16": 1, "float32": 2}
+        found = [line for line in self.all["rates"] if line.get("mode") == mode]
+        place = lambda r: (order.get(r["precision"], 3), r["replicas"] > 1, r["encoding"], r["tokens"])
+        return sorted(found, key=place)
+
+    def peer(self, rate, name=None, variant=None):
+        """The fastest line of the peers at the same sizes and precision."""
+        return best([line for line in self.peers if
+                     all(line[k] == rate[k] for k in ("encoding", "tokens", "precision", "replicas")) and
+                     name in (None, line["peer"]) and variant in (None, line["variant"])])
+
+    def share(self, rate):
+        """Nominal FLOPs over the measured product of matrices in the same precision; None without a measurement."""
+        peak = self.peaks.get(rate["precision"])
+        return nominal_flops(rate["encoding"], rate["tokens"]) * rate["steps_per_second"] / peak if peak else None
+
+    @staticmethod
+    def goal(rate, of=None):
+        """Of a rate, or of a ratio to the peers ("best" or "step")."""
+        many = "one" if rate["replicas"] == 1 else "many"
+        if of == "best":
+            return GOALS[f"best {many}"]
+        if of == "step":
+            return GOALS["step"] if many == "one" else None
+        return GOALS[many].get(rate["tokens"]) if rate["precision"] == "tf32" else None
+
+
+def verdict(value, goal):
+    """Where a value stands among floor, target and stretch."""
+    if value is None or goal is None:
+        return ""
+    names = ("below the floor", "floor", "target", "stretch")
+    return names[sum(value >= bound for bound in goal)]
+
+
+def number(value, form="{:,.0f}", nothing="-"):
+    return nothing if value is None else form.format(value)
+
+
+def ratio(rate, line):
+    return rate["steps_per_second"] / line["model_steps_per_second"] if line else None
+
+
+def table(head, rows):
+    rows = [list(map(str, row)) for row in rows]
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)] +
+                     ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def rate_row(results, rate):
+    def named(line):
+        return f"{number(line['model_steps_per_second'])} ({line['variant']})" if line else "-"
+
+    def over(line, of):
+        value = ratio(rate, line)
+        return f"{number(value, '{:.2f}')} {verdict(value, results.goal(rate, of))}".strip()
+
+    step = results.peer(rate, "jax", "step") if rate["replicas"] == 1 else None
+    floor = LATENCY_FLOOR.get(rate["tokens"]) if rate["replicas"] == 1 else None
+    return [rate["precision"], rate["encoding"], rate["tokens"], rate["replicas"], number(rate["steps_per_second"]),
+            verdict(rate["steps_per_second"], results.goal(rate)), number(results.share(rate), "{:.1%}"),
+            number(floor and floor * 1e-6 * rate["steps_per_second"], "{:.0%}"), named(results.peer(rate, "jax")),
+            named(results.peer(rate, "pytorch")), over(results.peer(rate), "best"), over(step, "step")]
+
+
+RATE_HEAD = ["precision", "encoding", "T", "models", "steps/s", "goal", "share of peak", "of latency floor", "JAX",
+             "PyTorch", ": best", ": JAX by step"]
+
+
+def check_table(results):
+    words = {True: "ok", False: "FAILED"}
+    rows = [[c["check"], words.get(c["ok"], "skipped"), c["detail"].replace("|", "/")] for c in results.all["checks"]]
+    return table(["check", "", "found"], rows)
+
+
+def peer_table(results):
+    rows = sorted(results.peers, key=lambda p: (p["precision"], p["replicas"], p["encoding"], p["tokens"], p["peer"],
+                                                p["variant"], p["form"]))
+    return table(["peer", "variant", "form", "precision", "encoding", "T", "models", "steps/s of all models",
+                  "compile, s", "measured"],
+                 [[f"{p['peer']} {p['version']}", p["variant"], p["form"], p["precision"], p["encoding"], p["tokens"],
+                   p["replicas"], number(p["model_steps_per_second"]), number(p["compile_seconds"], "{:.1f}"),
+                   p["measured"]] for p in rows])
+
+
+def peak_line(results):
+    unit = {"copy": "TB/s"}
+    words = [f"{name} {value / 1e12:.1f} {unit.get(name, 'TFLOP/s')}" for name, value in results.peaks.items()]
+    return "Measured peaks: " + (", ".join(words) if words else "none") + "."
+
+
+def machine_line(results):
+    m = results.machine
+    return f"{m.get('device', 'unknown device')}, driver {m.get('driver', '-')}, toolkit {m.get('toolkit', '-')}, " \
+           f"{m.get('date', '-')}, commit {m.get('commit', '-')}."
+
+
+def report(results):
+    checks, failed = results.all["checks"], results.failed()
+    skipped = sum(c["ok"] is None for c in checks)
+    blocks = [machine_line(results), peak_line(results)]
+    if results.rates("train"):
+        blocks += ["Training, a step with everything in it. `models` side by side: steps of all of them together. "
+                   "`share of peak`: nominal FLOPs over the measured product of matrices in that precision. `: best` "
+                   "is over the fastest variant of any peer. goals: floor, target, stretch.",
+                   table(RATE_HEAD, [rate_row(results, rate) for rate in results.rates("train")])]
+    if results.rates("eval"):
+        blocks += ["Forward only:", table(["precision", "encoding", "T", "models", "batches/s"],
+                                          [[r["precision"], r["encoding"], r["tokens"], r["replicas"],
+                                            number(r["steps_per_second"])] for r in results.rates("eval")])]
+    if results.peers:
+        blocks += ["Every variant of the peers:", peer_table(results)]
+    errors = [f"- {p['peer']} {p['variant']} {p['encoding']} T={p['tokens']} {p['precision']} x{p['replicas']}: "
+              f"{p['error'].splitlines()[0]}" for p in results.all["peers"] if "error" in p]
+    if errors:
+        blocks += ["What a peer could not do:", "\n".join(errors)]
+    if results.all["profile"]:
+        blocks += ["Profile:", "\n".join(f"- {p['name']}: {p['value']}" for p in results.all["profile"])]
+    blocks += [f"{len(checks)} checks, {len(failed)} failed, {skipped} skipped.", check_table(results)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def short(results):
+    """Columns for a terminal."""
+    lines = [machine_line(results), peak_line(results)]
+    form = "{:<8} {:<13} {:>3} {:>3} {:>8} {:<15} {:>6} {:>5}  {:<16} {:<22} {:<20} {}"
+    if results.rates("train"):
+        lines.append(form.format("", "encoding", "T", "x", "steps/s", "goal", "share", "floor", "JAX", "PyTorch",
+                                 ": best", ": JAX by step"))
+    lines += [form.format(*rate_row(results, rate)) for rate in results.rates("train")]
+    checks = results.all["checks"]
+    lines += [f"not ok {c['check']}: {c['detail']}" for c in results.failed()]
+    lines += [f"skip {c['check']}: {c['detail']}" for c in checks if c["ok"] is None]
+    lines.append(f"{sum(c['ok'] is True for c in checks)} passed, {len(results.failed())} failed, "
+                 f"{sum(c['ok'] is None for c in checks)} skipped")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments):
+    if len(arguments) != 2 or arguments[0] not in ("merge", "report", "short"):
+        raise SystemExit(__doc__)
+    if arguments[0] == "merge":
+        print(json.dumps(merge(arguments[1]), indent=1))
+        return
+    results = Results(json.loads(pathlib.Path(arguments[1]).read_text()))
+    print({"report": report, "short": short}[arguments[0]](results), end="")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,125 @@
+# tests/device without a GPU: run.sh with stand-ins for the driver's tool and for trainers, and the tables of table.py.
+#
+# A stand-in trainer takes the CPU where the GPU is asked for; one that is wrong on purpose takes another seed there.
+# What is tested is that run.sh finds what is right right, finds what is wrong wrong, and keeps what it measured.
+
+. tests/system/common.sh
+
+spec=tests/specs/parity_dropout_sincos.lua
+tools=$work/tools
+mkdir -p "$tools"
+
+stand_ins() {
+    ./longhand build $spec --levels best --out "$work/real" >/dev/null 2>&1 || return
+    cat >"$tools/nvidia-smi" <<'END'
+echo "Stand-in GPU, 1.0, 9.0"
+END
+    cat >"$work/right" <<END
+#!/bin/sh
+[ "\$1" = bench ] && shift && exec "$work/real/trainer" bench --seconds 0.02 --json --lengths 5
+exec "$work/real/trainer" \$(echo "\$@" | sed 's/--device cuda/--device cpu/')
+END
+    cat >"$work/wrong" <<END
+#!/bin/sh
+case "\$*" in
+    *"train --device cuda"*) exec "$work/right" \$(echo "\$@" | sed 's/--seed 3/--seed 9/') ;;
+    *) exec "$work/right" "\$@" ;;
+esac
+END
+    chmod +x "$tools/nvidia-smi" "$work/right" "$work/wrong"
+}
+
+# prepared FOLDER STAND_IN: what prepare.sh would have made; the GPU's trainer is the stand-in, the CPU's the real one.
+prepared() {
+    folder=$work/$1
+    mkdir -p "$folder/peers"
+    for name in reverse_sinusoid_tf32 reverse_sinusoid_float32 small shown; do
+        mkdir -p "$folder/trainers/$name" && cp "$2" "$folder/trainers/$name/trainer"
+    done
+    {
+        echo "rates reverse_sinusoid_float32 sinusoid float32 40"
+        echo "rates reverse_sinusoid_tf32 sinusoid tf32 40"
+        echo "double small"
+        echo "showcase shown"
+    } >"$folder/manifest"
+    "$work/real/trainer" train --steps 3 --no-eval --out "$folder/run" 2>/dev/null
+    stem=$folder/peers/sinusoid
+    cp "$folder"/run/*/*/*/checkpoint.safetensors "$stem.safetensors" &&
+        "$work/real/trainer" sample --length 4 --count 2 | sed 's/,"target".*/}/' >"$stem.reverse_4.inputs.jsonl" &&
+        "$work/real/trainer" predict --checkpoint "$stem.safetensors" <"$stem.reverse_4.inputs.jsonl" \
+            >"$stem.reverse_4.logits.jsonl"
+}
+
+# run FOLDER FLAG...: run.sh with the stand-ins; its results in FOLDER.out.
+run() {
+    folder=$work/$1
+    shift
+    PATH=$tools:$PATH PREPARED=$folder OUT=$folder.out sh tests/device/run.sh "$@"
+}
+
+no_gpu() {
+    mkdir -p "$work/none" && printf 'exit 9\n' >"$work/none/nvidia-smi" && chmod +x "$work/none/nvidia-smi"
+    PATH=$work/none:$PATH ends_with 77 "no GPU here" sh tests/device/run.sh
+}
+
+right_passes() {
+    prepared right.d "$work/right" && ends_with 0 " 0 failed" run right.d --parts checks,bits,rates &&
+        grep -q '"check": "small, 5 steps"' "$work/right.d.out/results.json" &&
+        grep -q '"check": "shown, killed"' "$work/right.d.out/results.json" &&
+        grep -q '"check": "reverse_sinusoid_tf32, logits"' "$work/right.d.out/results.json" &&
+        grep -q '| tf32 | sinusoid |' "$work/right.d.out/report.md"
+}
+
+wrong_fails() {
+    prepared wrong.d "$work/wrong" && ends_with 1 "not ok small, 5 steps" run wrong.d --parts checks &&
+        grep -q "not ok reverse_sinusoid_tf32, 5 steps" "$work/.got"
+}
+
+late_keeps_results() {
+    prepared late.d "$work/right" && ends_with 0 "no time left" run late.d --parts checks,bits --limit 1 &&
+        grep -q '"device": "Stand-in GPU"' "$work/late.d.out/results.json"
+}
+
+# peer_line NAME:VARIANT:PRECISION:MODELS:RATE
+peer_line() {
+    echo "$1" | awk -F : '{
+        printf "{\"peer\":\"%s\",\"variant\":\"%s\",\"precision\":\"%s\",", $1, $2, $3
+        printf "\"replicas\":%d,\"model_steps_per_second\":%d,", $4, $5
+        print "\"encoding\":\"sinusoid\",\"tokens\":41,\"version\":\"1\",\"form\":\"plain\",\"compile_seconds\":1," \
+            "\"measured\":\"-\"}"
+    }'
+}
+
+has() { grep -qF -e "$2" "$1" || { echo "not in the text: $2" && return 1; }; }
+
+# 2,000 steps of 8.557 GFLOP in a second are 17.1 TFLOP/s, 4.3% of 400. The best peer in tf32 does 1,000.
+table_has_ratios() {
+    parts=$work/parts line='"encoding":"sinusoid","precision":"tf32","tokens":41'
+    mkdir -p "$parts"
+    echo '{"device":"G","driver":"1","toolkit":"13.0","date":"2026-01-01","commit":"abc"}' >"$parts/machine.json"
+    {
+        echo "{$line,\"mode\":\"train\",\"replicas\":1,\"steps_per_second\":2000}"
+        echo "{$line,\"mode\":\"train\",\"replicas\":30,\"steps_per_second\":5000}"
+        echo "{$line,\"mode\":\"eval\",\"replicas\":1,\"steps_per_second\":9000}"
+    } >"$parts/rates.jsonl"
+    echo '{"peak":"tf32","flops_per_second":4e14}' >"$parts/peaks.jsonl"
+    for row in jax:scan:tf32:1:1000 jax:step:tf32:1:400 pytorch:graph:tf32:1:900 jax:scan:float32:1:5000 \
+        jax:scan:tf32:30:4000; do peer_line $row; done >"$parts/peers.jsonl"
+    printf '{"check":"a","ok":false,"detail":"why"}\n{"check":"torn' >"$parts/checks.jsonl"
+    python3 tests/device/table.py merge "$parts" >"$work/results.json" 2>/dev/null || return
+    python3 tests/device/table.py report "$work/results.json" >"$work/report" || return
+    python3 tests/device/table.py short "$work/results.json" >"$work/short" || return
+    one='| tf32 | sinusoid | 41 | 1 | 2,000 | floor | 4.3% | 34% | 1,000 (scan) | 900 (graph) | 2.00 floor |'
+    many='| 30 | 5,000 | below the floor | 10.7% | - | 4,000 (scan) | - | 1.25 below the floor | - |'
+    cat "$work/report"
+    has "$work/report" "$one 5.00 target |" && has "$work/report" "$many" &&
+        has "$work/report" '| tf32 | sinusoid | 41 | 1 | 9,000 |' && has "$work/short" 'not ok a: why'
+}
+
+expect device_stand_ins_build stand_ins
+expect device_without_gpu_is_skipped no_gpu
+expect device_right_trainer_passes right_passes
+expect device_wrong_trainer_fails wrong_fails
+expect device_late_run_keeps_its_results late_keeps_results
+expect device_table_has_ratios table_has_ratios
+finish

@@ -1,0 +1,130 @@
+/* The part of CUDA C++ that our device text uses, for a C++17 compiler. A file that emulates kernels reads:
+ *
+ *     #include "cuda_emulation.h"
+ *     #include "<path>/device.cu"
+ *     EMULATED_KERNEL(<id>_train_kernel)
+ *
+ * after which the kernel is known to emulation.h by its name. Calls carry the place where they stand, so that a launch
+ * that fails can name it. Indices have an x only, shared memory is dynamic only: anything else does not compile.
+ */
+#ifndef LH_CUDA_EMULATION_H
+#define LH_CUDA_EMULATION_H
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <functional>
+#include <tuple>
+
+#define LH_EMULATION 1
+#define __global__
+#define __device__
+#define __constant__
+#define __forceinline__ inline
+#define __noinline__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __launch_bounds__(...)
+#define DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(lh_shared_memory())
+
+struct lh_index {
+    unsigned x;
+};
+extern lh_index threadIdx, blockIdx, blockDim, gridDim; /* of the running thread */
+enum { warpSize = 32 };
+
+void *lh_shared_memory(void);
+
+#define LH_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+void __syncthreads(LH_PLACE);
+void __syncwarp(unsigned mask = 0xffffffffu, LH_PLACE);
+void __nanosleep(unsigned nanoseconds, LH_PLACE);
+unsigned __ballot_sync(unsigned mask, int predicate, LH_PLACE);
+
+/* Fragments as in the PTX manual, m16n8k8 and m16n8k16: c += a b, products exact, one rounding per element. */
+void mma_tf32(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
+void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
+unsigned to_tf32(float x);                 /* to nearest, ties away from zero */
+unsigned pack_bf16(float low, float high); /* to nearest, ties to even */
+
+/* The bits that lane `source` brought. */
+unsigned long long lh_shuffle(const char *name, unsigned mask, unsigned long long bits, int source, const char *file,
+                              int line);
+
+template <class To, class From> inline To lh_bits(From from) {
+    To to = To();
+    memcpy(&to, &from, sizeof to < sizeof from ? sizeof to : sizeof from);
+    return to;
+}
+
+template <class T>
+inline T lh_shuffle_number(const char *name, unsigned mask, T value, int source, const char *file, int line) {
+    return lh_bits<T>(lh_shuffle(name, mask, lh_bits<unsigned long long>(value), source, file, line));
+}
+
+inline int lh_lane() { return (int)(threadIdx.x % warpSize); }
+
+#define LH_SHUFFLES(T) \
+    inline T __shfl_sync(unsigned mask, T value, int source, LH_PLACE) { \
+        return lh_shuffle_number("__shfl_sync", mask, value, source % warpSize, file, line); \
+    } \
+    inline T __shfl_xor_sync(unsigned mask, T value, int bits, LH_PLACE) { \
+        return lh_shuffle_number("__shfl_xor_sync", mask, value, lh_lane() ^ bits, file, line); \
+    } \
+    inline T __shfl_down_sync(unsigned mask, T value, unsigned by, LH_PLACE) { \
+        int source = lh_lane() + (int)by; \
+        return lh_shuffle_number("__shfl_down_sync", mask, value, source < warpSize ? source : lh_lane(), file, line); \
+    }
+LH_SHUFFLES(int)
+LH_SHUFFLES(unsigned)
+LH_SHUFFLES(float)
+LH_SHUFFLES(double)
+#undef LH_SHUFFLES
+
+/* One thread runs at a time, so this keeps the compiler in order and nothing more. */
+inline void __threadfence() { __asm__ volatile("" ::: "memory"); }
+
+inline unsigned atomicAdd(unsigned *address, unsigned value) {
+    unsigned before = *(volatile unsigned *)address;
+    *(volatile unsigned *)address = before + value;
+    return before;
+}
+
+inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
+inline int __float_as_int(float x) { return lh_bits<int>(x); }
+inline float __int_as_float(int x) { return lh_bits<float>(x); }
+inline unsigned __float_as_uint(float x) { return lh_bits<unsigned>(x); }
+inline float __uint_as_float(unsigned x) { return lh_bits<float>(x); }
+inline long long __double_as_longlong(double x) { return lh_bits<long long>(x); }
+inline double __longlong_as_double(long long x) { return lh_bits<double>(x); }
+inline int min(int a, int b) { return a < b ? a : b; }
+inline int max(int a, int b) { return a > b ? a : b; }
+
+/* A kernel by name; bind copies its arguments, as a launch does. */
+struct lh_emulated_kernel {
+    typedef std::function<void()> call;
+    typedef call binder(void **arguments);
+
+    const char *name;
+    binder *bind;
+    const lh_emulated_kernel *next;
+
+    lh_emulated_kernel(const char *kernel_name, binder *kernel_bind);
+    static const lh_emulated_kernel *find(const char *name); /* or NULL */
+};
+
+template <class... A, size_t... I>
+lh_emulated_kernel::call lh_bind(void (*kernel)(A...), void **arguments, std::index_sequence<I...>) {
+    std::tuple<A...> copy(*static_cast<const A *>(arguments[I])...);
+    return [=] { std::apply(kernel, copy); };
+}
+
+template <class... A> lh_emulated_kernel::call lh_bind(void (*kernel)(A...), void **arguments) {
+    return lh_bind(kernel, arguments, std::index_sequence_for<A...>());
+}
+
+#define EMULATED_KERNEL(name) \
+    static const lh_emulated_kernel name##_emulated(#name, [](void **arguments) { return lh_bind(name, arguments); });
+
+#endif

@@ -1,0 +1,113 @@
+/* The emulated device's state, shared by the files that make its driver. Not for tests. */
+#ifndef LH_TESTS_DEVICE_H
+#define LH_TESTS_DEVICE_H
+
+#include <string.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "grid.h"
+
+/* CUDA_ERROR_... */
+enum {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_CONTEXT = 201,
+    NO_BINARY_FOR_GPU = 209,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    ILLEGAL_ADDRESS = 700,
+    LAUNCH_FAILED = 719,
+    COOPERATIVE_LAUNCH_TOO_LARGE = 720
+};
+
+struct CUctx_st {
+    int held;
+};
+
+struct CUfunc_st {
+    const lh_emulated_kernel *kernel;
+    int block_memory;
+};
+
+struct CUmod_st {
+    std::map<std::string, CUfunc_st> functions;
+};
+
+struct CUstream_st {
+    std::deque<std::function<void()>> waiting;
+    long done; /* so many that waited before */
+};
+
+struct CUevent_st {
+    CUstream stream; /* NULL: not recorded */
+    long position;   /* done once the stream has done so many */
+};
+
+struct lh_device_state {
+    bool initialised;
+    CUctx_st context;
+    std::map<unsigned char *, size_t> device_memory, host_memory;
+    std::set<CUstream> streams;
+    std::set<CUevent> events;
+    std::set<CUmodule> modules;
+    size_t used;
+    CUresult broken; /* after a kernel has failed every call fails */
+    CUresult explained;
+    lh_error reason; /* of that error, in place of its usual text */
+    int calls_before_failure;
+};
+
+extern lh_device_state lh_device;
+extern std::recursive_mutex lh_device_mutex;
+extern thread_local CUcontext lh_device_context; /* the calling thread's */
+
+/* What every call does first, and its lock. */
+enum lh_need { NOTHING, INITIALISED, CONTEXT };
+struct lh_device_call {
+    std::lock_guard<std::recursive_mutex> hold;
+    CUresult failure;
+
+    lh_device_call(const char *name, lh_need need) : hold(lh_device_mutex), failure(lh_device.broken) {
+        if (need >= CONTEXT && (lh_device_context == NULL || !lh_device.context.held)) failure = INVALID_CONTEXT;
+        if (need >= INITIALISED && !lh_device.initialised) failure = NOT_INITIALIZED;
+        if (!lh_emulated.failing_call || strcmp(name, lh_emulated.failing_call) != 0) return;
+        if (lh_device.calls_before_failure-- <= 0) failure = lh_emulated.failing_result;
+    }
+
+    /* Whether a call that gives something back does nothing; after a kernel has failed it still does. */
+    bool refused() const { return failure && failure != lh_device.broken; }
+};
+
+/* Takes the configuration from LONGHAND_EMULATION, see emulation.h; false: the text is wrong, problem says how. */
+bool lh_emulation_read(std::string *problem);
+
+/* What cuGetErrorString says of this error. */
+void lh_device_explain(CUresult error, const std::string &reason);
+
+/* From now on every call fails with this error, for this reason. */
+void lh_device_break(CUresult error, const std::string &reason);
+
+/* Breaks the device if memory was written out of bounds; after: what was done last. */
+void lh_device_check_memory(const char *after);
+
+/* Does what waits in a stream until so much is done; in all streams. */
+void lh_device_run_stream(CUstream stream, long until);
+void lh_device_run_everything(void);
+
+/* Blocks of this kernel that are resident on a multiprocessor. */
+int lh_device_resident(CUfunction function, int threads, size_t block_memory);
+
+/* Adds the functions of stream.cpp. */
+void lh_device_add_streams(lh_cuda_driver *driver);
+
+#endif

@@ -1,0 +1,65 @@
+# Device code run on the host, part of the Makefile. The emulation is a library that stands in for the driver's: with
+# the kernels of tests/emulation it is emulated.so, with those of a test spec (tests/specs/emulated_*.lua) <id>.so,
+# which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one program per spec, built as released; the
+# other tests run with sanitizers.
+ifeq ($(origin CXX),default)
+CXX := $(if $(IS_CLANG),clang++,g++)
+endif
+EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua))
+EMULATION_PROGRAMS := kernels toy
+EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c,$(wildcard tests/emulation/test_*.c)))
+EMULATION_MODELS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_model.%)
+EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS))
+EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS:%=tests/emulation/%.cpp),$(wildcard \
+	tests/emulation/*.cpp))) $(B)/emulation/status.o $(B)/emulation/math.o
+EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
+	-Wno-unknown-pragmas $(if $(call has,$(V3_FEATURES)),$(march.x86-64-v3)) $(INCLUDES) -Itests/emulation
+EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
+
+emulation: $(EMULATION_TESTS) ## tests of device code on the host; needs a C++ compiler
+
+$(B)/tests/emulation/%.o: tests/emulation/%.cpp $(EMULATION_DEPENDS)
+	@mkdir -p $(@D)
+	$(CXX) $(EMULATION_CXXFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(B)/emulation/%.o: runtime/base/%.c $(EMULATION_DEPENDS)
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) -fPIC $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(EMULATED_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/%/device.cu $(EMULATION_DEPENDS)
+	@mkdir -p $(@D)
+	@printf '#include "%s"\n' cuda_emulation.h $(CURDIR)/$< > $@
+	@printf 'EMULATED_KERNEL($*_%s_kernel)\n' train evaluate >> $@
+
+$(EMULATED_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
+	$(CXX) $(EMULATION_CXXFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(B)/emulation/emulated.so: $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.o) $(EMULATION_OBJECTS)
+	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
+
+$(EMULATED_SPECS:%=$(B)/emulation/%.so): %.so: %.o $(EMULATION_OBJECTS)
+	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
+
+# The library of the emulation that a test is linked with; it finds it where it was built.
+EMULATED = $(CURDIR)/$(filter %.so,$^)
+$(EMULATION_UNITS) $(EMULATION_MODELS): RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
+link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(1) $(CHECKS) -MMD -MP -MF $@.d \
+	-o $@ $< $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
+
+$(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/emulated.so $(B)/lib/libspecs.a \
+		$(LIBRARY)
+	@mkdir -p $(@D)
+	$(call link_emulated)
+
+$(B)/tests/emulation/test_model.%: tests/emulation/test_model.c $(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call link_emulated,-DLH_MODEL=lh_$*)
+
+print-emulation-tests:
+	@printf '%s\n' $(EMULATION_TESTS)
+
+print-emulated-specs:
+	@printf '%s\n' $(EMULATED_SPECS)
+
+-include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODELS:=.d) \
+	$(EMULATED_SPECS:%=$(B)/emulation/%.d)

@@ -1,0 +1,29 @@
+/* For tests of what is out of bounds: the address sanitizer ends the process that it finds fault with. */
+#ifndef LH_TESTS_FOUND_H
+#define LH_TESTS_FOUND_H
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sanitizer.h"
+
+/* What run(argument) returns, 0: no fault. With the sanitizer: whether it found one, in a process of its own. */
+static inline int lh_found(int (*run)(int), int argument) {
+#ifdef LH_ADDRESS_SANITIZER
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        if (freopen("/dev/null", "w", stderr) == NULL) _exit(0);
+        run(argument);
+        _exit(0);
+    }
+    int status = 0;
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    return status != 0;
+#else
+    return run(argument);
+#endif
+}
+
+#endif

@@ -1,0 +1,291 @@
+/* How a grid is run: which thread goes when, and what is wrong where none can.
+ *
+ * A thread leaves its fibre at a barrier, at a warp's collective and at __nanosleep, with a note of where it stands;
+ * everything that follows from such notes happens on the host's stack. A warp runs until no thread of it is ready, a
+ * block until no warp is, and a round visits every block once. Threads that sleep are ready again in the next round.
+ */
+#include "grid.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "collective.h"
+#include "fibre.h"
+#include "guarded.h"
+
+namespace {
+
+struct thread {
+    lh_fibre *fibre;
+    lh_note note; /* where it waits */
+};
+
+struct warp {
+    std::vector<thread> threads;
+    unsigned live, ready, at_barrier, in_collective, asleep; /* a bit for each thread; live: not yet at its end */
+};
+
+struct block {
+    int index;
+    std::vector<warp> warps;
+    std::unique_ptr<unsigned char, void (*)(unsigned char *)> shared;
+};
+
+} /* namespace */
+
+static struct {
+    const char *name;
+    const lh_emulated_kernel::call *kernel;
+    int blocks, threads;
+    size_t shared_bytes; /* of a block */
+    std::vector<int> block_order, warp_order, lane_order;
+    block *running_block;
+    warp *running_warp;
+    int running_lane;
+    bool progress; /* a block passed a barrier in this round */
+    long ended;    /* threads that have */
+    lh_error *error;
+    bool failed;
+} grid;
+
+lh_index threadIdx, blockIdx, blockDim, gridDim;
+
+static void fail(const std::string &text) {
+    if (!grid.failed) lh_fail(grid.error, LH_ERR_INPUT, "%s: %s", grid.name, text.c_str());
+    grid.failed = true;
+}
+
+static std::string place(const lh_note &note) {
+    const char *slash = strrchr(note.file, '/');
+    return std::string(note.name) + " (" + (slash ? slash + 1 : note.file) + ":" + std::to_string(note.line) + ")";
+}
+
+/* "__syncthreads (k.cu:7) reached by 40 of 64 threads of block 3, __nanosleep (k.cu:9) by 24" */
+static std::string describe(const block &b) {
+    std::map<std::string, int> counts;
+    int live = 0;
+    for (const warp &w : b.warps) {
+        live += __builtin_popcount(w.live);
+        for (size_t i = 0; i < w.threads.size(); i++)
+            if (w.live >> i & 1) counts[place(w.threads[i].note)]++;
+    }
+    std::string text;
+    for (const auto &[where, count] : counts) {
+        if (text.empty())
+            text = where + " reached by " + std::to_string(count) + " of " + std::to_string(live) +
+                   " threads of block " + std::to_string(b.index);
+        else text += ", " + where + " by " + std::to_string(count);
+    }
+    return text;
+}
+
+/* The running thread waits. */
+static void wait(unsigned *set, const lh_note &note) {
+    unsigned bit = 1u << grid.running_lane;
+    thread &t = grid.running_warp->threads[(size_t)grid.running_lane];
+    t.note = note;
+    grid.running_warp->ready &= ~bit;
+    *set |= bit;
+    lh_fibre_leave(t.fibre, false);
+}
+
+void __syncthreads(const char *file, int line) {
+    wait(&grid.running_warp->at_barrier, {"__syncthreads", file, line, 0, NULL, NULL});
+}
+
+void __nanosleep(unsigned, const char *file, int line) {
+    wait(&grid.running_warp->asleep, {"__nanosleep", file, line, 0, NULL, NULL});
+}
+
+void lh_collective_join(const lh_note &note) { wait(&grid.running_warp->in_collective, note); }
+
+void *lh_shared_memory(void) { return grid.running_block->shared.get(); }
+
+static void run_thread(void) {
+    (*grid.kernel)();
+    unsigned bit = 1u << grid.running_lane;
+    grid.running_warp->live &= ~bit;
+    grid.running_warp->ready &= ~bit;
+    grid.ended++;
+    lh_fibre_leave(grid.running_warp->threads[(size_t)grid.running_lane].fibre, true);
+}
+
+static void resume(block &b, warp &w, int index, int lane) {
+    grid.running_block = &b;
+    grid.running_warp = &w;
+    grid.running_lane = lane;
+    blockIdx.x = (unsigned)b.index;
+    threadIdx.x = (unsigned)(index * warpSize + lane);
+    lh_fibre_enter(w.threads[(size_t)lane].fibre);
+}
+
+/* Whether all live threads that the note's mask names wait at the same place. */
+static bool complete(const warp &w, const lh_note &note) {
+    unsigned lanes = note.mask & w.live;
+    if ((w.in_collective & lanes) != lanes) return false;
+    for (unsigned rest = lanes; rest; rest &= rest - 1) {
+        const lh_note &other = w.threads[(size_t)__builtin_ctz(rest)].note;
+        if (other.line != note.line || other.run != note.run || other.mask != note.mask) return false;
+    }
+    return true;
+}
+
+/* Does the collectives of a warp that can be done; false: none. */
+static bool run_collectives(const block &b, warp *w) {
+    bool any = false;
+    for (unsigned rest = w->in_collective; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        const lh_note &note = w->threads[(size_t)lane].note;
+        if (!(w->in_collective >> lane & 1) || !complete(*w, note)) continue;
+        void *arguments[warpSize] = {};
+        unsigned lanes = note.mask & w->live;
+        for (int i = 0; i < warpSize; i++)
+            if (lanes >> i & 1) arguments[i] = w->threads[(size_t)i].note.argument;
+        if (const char *problem = note.mask >> lane & 1 ? note.run(arguments, lanes) : "a thread is not in its mask") {
+            fail(place(note) + " in block " + std::to_string(b.index) + ": " + problem);
+            return false;
+        }
+        w->in_collective &= ~lanes;
+        w->ready |= lanes;
+        any = true;
+    }
+    return any;
+}
+
+static void run_warp(block &b, int index) {
+    warp &w = b.warps[(size_t)index];
+    do {
+        while (w.ready)
+            for (int lane : grid.lane_order)
+                if (w.ready >> lane & 1) resume(b, w, index, lane);
+    } while (run_collectives(b, &w));
+}
+
+static void check_shared(const block &b) {
+    if (const char *damage = lh_guarded_damage(b.shared.get(), grid.shared_bytes))
+        fail("shared memory of block " + std::to_string(b.index) + " (" + std::to_string(grid.shared_bytes) +
+             " bytes) was " + damage);
+}
+
+/* Lets the block's threads pass a barrier at which all of them stand; false: they do not. */
+static bool pass_barrier(block *b) {
+    const lh_note *first = NULL;
+    for (const warp &w : b->warps) {
+        if (w.at_barrier != w.live) return false;
+        for (unsigned rest = w.live; rest; rest &= rest - 1) {
+            const lh_note &note = w.threads[(size_t)__builtin_ctz(rest)].note;
+            if (!first) first = &note;
+            if (note.line != first->line) return false;
+        }
+    }
+    if (!first) return false;
+    for (warp &w : b->warps) {
+        w.ready = w.at_barrier;
+        w.at_barrier = 0;
+    }
+    grid.progress = true;
+    return true;
+}
+
+/* Runs a block until its threads wait for other blocks or have ended. */
+static void run_block(block *b) {
+    unsigned live = 0, asleep = 0;
+    for (warp &w : b->warps) {
+        w.ready |= w.asleep;
+        w.asleep = 0;
+    }
+    do {
+        for (int index : grid.warp_order) {
+            run_warp(*b, index);
+            if (grid.failed) return;
+        }
+        check_shared(*b);
+    } while (!grid.failed && pass_barrier(b));
+    for (const warp &w : b->warps) {
+        live |= w.live;
+        asleep |= w.asleep;
+    }
+    if (!grid.failed && live && !asleep) fail(describe(*b));
+}
+
+/* Threads of other blocks are what a spinning thread waits for, so only many idle rounds in a row show that nobody will
+ * come. A block that spins through barriers is never idle; nor does it end. */
+static void run_rounds(std::vector<block> &blocks, long threads) {
+    long idle = 0, unended = 0;
+    std::minstd_rand random(lh_emulated.order);
+    while (grid.ended < threads && !grid.failed) {
+        long ended = grid.ended;
+        grid.progress = false;
+        for (int index : grid.block_order) {
+            run_block(&blocks[(size_t)index]);
+            if (grid.failed) return;
+        }
+        unended = grid.ended > ended ? 0 : unended + 1;
+        idle = grid.ended > ended || grid.progress ? 0 : idle + 1;
+        if (idle > lh_emulated.patience || unended > 100L * lh_emulated.patience) {
+            std::string text = "deadlock after " + std::to_string(unended) + " rounds";
+            for (int i = 0; i < grid.blocks && text.size() < 1000; i++) {
+                std::string block_text = describe(blocks[(size_t)i]);
+                if (!block_text.empty()) text += "; " + block_text;
+            }
+            fail(text);
+        }
+        if (lh_emulated.order > LH_EMULATION_DESCENDING)
+            std::shuffle(grid.block_order.begin(), grid.block_order.end(), random);
+    }
+}
+
+static std::vector<int> make_order(int count, std::minstd_rand *random) {
+    std::vector<int> order((size_t)count);
+    std::iota(order.begin(), order.end(), 0);
+    if (lh_emulated.order == LH_EMULATION_DESCENDING) std::reverse(order.begin(), order.end());
+    if (lh_emulated.order > LH_EMULATION_DESCENDING) std::shuffle(order.begin(), order.end(), *random);
+    return order;
+}
+
+static block make_block(int index) {
+    block b = {index, {}, {lh_guarded_make(grid.shared_bytes), lh_guarded_free}};
+    for (int first = 0; first < grid.threads; first += warpSize) {
+        warp w = {};
+        for (int i = first; i < std::min(first + warpSize, grid.threads); i++) {
+            lh_fibre *fibre = lh_fibre_at((size_t)index * (size_t)grid.threads + (size_t)i);
+            lh_fibre_start(fibre, run_thread);
+            w.ready |= 1u << (i - first);
+            w.threads.push_back({fibre, {}});
+        }
+        w.live = w.ready;
+        b.warps.push_back(std::move(w));
+    }
+    return b;
+}
+
+lh_status lh_grid_run(const char *name, const lh_emulated_kernel::call &kernel, int blocks, int threads,
+                      size_t block_memory, lh_error *error) {
+    grid = {};
+    grid.name = name;
+    grid.error = error;
+    if (blocks < 1 || threads < 1 || threads > 1024)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %d blocks of %d threads", name, blocks, threads);
+    if (!lh_fibre_reserve((size_t)blocks * (size_t)threads))
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the stacks of %d threads", name, blocks * threads);
+    grid.kernel = &kernel;
+    grid.blocks = blocks;
+    grid.threads = threads;
+    grid.shared_bytes = block_memory;
+    gridDim.x = (unsigned)blocks;
+    blockDim.x = (unsigned)threads;
+
+    std::minstd_rand random(lh_emulated.order);
+    grid.block_order = make_order(blocks, &random);
+    grid.warp_order = make_order((threads + warpSize - 1) / warpSize, &random);
+    grid.lane_order = make_order(warpSize, &random);
+    std::vector<block> all;
+    for (int i = 0; i < blocks; i++) all.push_back(make_block(i));
+    run_rounds(all, (long)blocks * threads);
+    return grid.failed ? LH_ERR_INPUT : LH_OK;
+}

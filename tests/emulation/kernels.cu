@@ -1,0 +1,112 @@
+/* Small kernels that show what the emulation does: some right, some wrong on purpose. Valid for nvcc and NVRTC too.
+ * Each is written for blocks of any whole number of warps unless it says otherwise. */
+#ifndef DYNAMIC_SHARED
+#define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
+#endif
+
+/* out [blocks]: the sum over in [blocks][threads], by shuffles in a warp and shared memory between warps. */
+extern "C" __global__ void sum_kernel(const float *in, float *out) {
+    DYNAMIC_SHARED(float, staging);
+    int t = (int)threadIdx.x;
+    float x = in[blockIdx.x * blockDim.x + threadIdx.x];
+    for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
+    if (t % 32 == 0) staging[t / 32] = x;
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < (int)blockDim.x / 32; i++) sum += staging[i];
+    if (t == 0) out[blockIdx.x] = sum;
+}
+
+/* Every block writes, all meet, every block reads what all wrote; rounds times. cells [2][blocks]: the rows take turns,
+ * for a block may write again while others still read. The last sums go where a next round would write. */
+extern "C" __global__ void meet_kernel(unsigned int *cells, unsigned int *arrivals, int rounds) {
+    unsigned int blocks = gridDim.x, due = 0, sum = blockIdx.x;
+    for (int round = 0; round < rounds; round++) {
+        unsigned int *row = cells + (unsigned int)(round % 2) * blocks;
+        if (threadIdx.x == 0) row[blockIdx.x] = sum;
+        __threadfence();
+        __syncthreads();
+        due += blocks;
+        if (threadIdx.x == 0) {
+            atomicAdd(arrivals, 1u);
+            while (*(volatile unsigned int *)arrivals < due) __nanosleep(100);
+        }
+        __syncthreads();
+        sum = 0;
+        for (unsigned int i = 0; i < blocks; i++) sum += *(volatile unsigned int *)&row[i] + 1u;
+    }
+    if (threadIdx.x == 0) cells[(unsigned int)(rounds % 2) * blocks + blockIdx.x] = sum;
+}
+
+/* All kinds of shuffles and votes; out [3][32] of one warp. */
+extern "C" __global__ void shuffle_kernel(int *out, double *large) {
+    int t = (int)threadIdx.x;
+    out[t] = __shfl_down_sync(0xffffffffu, t, 5u);
+    out[32 + t] = (int)__shfl_sync(0xffffffffu, 100u + threadIdx.x, 7);
+    out[64 + t] = (int)__ballot_sync(0xffffffffu, t % 3 == 0);
+    large[t] = __shfl_xor_sync(0xffffffffu, 1.0 / (1 + t), 1);
+    if (t < 8) large[t] += __shfl_sync(0xffu, large[t], 3);
+    __syncwarp();
+}
+
+/* out [threads]: what the neighbour on one side, 1 or -1, put into shared memory; threads at the rim read their own. */
+extern "C" __global__ void neighbour_kernel(float *out, int side) {
+    DYNAMIC_SHARED(float, row);
+    int t = (int)threadIdx.x, n = (int)blockDim.x;
+    row[t] = (float)t;
+    __syncthreads();
+    out[t] = row[t + side < 0 || t + side == n ? t : t + side];
+}
+
+/* Wrong: the same without the barrier. */
+extern "C" __global__ void racing_kernel(float *out, int side) {
+    DYNAMIC_SHARED(float, row);
+    int t = (int)threadIdx.x, n = (int)blockDim.x;
+    row[t] = (float)t;
+    out[t] = row[t + side < 0 || t + side == n ? t : t + side];
+}
+
+/* Wrong: only 40 threads of block 3 come to the first barrier. */
+extern "C" __global__ void divergent_kernel(void) {
+    if (blockIdx.x != 3 || threadIdx.x < 40) __syncthreads();
+    __syncthreads();
+}
+
+/* Wrong: half a warp shuffles, the other half waits for the block. */
+extern "C" __global__ void partial_kernel(int *out) {
+    int t = (int)threadIdx.x;
+    if (t % 32 < 16) t = __shfl_xor_sync(0xffffffffu, t, 1);
+    __syncthreads();
+    out[threadIdx.x] = t;
+}
+
+/* Wrong: lanes outside of the mask are read, and call. */
+extern "C" __global__ void masked_kernel(int *out, unsigned int mask, int source) {
+    out[threadIdx.x] = __shfl_sync(mask, (int)threadIdx.x, source);
+}
+
+/* Wrong: one thread of each block waits for a flag that nobody sets. */
+extern "C" __global__ void waiting_kernel(const unsigned int *flag) {
+    if (threadIdx.x == 0)
+        while (*(const volatile unsigned int *)flag == 0) __nanosleep(100);
+    __syncthreads();
+}
+
+/* Wrong likewise: whole blocks wait, through barriers. */
+extern "C" __global__ void polling_kernel(const unsigned int *flag) {
+    do {
+        __nanosleep(100);
+        __syncthreads();
+    } while (*(const volatile unsigned int *)flag == 0);
+}
+
+/* Wrong where at is not an element of shared memory, or not of out. */
+extern "C" __global__ void outside_kernel(int at) {
+    DYNAMIC_SHARED(float, row);
+    if (threadIdx.x == 0) row[at] = 1;
+    __syncthreads();
+}
+
+extern "C" __global__ void outside_global_kernel(float *out, int at) {
+    if (threadIdx.x == 0) out[at] = 1;
+}

@@ -1,0 +1,171 @@
+/* The driver's API over host memory: streams and what is put into them. All is done as late as the API allows, when the
+ * host waits for it, so that a host that reads too early, or reuses a buffer too early, is found out. */
+#include "device.h"
+
+#include <limits.h>
+
+void lh_device_run_stream(CUstream stream, long until) {
+    while (!stream->waiting.empty() && stream->done < until) {
+        if (!lh_device.broken) stream->waiting.front()();
+        stream->waiting.pop_front();
+        stream->done++;
+    }
+}
+
+void lh_device_run_everything(void) {
+    for (CUstream stream : lh_device.streams) lh_device_run_stream(stream, LONG_MAX);
+}
+
+/* The memory that holds [first, first + bytes), or the map's end. */
+static std::map<unsigned char *, size_t>::iterator holder(std::map<unsigned char *, size_t> &kind, const void *first,
+                                                          size_t bytes) {
+    unsigned char *start = static_cast<unsigned char *>(const_cast<void *>(first));
+    auto after = kind.upper_bound(start);
+    if (after == kind.begin()) return kind.end();
+    auto found = std::prev(after);
+    return start + bytes <= found->first + found->second ? found : kind.end();
+}
+
+static bool on_device(CUdeviceptr pointer, size_t bytes) {
+    return holder(lh_device.device_memory, reinterpret_cast<void *>(pointer), bytes) != lh_device.device_memory.end();
+}
+
+static bool pinned(const void *pointer, size_t bytes) {
+    return holder(lh_device.host_memory, pointer, bytes) != lh_device.host_memory.end();
+}
+
+static void run_kernel(const char *name, const lh_emulated_kernel::call &kernel, int blocks, int threads,
+                       size_t block_memory) {
+    lh_error error = {};
+    if (lh_grid_run(name, kernel, blocks, threads, block_memory, &error)) lh_device_break(LAUNCH_FAILED, error.text);
+    lh_device_check_memory(name);
+}
+
+extern "C" {
+
+CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream) {
+    lh_device_call c("cuMemsetD8Async", CONTEXT);
+    if (c.failure) return c.failure;
+    if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
+    if (!on_device(pointer, bytes)) return INVALID_VALUE;
+    stream->waiting.push_back([=] { memset(reinterpret_cast<void *>(pointer), value, bytes); });
+    return SUCCESS;
+}
+
+/* Pinned memory is read when the stream comes to it; other memory is copied aside before the call returns. */
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+    lh_device_call c("cuMemcpyHtoDAsync", CONTEXT);
+    if (c.failure) return c.failure;
+    if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
+    if (!on_device(to, bytes)) return INVALID_VALUE;
+    void *target = reinterpret_cast<void *>(to);
+    if (pinned(from, bytes)) {
+        stream->waiting.push_back([=] { memcpy(target, from, bytes); });
+    } else {
+        std::string aside(static_cast<const char *>(from), bytes);
+        stream->waiting.push_back([=] { memcpy(target, aside.data(), bytes); });
+    }
+    return SUCCESS;
+}
+
+/* Pinned memory holds nothing of use until the host has waited; into other memory the call itself waits. */
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    lh_device_call c("cuMemcpyDtoHAsync", CONTEXT);
+    if (c.failure) return c.failure;
+    if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
+    if (!on_device(from, bytes)) return INVALID_VALUE;
+    memset(to, 0xff, bytes);
+    stream->waiting.push_back([=] { memcpy(to, reinterpret_cast<void *>(from), bytes); });
+    if (!pinned(to, bytes)) lh_device_run_stream(stream, LONG_MAX);
+    return lh_device.broken;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned) {
+    lh_device_call c("cuStreamCreate", CONTEXT);
+    if (c.failure) return c.failure;
+    lh_device.streams.insert(*stream = new CUstream_st());
+    return SUCCESS;
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream) {
+    lh_device_call c("cuStreamDestroy", CONTEXT);
+    if (c.refused()) return c.failure;
+    if (lh_device.streams.count(stream) == 0) return INVALID_HANDLE;
+    lh_device_run_stream(stream, LONG_MAX);
+    lh_device.streams.erase(stream);
+    delete stream;
+    return c.failure;
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+    lh_device_call c("cuStreamSynchronize", CONTEXT);
+    if (c.failure) return c.failure;
+    if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
+    lh_device_run_stream(stream, LONG_MAX);
+    return lh_device.broken;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned) {
+    lh_device_call c("cuEventCreate", CONTEXT);
+    if (c.failure) return c.failure;
+    lh_device.events.insert(*event = new CUevent_st());
+    return SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent event) {
+    lh_device_call c("cuEventDestroy", CONTEXT);
+    if (c.refused()) return c.failure;
+    if (lh_device.events.erase(event) == 0) return INVALID_HANDLE;
+    delete event;
+    return c.failure;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+    lh_device_call c("cuEventRecord", CONTEXT);
+    if (c.failure) return c.failure;
+    if (!lh_device.events.count(event) || !lh_device.streams.count(stream)) return INVALID_HANDLE;
+    event->stream = stream;
+    event->position = stream->done + (long)stream->waiting.size();
+    return SUCCESS;
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+    lh_device_call c("cuEventSynchronize", CONTEXT);
+    if (c.failure) return c.failure;
+    if (!lh_device.events.count(event)) return INVALID_HANDLE;
+    if (lh_device.streams.count(event->stream)) lh_device_run_stream(event->stream, event->position);
+    return lh_device.broken;
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned block_memory,
+                                   CUstream stream, void **arguments) {
+    lh_device_call c("cuLaunchCooperativeKernel", CONTEXT);
+    if (c.failure) return c.failure;
+    if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
+    if (grid_x < 1 || grid_y * grid_z != 1 || block_x < 1 || block_x > 1024 || block_y * block_z != 1 ||
+        block_memory > (unsigned)function->block_memory)
+        return INVALID_VALUE;
+    int resident = lh_device_resident(function, (int)block_x, block_memory) * lh_emulated.multiprocessors;
+    if (grid_x > (unsigned)resident) return COOPERATIVE_LAUNCH_TOO_LARGE;
+    const char *name = function->kernel->name;
+    lh_emulated_kernel::call kernel = function->kernel->bind(arguments);
+    stream->waiting.push_back([=] { run_kernel(name, kernel, (int)grid_x, (int)block_x, block_memory); });
+    return SUCCESS;
+}
+
+} /* extern "C" */
+
+void lh_device_add_streams(lh_cuda_driver *driver) {
+    driver->cuMemsetD8Async = cuMemsetD8Async;
+    driver->cuMemcpyHtoDAsync = cuMemcpyHtoDAsync_v2;
+    driver->cuMemcpyDtoHAsync = cuMemcpyDtoHAsync_v2;
+    driver->cuStreamCreate = cuStreamCreate;
+    driver->cuStreamDestroy = cuStreamDestroy_v2;
+    driver->cuStreamSynchronize = cuStreamSynchronize;
+    driver->cuEventCreate = cuEventCreate;
+    driver->cuEventDestroy = cuEventDestroy_v2;
+    driver->cuEventRecord = cuEventRecord;
+    driver->cuEventSynchronize = cuEventSynchronize;
+    driver->cuLaunchCooperativeKernel = cuLaunchCooperativeKernel;
+}

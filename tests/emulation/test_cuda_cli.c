@@ -1,0 +1,410 @@
+/* --device cuda in the verbs of a trainer, over the emulated driver: runs, groups of runs as fleets, resuming, signals,
+ * checkpoints that go from one device to the other, and what is said where something is missing. */
+#include "support/lh_test.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulation.h"
+#include "support/lh_run.h"
+#include "support/toy_cuda.h"
+#include "support/toy_program.h"
+
+#define PLAN "toy/0123456789abcdef/"
+
+static lh_spec toy;
+static lh_task task;
+static lh_cuda_program program;
+
+static void set_device(lh_emulation emulation) {
+    lh_emulation_set(&emulation);
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+}
+
+static int make_toy(void **state) {
+    set_device((lh_emulation){.multiprocessors = 4});
+    program = toy_cuda;
+    task = *lh_toy_spec.task;
+    toy = lh_toy_spec_with(toy_drawn_list);
+    toy.position_range = 64;
+    toy.task = &task;
+    toy.cuda = &program;
+    toy.eval.during_every = 7;
+    return lh_test_make_directory(state);
+}
+
+static int end_toy(void **state) {
+    assert_int_equal(lh_emulation_held(), 0);
+    return lh_test_remove_directory(state);
+}
+
+static lh_run_result run(void **state, int code, const char *command) {
+    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
+    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
+    assert_int_equal(result.code, code);
+    return result;
+}
+
+static void assert_says(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) print_error("wanted: %s\ngot: %s\n", part, text);
+    assert_non_null(strstr(text, part));
+}
+
+static void assert_same_run(void **state, const char *a, const char *b, const char *folder) {
+    static const char *const files[] = {"checkpoint.safetensors", "metrics.jsonl", "eval.jsonl"};
+    for (int i = 0; i < 3; i++) {
+        char one[256], two[256];
+        snprintf(one, sizeof one, "%s/" PLAN "%s/%s", a, folder, files[i]);
+        snprintf(two, sizeof two, "%s/" PLAN "%s/%s", b, folder, files[i]);
+        if (i == 0) lh_assert_same_file(*state, one, two);
+        else lh_assert_same_lines(*state, one, two);
+    }
+}
+
+static json_t *read_json(void **state, const char *path) {
+    size_t bytes;
+    char *text = lh_test_read(lh_test_path(*state, path), &bytes);
+    json_t *json = json_loads(text, 0, NULL);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
+static void assert_string(const json_t *json, const char *key, const char *want) {
+    assert_string_equal(json_string_value(json_object_get(json, key)), want);
+}
+
+/* --- one run ---------------------------------------------------------------------------------------------------- */
+
+static void test_train_says_and_records_what_computes(void **state) {
+    lh_run_result result = run(state, 0, "train --device cuda --out . --no-eval");
+    assert_says(result.err, "toy: sm_90 (emulated sm_90), one model on 4 of 4 resident blocks; batches by ");
+    assert_says(result.err, "code: compute_75, compiled by the driver");
+    json_t *facts = read_json(state, PLAN "lr0.01-seed0/run.json");
+    assert_string(facts, "source_digest", "00000000deadbeef");
+    assert_string(facts, "level", "sm_90 chip");
+    assert_string(facts, "variant", "chip");
+    assert_string(facts, "compiler", "driver 13.0 from compute_75");
+    assert_says(json_string_value(json_object_get(facts, "machine")), "processors, emulated sm_90");
+    assert_int_equal(json_integer_value(json_object_get(facts, "exit")), 0);
+    json_decref(facts);
+}
+
+static void test_train_resumed_same_bits_and_lines(void **state) {
+    run(state, 0, "train --device cuda:0 --out whole --steps 30 --threads 1");
+    run(state, 0, "train --device cuda --out parts --steps 13 --threads 2 --no-eval");
+    run(state, 0, "train --device cuda --out parts --steps 17 --threads 3 --no-eval --resume");
+    run(state, 0, "train --device cuda --out parts --steps 30 --threads 1 --resume");
+    assert_same_run(state, "whole", "parts", "lr0.01-seed0");
+}
+
+static void test_train_rate_is_that_of_the_steps(void **state) {
+    run(state, 0, "train --device cuda --out . --seeds 0:2 --no-eval");
+    for (int seed = 0; seed < 3; seed++) {
+        char path[128];
+        size_t bytes;
+        snprintf(path, sizeof path, PLAN "lr0.01-seed%d/metrics.jsonl", seed);
+        char *text = lh_test_read(lh_test_path(*state, path), &bytes);
+        double rate = atof(strstr(text, "\"steps_per_second\":") + strlen("\"steps_per_second\":"));
+        assert_true(rate > 0 && rate < 1e6); /* not that of handing out what others have waited for */
+        free(text);
+    }
+}
+
+/* --- from one device to the other ------------------------------------------------------------------------------- */
+
+static void test_checkpoint_goes_on_only_where_it_came_from(void **state) {
+    run(state, 0, "train --out . --steps 10 --no-eval --seed 1");
+    lh_run_result result = run(state, 1, "train --device cuda --out . --steps 20 --no-eval --seed 1 --resume");
+    assert_says(result.err, "source_digest is \"fedcba9876543210\" there, \"00000000deadbeef\" here");
+    run(state, 0, "train --device cuda --out . --steps 10 --no-eval --seeds 2:3");
+    result = run(state, 1, "train --device cuda --out . --steps 20 --no-eval --seed 2 --resume");
+    assert_says(result.err, "level is \"sm_90 replicas\" there, \"sm_90 chip\" here");
+    result = run(state, 1, "train --out . --steps 20 --no-eval --seed 3 --resume");
+    assert_says(result.err, "source_digest is");
+    run(state, 0, "train --device cuda --out . --steps 20 --no-eval --seeds 2:2 --resume");
+}
+
+static double accuracy_of(void **state, const char *command) {
+    lh_run_result result = run(state, 0, command);
+    const char *line = strstr(result.out, "all test");
+    assert_non_null(line);
+    double values[2];
+    assert_int_equal(sscanf(line, "all test %lf %lf", &values[0], &values[1]), 2);
+    return values[0];
+}
+
+static void test_checkpoint_evaluates_and_begins_on_either(void **state) {
+    run(state, 0, "train --out . --steps 20 --no-eval --seed 1");
+    const char *const checkpoint = PLAN "lr0.01-seed1/checkpoint.safetensors";
+    char command[256];
+    double accuracy[2];
+    for (int cuda = 0; cuda < 2; cuda++) {
+        snprintf(command, sizeof command, "eval --checkpoint %s --out eval%d --device %s", checkpoint, cuda,
+                 cuda ? "cuda" : "cpu");
+        accuracy[cuda] = accuracy_of(state, command);
+    }
+    assert_true(accuracy[0] == accuracy[1]);
+    snprintf(command, sizeof command, "train --device cuda --out init --steps 5 --no-eval --init %s", checkpoint);
+    run(state, 0, command);
+    snprintf(command, sizeof command, "train --out back --steps 5 --no-eval --init init/%s",
+             PLAN "lr0.01-seed0/checkpoint.safetensors");
+    run(state, 0, command);
+}
+
+static void test_predict_as_on_the_cpu(void **state) {
+    static const char *const devices[] = {"cpu", "cuda"};
+    json_t *logits[2];
+    run(state, 0, "train --out . --steps 20 --no-eval");
+    for (int i = 0; i < 2; i++) {
+        char command[160];
+        snprintf(command, sizeof command,
+                 "predict --device %s --checkpoint " PLAN "lr0.01-seed0/checkpoint.safetensors", devices[i]);
+        lh_run_result result =
+            lh_run_main(&toy, *state, command,
+                        "{\"input\":[1,4,2]}\n{\"input\":[3,3,0,1,2],\"positions\":[1,5,8,9,11,20,21,"
+                        "22,23,24]}\n");
+        assert_int_equal(result.code, 0);
+        json_t *line = json_loads(strchr(result.out, '\n'), 0, NULL);
+        logits[i] = json_incref(json_object_get(line, "logits"));
+        json_decref(line);
+    }
+    for (size_t row = 0; row < 5; row++)
+        for (size_t c = 0; c < TOY_CLASSES; c++) {
+            double got = json_number_value(json_array_get(json_array_get(logits[1], row), c));
+            double want = json_number_value(json_array_get(json_array_get(logits[0], row), c));
+            lh_assert_close(&got, &want, 1, 1e-6, 1e-7);
+        }
+    json_decref(logits[0]);
+    json_decref(logits[1]);
+}
+
+/* --- fleets ----------------------------------------------------------------------------------------------------- */
+
+static const char *const FOLDERS[] = {"lr0.01-seed3", "lr0.01-seed4", "lr0.01-seed5",
+                                      "lr0.02-seed3", "lr0.02-seed4", "lr0.02-seed5"};
+
+static void train_alone(void **state) {
+    for (int seed = 3; seed <= 5; seed++)
+        for (int rate = 1; rate <= 2; rate++) {
+            char command[160];
+            snprintf(command, sizeof command,
+                     "train --device cuda --out alone --steps 33 --seeds %d:%d --learning-rate 0.0%d", seed, seed,
+                     rate);
+            run(state, 0, command);
+        }
+}
+
+/* Evaluations on the way, checkpoints and metrics fall on different steps; 6 replicas have teams of 1 and rounds. */
+static void test_fleet_every_run_as_alone(void **state) {
+    static const int multiprocessors[] = {12, 6, 4, 1};
+    train_alone(state);
+    for (unsigned i = 0; i < 4; i++) {
+        char command[160], out[32];
+        set_device((lh_emulation){.multiprocessors = multiprocessors[i], .order = i});
+        snprintf(out, sizeof out, "fleet%u", i);
+        snprintf(command, sizeof command,
+                 "train --device cuda --out %s --steps 33 --seeds 3:5 --learning-rate 1e-2,2e-2", out);
+        lh_run_result result = run(state, 0, command);
+        assert_says(result.out, "toy: 6 runs, 198 steps");
+        if (i == 0) assert_says(result.err, "6 replicas x 2 blocks, 12 are resident");
+        if (i == 2) assert_says(result.err, "6 replicas in 2 rounds of 3, a block each: 4 blocks are resident");
+        for (int k = 0; k < 6; k++) assert_same_run(state, "alone", out, FOLDERS[k]);
+    }
+}
+
+static void test_fleet_resumes_each_from_its_own_step(void **state) {
+    train_alone(state);
+    run(state, 0, "train --device cuda --out parts --steps 13 --seeds 4:4 --learning-rate 0.02 --no-eval");
+    run(state, 0, "train --device cuda --out parts --steps 17 --seeds 4:5 --learning-rate 0.01 --no-eval");
+    lh_run_result result =
+        run(state, 0, "train --device cuda --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --resume");
+    assert_says(result.err, "learning rate 0.02, seed 4: resuming at step 13");
+    for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
+}
+
+static int64_t fatal_step; /* of seed 4: -1: none */
+static atomic_bool signals;
+
+static void sample_and_more(lh_rng *rng, int n, lh_example *example) {
+    lh_toy_spec.task->sample(rng, n, example);
+    if (rng->counter[2] != 2 || rng->key.word[0] != 4) return;
+    if (rng->counter[3] == 11 && atomic_exchange(&signals, false)) raise(SIGTERM);
+    if (rng->counter[3] == fatal_step) example->input[0] = 99;
+}
+
+static void test_fleet_one_run_fails_the_others_go_on(void **state) {
+    run(state, 0, "train --device cuda --out alone --steps 30 --seeds 3:3");
+    run(state, 0, "train --device cuda --out alone --steps 30 --seeds 5:5");
+    task.sample = sample_and_more;
+    task.source = "own.c";
+    fatal_step = 13;
+    lh_run_result result = run(state, 1, "train --device cuda --out fleet --steps 30 --seeds 3:5");
+    assert_says(result.err, "seed 4: error: own.c: task length ");
+    assert_says(result.err, "of step 14: input[0] is 99");
+    assert_says(result.err, "1 of 3 runs failed");
+    assert_same_run(state, "alone", "fleet", "lr0.01-seed3");
+    assert_same_run(state, "alone", "fleet", "lr0.01-seed5");
+    fatal_step = -1;
+    run(state, 0, "train --device cuda --out fleet --steps 30 --seeds 4:4 --resume");
+    run(state, 0, "train --device cuda --out alone --steps 30 --seeds 4:4");
+    assert_same_run(state, "alone", "fleet", "lr0.01-seed4");
+}
+
+/* Whatever each replica had ahead when the signal came, its checkpoint is of the step that it says. */
+static void test_fleet_stopped_by_a_signal_goes_on(void **state) {
+    fatal_step = -1;
+    run(state, 0, "train --device cuda --out whole --steps 40 --seeds 3:5");
+    task.sample = sample_and_more;
+    atomic_store(&signals, true);
+    run(state, LH_STOPPED, "train --device cuda --out cut --steps 40 --seeds 3:5");
+    for (int i = 0; i < 3; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "cut/" PLAN "%s/run.json", FOLDERS[i]);
+        json_t *facts = read_json(state, path);
+        assert_int_equal(json_integer_value(json_object_get(facts, "exit")), LH_STOPPED);
+        json_decref(facts);
+    }
+    run(state, 0, "train --device cuda --out cut --steps 40 --seeds 3:5 --resume");
+    for (int i = 0; i < 3; i++) assert_same_run(state, "whole", "cut", FOLDERS[i]);
+}
+
+/* Rows that are the same in every step: such a model can learn its example by heart. */
+static void draw_nothing(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
+                         int *out) {
+    (void)from, (void)positions, (void)distances, (void)scratch;
+    for (int j = 0; j < T / 2; j++) out[j] = j;
+}
+
+static void test_fleet_overfit(void **state) {
+    toy.eval.during_every = 0;
+    program.draw = draw_nothing;
+    lh_run_result result = run(state, 1, "train --device cuda --out . --overfit 50 --seeds 0:1 --steps 20");
+    assert_says(result.err, "2 of 2 runs failed");
+    assert_says(result.err, "likely cause");
+    run(state, 0,
+        "train --device cuda --out . --overfit 1 --seeds 0:1 --steps 5000 --learning-rate 0.02 --log-every 50");
+}
+
+static void test_train_device_that_fails_ends_all(void **state) {
+    set_device((lh_emulation){.failing_call = "cuLaunchCooperativeKernel", .failing_after = 3, .failing_result = 719});
+    lh_run_result result = run(state, 4, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval");
+    assert_says(result.err, "CUDA_ERROR_LAUNCH_FAILED");
+    assert_says(result.err, "emulated sm_90 is lost to this process");
+    assert_says(result.err, "2 of 2 runs failed");
+    set_device((lh_emulation){0});
+    run(state, 0, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval --resume");
+}
+
+/* --- bench, info, what is missing ------------------------------------------------------------------------------- */
+
+static void test_bench_keys_and_no_peak(void **state) {
+    static const char *const keys[] = {"mode",
+                                       "length",
+                                       "tokens",
+                                       "replicas",
+                                       "threads",
+                                       "steps_per_second",
+                                       "flops_per_second",
+                                       "peak_flops_per_second",
+                                       "share_of_peak",
+                                       "share_of_peak_nominal"};
+    for (int replicas = 0; replicas < 4; replicas += 3) {
+        char command[128];
+        snprintf(command, sizeof command, "bench --device cuda --lengths 3 --seconds 0.2 --json%s",
+                 replicas > 0 ? " --replicas 3" : "");
+        lh_run_result result = run(state, 0, command);
+        char *text = strdup(result.out), *rest = text;
+        int lines = 0;
+        for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != 0; lines++) {
+            json_t *json = json_loads(line, 0, NULL);
+            for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(json, keys[i]));
+            assert_int_equal(json_integer_value(json_object_get(json, "replicas")), replicas > 0 ? 3 : 1);
+            assert_true(json_number_value(json_object_get(json, "steps_per_second")) > 0);
+            assert_true(json_number_value(json_object_get(json, "peak_flops_per_second")) == 0);
+            assert_true(json_is_null(json_object_get(json, "share_of_peak")));
+            json_decref(json);
+        }
+        assert_int_equal(lines, 2);
+        free(text);
+    }
+    lh_run_result result = run(state, 0, "bench --device cuda --lengths 3 --seconds 0.05");
+    assert_says(result.out, "toy, sm_90 (emulated sm_90); code: compute_75");
+}
+
+static void test_info_tells_of_the_cuda_half(void **state) {
+    lh_run_result result = run(state, 0, "info --json");
+    json_t *json = json_loads(result.out, 0, NULL), *cuda = json_object_get(json, "cuda");
+    assert_int_equal(json_array_size(json_object_get(json, "targets")), 2);
+    assert_int_equal(json_array_size(json_object_get(json, "architectures")), 0);
+    assert_string(json_array_get(json_object_get(cuda, "devices"), 0), "runs", "compute_75");
+    assert_string(json_array_get(json_object_get(cuda, "devices"), 0), "architecture", "sm_90");
+    assert_string(cuda, "source_digest", "00000000deadbeef");
+    assert_int_equal(json_array_size(json_object_get(cuda, "ptx")), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(cuda, "shards"), "chip")), 4);
+    json_decref(json);
+    result = run(state, 0, "info");
+    assert_says(result.out, "compute_75 by toolkit 13.0; needs sm_75 or later; float32");
+    assert_says(result.out, "cuda:0 emulated sm_90, sm_90, 4 multiprocessors: runs compute_75");
+    program.least_architecture = 100;
+    result = run(state, 0, "info");
+    assert_says(result.out, "this program needs sm_100 or later");
+    set_device((lh_emulation){.devices = -1});
+    result = run(state, 0, "info");
+    assert_says(result.out, "the CUDA driver failed in cuDeviceGetCount");
+    toy.cuda = NULL;
+    result = run(state, 0, "info");
+    assert_says(result.out, "--target cpu,cuda");
+    result = run(state, 0, "info --json");
+    assert_says(result.out, "\"cuda\":null");
+}
+
+static void test_device_that_cannot_be_had_is_refused(void **state) {
+    static const char *const verbs[] = {"train --no-eval", "eval --checkpoint x", "predict --checkpoint x", "bench"};
+    for (int i = 0; i < 4; i++) {
+        char command[128];
+        snprintf(command, sizeof command, "%s --device tpu", verbs[i]);
+        assert_says(run(state, 2, command).err, "'tpu' is no device\n  expected: cpu or cuda");
+        snprintf(command, sizeof command, "%s --device cuda:x", verbs[i]);
+        assert_says(run(state, 2, command).err, "'cuda:x' is no device");
+        snprintf(command, sizeof command, "%s --device cuda:3", verbs[i]);
+        assert_says(run(state, 4, command).err, "no device cuda:3 here");
+        set_device((lh_emulation){.devices = -1});
+        snprintf(command, sizeof command, "%s --device cuda", verbs[i]);
+        assert_says(run(state, 4, command).err, "the CUDA driver failed in cuDeviceGetCount");
+        toy.cuda = NULL;
+        assert_says(run(state, 4, command).err, "./longhand build SPEC --target cpu,cuda");
+        toy.cuda = &program;
+        set_device((lh_emulation){0});
+    }
+    assert_false(lh_test_exists(lh_test_path(*state, "runs")));
+}
+
+#define RUN_TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, end_toy)
+
+int main(void) {
+    setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
+    const struct CMUnitTest tests[] = {
+        RUN_TEST(test_train_says_and_records_what_computes),
+        RUN_TEST(test_train_resumed_same_bits_and_lines),
+        RUN_TEST(test_train_rate_is_that_of_the_steps),
+        RUN_TEST(test_checkpoint_goes_on_only_where_it_came_from),
+        RUN_TEST(test_checkpoint_evaluates_and_begins_on_either),
+        RUN_TEST(test_predict_as_on_the_cpu),
+        RUN_TEST(test_fleet_every_run_as_alone),
+        RUN_TEST(test_fleet_resumes_each_from_its_own_step),
+        RUN_TEST(test_fleet_one_run_fails_the_others_go_on),
+        RUN_TEST(test_fleet_stopped_by_a_signal_goes_on),
+        RUN_TEST(test_fleet_overfit),
+        RUN_TEST(test_train_device_that_fails_ends_all),
+        RUN_TEST(test_bench_keys_and_no_peak),
+        RUN_TEST(test_info_tells_of_the_cuda_half),
+        RUN_TEST(test_device_that_cannot_be_had_is_refused),
+    };
+    return cmocka_run_group_tests_name("cuda_cli", tests, NULL, NULL);
+}

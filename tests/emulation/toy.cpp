@@ -1,0 +1,14 @@
+/* The toy model's kernels under the emulation. */
+#include "cuda_emulation.h"
+
+extern "C" {
+#include "longhand/math.h"
+}
+#include "longhand/rng.h"
+
+typedef float real;
+#include "cuda/interface.h"
+#include "toy.cu"
+
+EMULATED_KERNEL(toy_train_kernel)
+EMULATED_KERNEL(toy_evaluate_kernel)

@@ -1,0 +1,232 @@
+/* Device code of the toy model (support/toy_program.h), written by hand: the same numbers as its CPU program gives, bit
+ * for bit, from as many blocks and shards as the host asks for. One thread of a block computes; the point is the
+ * engine. The position rows are shared by the team, the means of a shard's sequences lie in the block's workspace. */
+enum { CHUNK = 4096, STORAGE = 2 * CHUNK, CHUNKS = 2, PIECES = STORAGE / LH_CUDA_PIECE };
+enum { TOKEN = 0, POSITION = 32, SCALE = 352, OUTPUT = 4080, BIAS = 4112, WIDTH = 4, CLASSES = 5 };
+
+/* All threads of the team's blocks meet; *met counts the meetings. */
+static __device__ void meet(unsigned int *arrivals, int team, unsigned int *met) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned int all = ++*met * (unsigned int)team;
+        __threadfence();
+        atomicAdd(arrivals, 1u);
+        while (*(volatile unsigned int *)arrivals < all) __nanosleep(100);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+/* h of one label from the mean m of its sequence; keep: 0 where dropped, else 1 / (1 - p). */
+static __device__ void hidden(const lh_cuda_step *step, const real *p, const int *rows, const real *m, int label,
+                              unsigned int example, bool drops, double *keep, real *h) {
+    const real *row = p + POSITION + WIDTH * rows[label];
+    unsigned int counter[4] = {(unsigned int)label, lh_site(LH_DOMAIN_DROPOUT, 0, 0), example, step->step}, word[4];
+    lh_key key = {{step->key[0], step->key[1]}};
+    lh_philox(counter, key, word);
+    for (int d = 0; d < WIDTH; d++) {
+        keep[d] = !drops ? 1.0 : word[d] >> 16 >= 6554 ? 1.0 / 0.9 : 0.0;
+        h[d] = (m[d] * p[SCALE + d] + row[d]) * (real)keep[d];
+    }
+}
+
+static __device__ double classify(const real *p, const real *h, int label, real *logits, double *probability) {
+    double sum = 0, greatest = -1e300;
+    for (int c = 0; c < CLASSES; c++) {
+        logits[c] = p[BIAS + c];
+        for (int d = 0; d < WIDTH; d++) logits[c] += h[d] * p[OUTPUT + 8 * d + c];
+        if (logits[c] > greatest) greatest = logits[c];
+    }
+    for (int c = 0; c < CLASSES; c++) sum += probability[c] = lh_exp(logits[c] - greatest);
+    for (int c = 0; c < CLASSES; c++) probability[c] /= sum;
+    return lh_log(sum) + greatest - logits[label];
+}
+
+static __device__ bool is_right(const real *logits, int label) {
+    int best = 0;
+    for (int c = 1; c < CLASSES; c++)
+        if (logits[c] > logits[best]) best = c;
+    return best == label;
+}
+
+static __device__ void mean(const real *p, const unsigned short *tokens, int count, real *m) {
+    for (int d = 0; d < WIDTH; d++) {
+        real sum = 0;
+        for (int i = 0; i < count; i++) sum += p[TOKEN + WIDTH * tokens[i] + d];
+        m[d] = sum / (real)count;
+    }
+}
+
+static __device__ void backward(const real *p, const real *m, const real *h, const double *keep, const double *dlogits,
+                                real *gradient, real *dm) {
+    for (int c = 0; c < CLASSES; c++) gradient[BIAS + c] += (real)dlogits[c];
+    for (int d = 0; d < WIDTH; d++) {
+        double dh = 0;
+        for (int c = 0; c < CLASSES; c++) {
+            gradient[OUTPUT + 8 * d + c] += (real)(h[d] * dlogits[c]);
+            dh += p[OUTPUT + 8 * d + c] * dlogits[c];
+        }
+        gradient[SCALE + d] += (real)(dh * keep[d] * m[d]);
+        dm[d] += (real)(dh * keep[d] * p[SCALE + d]);
+    }
+}
+
+static __device__ void train_sequence(const lh_cuda_step *step, const real *p, const int *rows, int s, const real *m,
+                                      real *gradient, lh_cuda_sums *sums) {
+    int labels = step->label_count, wrong = 0;
+    const unsigned short *tokens = step->tokens + s * step->T;
+    real dm[WIDTH] = {0}, h[WIDTH], logits[CLASSES];
+    for (int j = 0; j < labels; j++) {
+        double keep[WIDTH], probability[CLASSES];
+        int label = step->labels[s * labels + j], counted = step->mask[s * labels + j];
+        hidden(step, p, rows, m, j, (unsigned int)s, true, keep, h);
+        sums->loss += classify(p, h, label, logits, probability);
+        bool right = is_right(logits, label);
+        sums->counted += counted;
+        sums->correct += counted && right;
+        wrong += counted && !right;
+        probability[label] -= 1.0;
+        for (int c = 0; c < CLASSES; c++) probability[c] *= step->loss_scale;
+        backward(p, m, h, keep, probability, gradient, dm);
+    }
+    for (int i = 0; i < labels; i++)
+        for (int d = 0; d < WIDTH; d++) gradient[TOKEN + WIDTH * tokens[i] + d] += dm[d] / (real)labels;
+    sums->exact_ones += wrong == 0;
+}
+
+static __device__ int shard_start(int sequences, int shards, int shard) {
+    int rest = sequences % shards;
+    return shard * (sequences / shards) + (shard < rest ? shard : rest);
+}
+
+static __device__ void train_shard(const lh_cuda_train *a, const lh_cuda_replica *r, const lh_cuda_step *step,
+                                   int shard, char *workspace) {
+    int first = shard_start(step->sequences, a->shards, shard);
+    int end = shard_start(step->sequences, a->shards, shard + 1);
+    const real *p = (const real *)r->parameters, *halves = (const real *)a->tables;
+    real *gradient = (real *)(r->partials + shard * a->partial_stride), *means = (real *)workspace;
+    lh_cuda_sums sums = {0, 0, 0, 0};
+    if (halves[step->T - 1] != (real)0.5) sums.loss = NAN;
+    for (int s = first; s < end; s++)
+        mean(p, step->tokens + s * step->T, step->label_count, means + WIDTH * (s - first));
+    for (int s = first; s < end; s++)
+        train_sequence(step, p, (const int *)r->shared, s, means + WIDTH * (s - first), gradient, &sums);
+    r->shard_sums[shard] = sums;
+}
+
+/* One chunk of the gradient: the shards' in their order, then its square; the shards' are zero again. */
+static __device__ void fold_chunk(const lh_cuda_train *a, const lh_cuda_replica *r, int chunk) {
+    real *gradient = (real *)r->gradient;
+    for (int i = chunk * CHUNK + (int)threadIdx.x; i < (chunk + 1) * CHUNK; i += (int)blockDim.x) {
+        real sum = 0;
+        for (int shard = 0; shard < a->shards; shard++) {
+            real *partial = (real *)(r->partials + shard * a->partial_stride);
+            sum += partial[i];
+            partial[i] = 0;
+        }
+        gradient[i] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    double squares = 0;
+    for (int i = chunk * CHUNK; i < (chunk + 1) * CHUNK; i++) squares += (double)gradient[i] * (double)gradient[i];
+    r->piece_sums[chunk] = squares;
+}
+
+static __device__ void update_chunk(const lh_cuda_replica *r, const lh_cuda_step *step, double norm, int chunk) {
+    real *p = (real *)r->parameters, *m = (real *)r->moment1, *v = (real *)r->moment2, *g = (real *)r->gradient;
+    double clip = norm >= 1.0 ? 1.0 / norm : 1.0, parameters = 0, changes = 0;
+    for (int i = chunk * CHUNK; i < (chunk + 1) * CHUNK; i++) {
+        double x = g[i] * clip;
+        m[i] = (real)(0.9 * m[i] + 0.1 * x);
+        v[i] = (real)(0.999 * v[i] + 0.001 * x * x);
+        real before = p[i];
+        p[i] = (real)(p[i] - step->rate * m[i] / (sqrt(v[i] * step->correct2) + 1e-8));
+        parameters += (double)p[i] * (double)p[i];
+        changes += (double)(p[i] - before) * (double)(p[i] - before);
+    }
+    r->piece_sums[PIECES + chunk] = parameters;
+    r->piece_sums[2 * PIECES + chunk] = changes;
+}
+
+static __device__ lh_cuda_result add_up(const lh_cuda_train *a, const lh_cuda_replica *r) {
+    lh_cuda_result result = {};
+    for (int shard = 0; shard < a->shards; shard++) {
+        result.sums.loss += r->shard_sums[shard].loss;
+        result.sums.counted += r->shard_sums[shard].counted;
+        result.sums.correct += r->shard_sums[shard].correct;
+        result.sums.exact_ones += r->shard_sums[shard].exact_ones;
+    }
+    for (int chunk = 0; chunk < CHUNKS; chunk++) {
+        double squares = r->piece_sums[chunk];
+        result.gradient_squares += squares;
+        if (squares > result.heavy_squares) {
+            result.heavy_squares = squares;
+            result.heavy_chunk = chunk;
+        }
+    }
+    return result;
+}
+
+extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) {
+    int rank = (int)blockIdx.x % a.team, index = (int)blockIdx.x / a.team;
+    const lh_cuda_replica *r = a.replicas + index;
+    unsigned int met = 0;
+    for (int i = 0; i < a.count; i++) {
+        const lh_cuda_step *step = a.steps + index * a.count + i;
+        if (rank == 0)
+            for (int j = (int)threadIdx.x; j < step->label_count; j += (int)blockDim.x)
+                ((int *)r->shared)[j] = step->draws[j];
+        meet(r->arrivals, a.team, &met);
+        for (int shard = rank; shard < a.shards && threadIdx.x == 0; shard += a.team)
+            train_shard(&a, r, step, shard, a.workspace + blockIdx.x * a.workspace_stride);
+        meet(r->arrivals, a.team, &met);
+        for (int chunk = rank; chunk < CHUNKS; chunk += a.team) fold_chunk(&a, r, chunk);
+        meet(r->arrivals, a.team, &met);
+        lh_cuda_result result = add_up(&a, r);
+        double norm = sqrt(result.gradient_squares);
+        result.state = isfinite(result.sums.loss) && isfinite(norm) ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE;
+        for (int chunk = rank; chunk < CHUNKS && result.state == LH_CUDA_DONE && threadIdx.x == 0; chunk += a.team)
+            update_chunk(r, step, norm, chunk);
+        meet(r->arrivals, a.team, &met);
+        for (int chunk = 0; chunk < CHUNKS && result.state == LH_CUDA_DONE; chunk++) {
+            result.parameter_squares += r->piece_sums[PIECES + chunk];
+            result.update_squares += r->piece_sums[2 * PIECES + chunk];
+        }
+        if (rank == 0 && threadIdx.x == 0) a.results[index * a.count + i] = result;
+        if (result.state != LH_CUDA_DONE) return;
+    }
+}
+
+static __device__ void answer_sequence(const lh_cuda_evaluate *a, int s, real *m) {
+    const lh_cuda_step *step = a->step;
+    const real *p = (const real *)a->parameters, *halves = (const real *)a->tables;
+    int labels = step->label_count;
+    lh_cuda_answer answer = {halves[step->T - 1] == (real)0.5 ? 0.0 : NAN, 0, 0};
+    mean(p, step->tokens + s * step->T, labels, m);
+    for (int j = 0; j < labels; j++) {
+        double keep[WIDTH], probability[CLASSES];
+        real h[WIDTH], logits[CLASSES];
+        int label = step->labels[s * labels + j], counted = step->mask[s * labels + j];
+        hidden(step, p, (const int *)a->shared, m, j, (unsigned int)s, false, keep, h);
+        answer.loss += classify(p, h, label, logits, probability);
+        answer.counted += counted;
+        answer.correct += counted && is_right(logits, label);
+        for (int c = 0; c < CLASSES && a->logits != 0; c++)
+            ((real *)a->logits)[(s * labels + j) * CLASSES + c] = logits[c];
+    }
+    a->answers[s] = answer;
+}
+
+extern "C" __global__ void toy_evaluate_kernel(const lh_cuda_evaluate a) {
+    unsigned int met = 0;
+    int groups = (a.step->sequences + a.group - 1) / a.group;
+    if (blockIdx.x == 0)
+        for (int j = (int)threadIdx.x; j < a.step->label_count; j += (int)blockDim.x)
+            ((int *)a.shared)[j] = a.step->draws[j];
+    meet(a.arrivals, (int)gridDim.x, &met);
+    real *means = (real *)(a.workspace + blockIdx.x * a.workspace_stride);
+    for (int group = (int)blockIdx.x; group < groups && threadIdx.x == 0; group += (int)gridDim.x)
+        for (int i = 0; i < a.group && group * a.group + i < a.step->sequences; i++)
+            answer_sequence(&a, group * a.group + i, means + WIDTH * i);
+}

@@ -1,0 +1,28 @@
+/* A formula and what it must give, as tests/unit/test_expressions.c calls it; C11 and C++. */
+#ifndef LONGHAND_TESTS_CASES_H
+#define LONGHAND_TESTS_CASES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+typedef struct expression_case {
+    /* Compares the formula with what plain Lua gave; false and a message where it differs. */
+    bool (*run)(char *message, size_t size);
+    const char *text;
+} expression_case;
+
+extern const expression_case expression_part_0[], expression_part_1[], expression_part_2[], expression_part_3[];
+
+static inline bool all_close(const double *got, const double *want, int count, double allowed, const char *what,
+                             char *message, size_t size) {
+    for (int k = 0; k < count; k++) {
+        if (fabs(got[k] - want[k]) <= allowed * (1 + fabs(want[k]))) continue;
+        snprintf(message, size, "%s: element %d is %.12g, not %.12g", what, k, got[k], want[k]);
+        return false;
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* Score formulas as device code on the host: what the generated parts share. Read after an enum of LAYERS, HEADS, TOKENS
+ * and MAX_POSITION. */
+#ifndef LONGHAND_TESTS_EXPRESSIONS_DEVICE_H
+#define LONGHAND_TESTS_EXPRESSIONS_DEVICE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_emulation.h"
+#include "emulation.h"
+
+#define INLINE static inline /* the parts differ in sizes */
+#define REAL_BYTES 8
+typedef double real;
+enum { THREADS = 64 };
+
+#include "cuda/functions.cu"
+
+#include "cuda/block.cu"
+
+#include "cuda/score.cu"
+
+#undef INLINE
+#define INLINE inline /* formulas have namespaces of their own */
+
+static inline void *take(char *memory, size_t *used, size_t bytes) {
+    size_t start = *used;
+    *used += (bytes + 63) / 64 * 64;
+    return memory ? memory + start : NULL;
+}
+
+/* What an evaluation hands to its kernel. Arrays [LAYERS][HEADS][keys][queries]; draws[LAYERS][TOKENS]. */
+template <class P> struct evaluation {
+    const P *p;
+    const int *draws;
+    const real *logits, *weights;
+    real *scores, *slopes;
+    P *g;
+    char *memory;
+};
+
+enum { PAIRS_OF_ALL = LAYERS * HEADS * TOKENS * TOKENS };
+
+/* Runs a kernel in that order of threads, with memory full of NaN; false, and a word on stderr, where it fails. */
+template <class P> static inline bool run_in_order(const char *kernel, evaluation<P> e, size_t bytes, unsigned order) {
+    lh_emulation emulation = {};
+    emulation.order = order;
+    lh_emulation_set(&emulation);
+    e.memory = (char *)aligned_alloc(64, (bytes + 64) / 64 * 64);
+    if (!e.memory) abort();
+    memset(e.memory, 0xff, bytes);
+    lh_error error = {};
+    void *arguments[] = {&e};
+    lh_status status = lh_emulation_launch(kernel, 1, THREADS, THREADS * sizeof(real), arguments, &error);
+    if (status != LH_OK) fprintf(stderr, "%s\n", error.text);
+    free(e.memory);
+    return status == LH_OK;
+}
+
+/* Scores, slopes and gradients (added to g), NaN where the kernel fails or where orders of threads disagree. */
+template <class P>
+static inline void run_in_all_orders(const char *kernel, const evaluation<P> &e, size_t bytes, unsigned orders) {
+    const P before = *e.g;
+    real *scores = (real *)malloc(2 * PAIRS_OF_ALL * sizeof(real)), *slopes = scores + PAIRS_OF_ALL;
+    P first;
+    bool good = scores != NULL;
+    for (unsigned order = 0; good && order < orders; order++) {
+        *e.g = before;
+        good = run_in_order(kernel, e, bytes, order);
+        if (order == 0) {
+            memcpy(scores, e.scores, PAIRS_OF_ALL * sizeof(real));
+            memcpy(slopes, e.slopes, PAIRS_OF_ALL * sizeof(real));
+            first = *e.g;
+        }
+        good = good && memcmp(scores, e.scores, PAIRS_OF_ALL * sizeof(real)) == 0 &&
+               memcmp(slopes, e.slopes, PAIRS_OF_ALL * sizeof(real)) == 0 && memcmp(&first, e.g, sizeof first) == 0;
+    }
+    if (!good) memset(e.scores, 0xff, PAIRS_OF_ALL * sizeof(real));
+    free(scores);
+}
+
+#endif

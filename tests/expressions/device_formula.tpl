@@ -1,0 +1,115 @@
+% local c = score.cuda
+% include("parameters.tpl")
+enum { SCORE_SETS = ${score.sets} };
+typedef struct step_view {
+    const parameters *p;
+    const int *draws;
+    int T;
+} step_view;
+INLINE const int *positions_of(const step_view *v, int l) { return v->draws + l * v->T; }
+INLINE const int *distances_of(const step_view *v, int l) { return v->draws + l * v->T; }
+% include("parts/drawn_distance.tpl")
+% include("cuda/score_layout.tpl")
+
+% include("cuda/score.tpl")
+% if score.trains then
+
+/* The gradients that the tables of layer l gather, added to d: every element has one owner. */
+INLINE void gather(const evaluation<parameters> &a, int l, const score_tables *s, score_gradients *d) {
+    const int T = TOKENS;
+% for _, list in ipairs(c.lists) do
+% local owners = { uniform = "1", query = "T", key = "T", distance = "2 * T - 1", sum = "2 * T - 1", pair = "T * T" }
+% local pairs_of = { uniform = "T * T", pair = "1" }
+    for (int e = (int)threadIdx.x; e < HEADS * (${owners[list.class]}); e += THREADS) {
+        const int h = e / (${owners[list.class]});
+        real out[${list.count}] = {0};
+% if list.class == "query" then
+        const int i = e % T;
+% elseif list.class == "key" then
+        const int j = e % T;
+% elseif list.class == "distance" then
+        const int o = e % (2 * T - 1) - (T - 1);
+% elseif list.class == "sum" then
+        const int t = e % (2 * T - 1);
+% elseif list.class == "pair" then
+        const int i = e % T, j = e / T % T;
+% end
+        for (int x = 0; x < ${pairs_of[list.class] or "T"}; x++) {
+% if list.class == "query" then
+            const int j = x;
+% elseif list.class == "key" then
+            const int i = x;
+% elseif list.class == "distance" then
+            const int i = x, j = x - o;
+% elseif list.class == "sum" then
+            const int i = x, j = t - x;
+% elseif list.class == "uniform" then
+            const int i = x % T, j = x / T;
+% end
+% if list.class == "distance" or list.class == "sum" then
+            if (j < 0 || j >= T) continue;
+% end
+            const int at = ((l * HEADS + h) * T + j) * T + i;
+            score_grad_${list.class}(s, T, h, i, j, a.logits[at], a.weights[at], out);
+        }
+% for k, t in ipairs(list) do
+% local out = ("out[%d]"):format(k - 1)
+        ${t.target} += ${out};
+% end
+    }
+% end
+}
+% end
+
+__global__ void ${kernel}(const evaluation<parameters> a) {
+    const int first = (int)threadIdx.x, T = TOKENS;
+    const step_view v = {a.p, a.draws, T};
+    score_tables tables[SCORE_SETS];
+    size_t used = 0;
+    for (int l = 0; l < SCORE_SETS; l++) lay_out_score(&tables[l], a.memory, &used, T);
+% if c.stages[1] then
+    for (int stage = 0; stage < SCORE_STAGES; stage++) {
+        for (int l = 0; l < SCORE_SETS; l++) make_score(stage, &v, l, &tables[l], first, THREADS);
+        __syncthreads();
+    }
+% else
+    (void)v;
+% end
+    for (int e = first; e < LAYERS * HEADS * T * T; e += THREADS) {
+        const int i = e % T, j = e / T % T, h = e / (T * T) % HEADS, l = e / (T * T * HEADS);
+        (void)l;
+        a.scores[e] = score_pair(&tables[${score.set_of_layer}], T, h, i, j, a.logits[e]);
+% if c.logit_grad then
+        a.slopes[e] = score_logit_grad(&tables[${score.set_of_layer}], T, h, i, j, a.logits[e], a.weights[e]);
+% else
+        a.slopes[e] = a.weights[e];
+% end
+    }
+% if score.trains then
+    score_gradients gradients[SCORE_SETS];
+    real *sums = (real *)(a.memory + used), *scratch;
+    for (int l = 0; l < SCORE_SETS; l++) lay_out_score_gradients(&gradients[l], a.memory, &used, T);
+    scratch = (real *)(a.memory + used);
+    for (real *x = sums + first; x < scratch; x += THREADS) *x = 0;
+    for (int l = 0; l < LAYERS; l++) {
+        __syncthreads();
+        gather(a, l, &tables[${score.set_of_layer}], &gradients[${score.set_of_layer}]);
+    }
+    for (int l = 0; l < SCORE_SETS; l++) {
+        __syncthreads();
+        end_score(&v, l, &tables[l], &gradients[l], a.g, scratch, staging());
+    }
+% end
+}
+EMULATED_KERNEL(${kernel})
+
+/* As in formula.tpl. */
+static void evaluate(const parameters *p, const int (*drawn)[TOKENS], const real *logits, const real *weights,
+        real *scores, real *slopes, parameters *g) {
+    const evaluation<parameters> e = {p, drawn ? drawn[0] : NULL, logits, weights, scores, slopes, g, NULL};
+    size_t bytes = SCORE_SETS * score_bytes(TOKENS);
+% if score.trains then
+    bytes += SCORE_SETS * score_gradient_bytes(TOKENS) + score_scratch(TOKENS) * sizeof(real);
+% end
+    run_in_all_orders("${kernel}", e, bytes, ORDERS);
+}

@@ -1,0 +1,86 @@
+-- The halves of a plan's files and their digests, with templates of a line or two.
+
+local support = dofile("tests/lua/support.lua")
+
+local diagnostics = require("diagnostics")
+local gen = require("gen")
+local lu = require("luaunit")
+local plan_module = require("plan")
+local sha256 = require("sha256")
+local tasks = require("tasks")
+
+local TEXTS = {
+  ["spec.tpl"] = "spec ${source_digest}\n",
+  ["step.tpl"] = "step\n",
+  ["device.tpl"] = "device ${id}\n% splice(\"cuda/x.cu\")\n",
+  ["host.tpl"] = "host ${cuda_source_digest}\n",
+  ["kernels:cuda/x.cu"] = "x ${id}\n",
+}
+
+local function read(changes)
+  return function(name, folder)
+    local key = folder and folder .. ":" .. name or name
+    return changes and changes[key] or TEXTS[key]
+  end
+end
+
+local function plan()
+  local resolved, info, d = support.check("tests/golden/specs/bare.lua")
+  assert(resolved, d:text())
+  local facts = tasks.read(support.tasks_folder, diagnostics.new())
+  local made = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest,
+    score = info.score })
+  made.files = { { template = "spec.tpl", path = "spec.c" }, { template = "step.tpl", path = "step.c" } }
+  made.cuda_files = { { template = "host.tpl", path = "cuda.c" }, { template = "device.tpl", path = "device.cu" } }
+  return made
+end
+
+local function files(cuda, changes)
+  local list, digest = gen.files(plan(), read(changes), {}, cuda)
+  local paths, by_path = {}, {}
+  for i, file in ipairs(assert(list, digest)) do
+    paths[i], by_path[file.path] = file.path, file
+  end
+  return paths, by_path, digest
+end
+
+TestTargets = {}
+
+function TestTargets.test_the_cuda_half_comes_where_it_is_asked_for()
+  lu.assertEquals((files(false)), { "spec.c", "step.c", "plan.lua" })
+  local paths, file = files(true)
+  lu.assertEquals(paths, { "spec.c", "step.c", "cuda.c", "device.cu", "plan.lua" })
+  lu.assertEquals({ file["spec.c"].cuda, file["step.c"].cuda, file["cuda.c"].cuda, file["device.cu"].cuda },
+    { nil, nil, true, true })
+end
+
+function TestTargets.test_device_code_and_the_map_of_what_is_spliced_in()
+  local _, file = files(true)
+  lu.assertEquals(file["device.cu"].text, ("device %s\nx ${id}\n"):format(plan().id))
+  lu.assertEquals(file["device.cu"].map[2], { { "cuda/x.cu", 1, "kernels" }, { "device.tpl", 2 } })
+end
+
+-- The halves do not know each other's digests.
+function TestTargets.test_digests()
+  local _, cpu, digest = files(false)
+  local _, both, same = files(true)
+  lu.assertEquals({ same, both["spec.c"].text }, { digest, cpu["spec.c"].text })
+  lu.assertEquals(cpu["spec.c"].text, "spec " .. digest .. "\n")
+  lu.assertEquals(both["cuda.c"].text, "host " .. sha256.digest(both["device.cu"].text) .. "\n")
+  local _, other, unchanged = files(true, { ["kernels:cuda/x.cu"] = "y\n" })
+  lu.assertEquals(unchanged, digest)
+  lu.assertNotEquals(other["cuda.c"].text, both["cuda.c"].text)
+  _, other, unchanged = files(true, { ["step.tpl"] = "another step\n" })
+  lu.assertNotEquals(unchanged, digest)
+  lu.assertEquals(other["cuda.c"].text, both["cuda.c"].text)
+end
+
+function TestTargets.test_a_mistake_in_either_half_is_one()
+  for _, name in ipairs({ "device.tpl", "host.tpl" }) do
+    local list, err = gen.files(plan(), read({ [name] = "${nothing}\n" }), {}, true)
+    lu.assertNil(list)
+    lu.assertEquals({ err.path, err.line }, { "templates/" .. name, 1 })
+  end
+end
+
+support.run()

@@ -1,0 +1,219 @@
+-- The score as device code: every preset with every reading of distances, what is off is absent, and how expressions
+-- read. What the code computes is tested by tests/expressions.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local positions_facet = require("facets.positions")
+local project_module = require("project")
+local render = require("render")
+local score_facet = require("facets.score")
+
+local HEADS, LAYERS = 4, 2
+local READINGS = { "index", "drawn", "difference", "clamped" }
+local project = project_module.new(".")
+
+local function template(name, folder)
+  return support.read((folder or "templates") .. "/" .. name)
+end
+
+-- The plan of a score from the text of a spec's encoding, the layout that host code shares, and the device code; nil
+-- where there is no score.
+local function device(encoding, reading)
+  local positions = (reading or "index") == "index" and ""
+    or ('positions = { kind = "randomized", max_position = 2048, reading = %q },'):format(reading)
+  local path = support.write("device.lua", ([[
+return { task = { kind = "bucket_sort" }, encoding = { %s %s },
+  model = { layers = %d, heads = %d, width = 16, feedforward = 16 } }
+]]):format(positions, encoding, LAYERS, HEADS))
+  local resolved, message = project:resolve(path, {})
+  assert(resolved, message)
+  local plan = { precision = "float32", heads = HEADS, layers = LAYERS,
+    positions = positions_facet.plan(resolved.resolved.encoding, LAYERS) }
+  plan.score = score_facet.plan(resolved.score, plan)
+  if plan.score.kind == "none" then
+    return nil
+  end
+  local layout = assert(render.render("cuda/score_layout.tpl", plan, template))
+  local code = assert(render.render("cuda/score.tpl", plan, template))
+  return plan.score.cuda, layout, code
+end
+
+local function each_preset(visit)
+  local count = 0
+  for _, name in ipairs(project:names("spec/encodings", ".lua")) do
+    for _, reading in ipairs(READINGS) do
+      local cuda, layout, code = device(("use = %q"):format(name), reading)
+      if cuda then
+        visit(("%s, %s"):format(name, reading), cuda, layout, code)
+        count = count + 1
+      end
+    end
+  end
+  lu.assertTrue(count >= 12 * #READINGS)
+end
+
+local function body_of(code, name)
+  return code:match("\nINLINE [^\n]* " .. name .. "%(.-\n}\n")
+end
+
+TestText = {}
+
+-- What device code may call: kernels/cuda, the view of a step, and what it defines itself.
+local CALLED = {}
+for name in ([[ abs_real floor_real mod_real minimum_real maximum_real exp_real log_real log1p_real sqrt_real tanh_real
+  sigmoid_real sin_real cos_real pow_real bucket_real add_block_sums add_listed sum_heads sum_keys sum_queries
+  sum_diagonal sum_antidiagonal __syncthreads positions_of distances_of drawn_distance take if for sizeof
+  lay_out_score_work ]]):gmatch("%S+") do
+  CALLED[name] = true
+end
+
+function TestText.test_form_and_words()
+  each_preset(function(name, _, layout, code)
+    local text = layout .. code
+    lu.assertNil(text:find("vector"), name)
+    lu.assertNil(text:find("LANES"), name)
+    lu.assertNil(text:find("[ \t]\n"), name)
+    for line in text:gmatch("[^\n]+") do
+      lu.assertTrue(#line <= 120, name .. ": " .. line)
+    end
+    for called in code:gsub("/%*.-%*/", ""):gsub("INLINE[^{]*{", ""):gmatch("([%a_][%w_]*)%(") do
+      lu.assertTrue(CALLED[called] or false, name .. " calls " .. called)
+    end
+  end)
+end
+
+function TestText.test_what_is_off_is_absent()
+  each_preset(function(name, cuda, layout, code)
+    local trains = #cuda.gradients > 0
+    lu.assertEquals(layout:find("score_gradients", 1, true) ~= nil, trains, name)
+    lu.assertEquals(layout:find("score_scratch", 1, true) ~= nil, trains, name)
+    lu.assertEquals(code:find("end_score", 1, true) ~= nil, trains, name)
+    lu.assertEquals(layout:find("score_work w;", 1, true) ~= nil, #cuda.work > 0, name)
+    lu.assertEquals(code:find("score_logit_grad", 1, true) ~= nil, cuda.logit_grad and true, name)
+    lu.assertEquals(code:find("make_score(", 1, true) ~= nil, cuda.stages[1] ~= nil, name)
+    for _, class in ipairs({ "uniform", "query", "key", "distance", "sum", "pair" }) do
+      lu.assertEquals(code:find("score_grad_" .. class, 1, true) ~= nil, cuda.gathers[class] ~= nil, name)
+    end
+  end)
+end
+
+-- A name is declared where it is used: in every function the words of its body hold those of its parameters.
+function TestText.test_parameters_have_names_where_they_are_used()
+  each_preset(function(name, _, _, code)
+    for list, body in code:gmatch("\nINLINE [%w_]+ [%w_]+(%b()) (%b{})") do
+      for parameter in list:gmatch("([%a_]+)%f[,)]") do
+        local is_type = ({ int = true, real = true, score_tables = true })[parameter]
+        lu.assertTrue(is_type or body:find("%f[%w_]" .. parameter .. "%f[^%w_]") ~= nil, name .. ": " .. parameter)
+      end
+    end
+  end)
+end
+
+function TestText.test_the_same_spec_gives_the_same_text()
+  local _, layout, code = device('use = "fire"', "drawn")
+  local _, again_layout, again_code = device('use = "fire"', "drawn")
+  lu.assertEquals(again_layout .. again_code, layout .. code)
+end
+
+TestExpressions = {}
+
+function TestExpressions.test_alibi_learned()
+  local _, layout, code = device("score = function(x) return x.score - x.slope * abs(x.distance) end, "
+    .. 'parameters = { slope = { per = "head", init = "alibi_slopes" } }')
+  lu.assertStrContains(layout, "real *by_distance; /* [HEADS][query - key] */")
+  lu.assertStrContains(layout, "(real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));")
+  lu.assertEquals(body_of(code, "make_score"), [[
+
+INLINE void make_score(int, const step_view *v, int, const score_tables *s, int first, int stride) {
+    const parameters *p = v->p;
+    const int T = v->T;
+    for (int o = first - T + 1; o < T; o += stride) {
+        real size = abs_real((real)-o);
+        for (int h = 0; h < HEADS; h++) {
+            s->by_distance[h * s->distances + o] = -(p->score_slope[h] * size);
+        }
+    }
+}
+]])
+  lu.assertEquals(body_of(code, "score_pair"), [[
+
+INLINE real score_pair(const score_tables *s, int, int h, int i, int j, real logit) {
+    return logit + s->by_distance[h * s->distances + i - j];
+}
+]])
+  lu.assertStrContains(code, "    out[0] += dscore;\n")
+  lu.assertStrContains(code, "add_block_sums(g->score_slope, slope_sums, HEADS, staging);")
+end
+
+function TestExpressions.test_comparisons_are_those_of_c()
+  local _, _, code = device("score = function(x) return x.score + select(any(all(less(x.distance, 0), "
+    .. "less_equal(x.query_index, 3)), negate(equal(x.key_index, x.query_index))), 1, x.score) end")
+  lu.assertStrContains(code, "<")
+  for _, text in ipairs({ " && ", " || ", " ? ", "!(" }) do
+    lu.assertStrContains(code, text)
+  end
+end
+
+-- An index a - (b - c) keeps its parentheses.
+function TestExpressions.test_differences_of_integers()
+  local _, _, code = device("score = function(x) return x.score + lookup(x.t, x.head - (x.layer - 3)) * x.b end, "
+    .. "parameters = { b = { init = 1 }, t = { shape = 16, init = 0 } }")
+  lu.assertStrContains(code, "p->score_t[h - (l - 3)] * p->score_b[0]")
+end
+
+function TestExpressions.test_drawn_positions_are_read_where_they_are_needed()
+  local _, _, drawn = device('use = "kerple_log"', "drawn")
+  lu.assertStrContains(drawn, "const int *drawn = distances_of(v, l);")
+  lu.assertStrContains(drawn, "(real)drawn_distance(drawn, -o)")
+  local _, _, difference = device('use = "kerple_log"', "difference")
+  lu.assertStrContains(difference, "const int *position = positions_of(v, l);")
+  lu.assertStrContains(difference, "s->by_query[i] = (real)position[i];")
+  lu.assertNil(difference:find("distances_of"))
+end
+
+TestGathers = {}
+
+function TestGathers.test_gradients_that_need_the_logit()
+  local cuda = device('score = function(x) return x.score * x.a end, parameters = { a = { init = 1 } }')
+  lu.assertTrue(cuda.recomputes and cuda.gathers.uniform.needs_logit)
+  lu.assertFalse(cuda.logit_grad_needs_logit)
+  lu.assertTrue(cuda.logit_grad ~= false)
+  cuda = device("score = function(x) return tanh(x.score) end")
+  lu.assertTrue(cuda.recomputes and cuda.logit_grad_needs_logit)
+  lu.assertEquals(cuda.lists, {})
+  lu.assertEquals(cuda.stage_count, 0)
+  cuda = device('use = "t5"')
+  lu.assertFalse(cuda.recomputes)
+  lu.assertFalse(cuda.logit_grad)
+end
+
+-- Every head has gradients of its own, also of what the heads share.
+function TestGathers.test_targets_and_members()
+  local cuda, layout, code = device("score = function(x) return x.score + x.b * sin(x.query_index * x.b) end, "
+    .. "parameters = { b = { init = 1 } }")
+  lu.assertEquals(cuda.gathers.query[1].target, "d->by_query[h * d->tokens + i]")
+  lu.assertEquals({ cuda.gathers.query.count, cuda.uniform_count }, { 1, 0 })
+  lu.assertStrContains(layout, "    real *by_query; /* [queries] */")
+  lu.assertStrContains(layout, "    real *by_query; /* [HEADS][queries] */")
+  lu.assertStrContains(code, "sum_heads(d->by_query + i, d->tokens)")
+end
+
+-- Where lookups differ from entry to entry, entries write lists, and owners of the parameter's elements read them.
+function TestGathers.test_lists()
+  local _, layout, code = device('use = "t5"')
+  lu.assertStrContains(layout, "int *bias_indices;")
+  lu.assertStrContains(code, "    __syncthreads();\n    add_listed(g->score_bias, HEADS, 32, w.bias_indices, 0, "
+    .. "w.bias_values, s->distances);\n")
+end
+
+function TestGathers.test_pairs_send_gradients_to_smaller_tables()
+  local _, layout, code = device('use = "fire"')
+  lu.assertStrContains(code, "w.by_query[e] = ")
+  lu.assertStrContains(code, "sum_keys(w.by_query, i, T)")
+  lu.assertStrContains(code, "sum_diagonal(w.by_distance, o, T)")
+  lu.assertStrContains(layout, "(size_t)T * T * sizeof(real)")
+  lu.assertStrContains(code, "SCORE_STAGES = 3")
+end
+
+support.run()

@@ -1,0 +1,160 @@
+/* A stand-in for libcuda.so.1, for tests of how the driver is found and a device is opened. It has the functions that
+ * runtime/cuda/driver.c looks up, and computes nothing. What it says is chosen by environment variables, asked at every
+ * call; what was done to it can be read from its variables fake_... with dlsym.
+ *
+ * FAKE_CUDA_INIT         result of cuInit; FAKE_CUDA_RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE: of those calls
+ * FAKE_CUDA_VERSION      of cuDriverGetVersion, 13000 unless given
+ * FAKE_CUDA_COUNT        devices, 1 unless given
+ * FAKE_CUDA_ARCHITECTURE of all of them, 90 unless given
+ * FAKE_CUDA_BLOCK_MEMORY, FAKE_CUDA_COOPERATIVE, FAKE_CUDA_RESIDENT (blocks of a multiprocessor)
+ * Compiled with -DFAKE_CUDA_OLD it lacks cuLaunchCooperativeKernel.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef int CUresult;
+typedef unsigned long long CUdeviceptr;
+
+int fake_inits, fake_contexts, fake_modules, fake_block_memory;
+char fake_image[256]; /* how the loaded image begins, as text */
+_Thread_local void *fake_current;
+
+static int chosen(const char *name, int otherwise) {
+    const char *text = getenv(name);
+    return text && text[0] ? atoi(text) : otherwise;
+}
+
+CUresult cuInit(unsigned flags) {
+    __atomic_fetch_add(&fake_inits, 1, __ATOMIC_SEQ_CST);
+    usleep(10000); /* so that threads which start at once meet here, unless somebody stops them */
+    return flags == 0 ? chosen("FAKE_CUDA_INIT", 0) : 1;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+    *version = chosen("FAKE_CUDA_VERSION", 13000);
+    return 0;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name) {
+    *name = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : error == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU" : NULL;
+    return *name ? 0 : 1;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text) {
+    *text = error == 2 ? "out of memory" : error == 209 ? "no kernel image is available" : NULL;
+    return *text ? 0 : 1;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+    *count = chosen("FAKE_CUDA_COUNT", 1);
+    return 0;
+}
+
+CUresult cuDeviceGet(int *device, int ordinal) {
+    *device = 7 + ordinal;
+    return ordinal < chosen("FAKE_CUDA_COUNT", 1) ? 0 : 101;
+}
+
+CUresult cuDeviceGetName(char *name, int length, int device) {
+    strncpy(name, device == 8 ? "Fake B" : "Fake A", (size_t)length);
+    return 0;
+}
+
+CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
+    int architecture = chosen("FAKE_CUDA_ARCHITECTURE", 90);
+    switch (attribute) {
+    case 16: *value = device == 8 ? 4 : 10; return 0;
+    case 75: *value = architecture / 10; return 0;
+    case 76: *value = architecture % 10; return 0;
+    case 95: *value = chosen("FAKE_CUDA_COOPERATIVE", 1); return 0;
+    case 97: *value = chosen("FAKE_CUDA_BLOCK_MEMORY", 232448); return 0;
+    default: return 1;
+    }
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    *bytes = (size_t)device << 30;
+    return 0;
+}
+
+CUresult cuDevicePrimaryCtxRetain(void **context, int device) {
+    static char contexts[16];
+    int result = chosen("FAKE_CUDA_RETAIN", 0);
+    if (result != 0) return result;
+    fake_contexts++;
+    *context = &contexts[device];
+    return 0;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(int device) {
+    fake_contexts--;
+    return device >= 7 ? 0 : 101;
+}
+
+CUresult cuCtxSetCurrent(void *context) {
+    fake_current = context;
+    return 0;
+}
+
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+    *free_bytes = 5000;
+    *total = 6000;
+    return fake_current ? 0 : 201;
+}
+
+CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
+    int result = chosen("FAKE_CUDA_LOAD", 0);
+    if (!fake_current) return 201;
+    if (result != 0 && count == 2 && options[0] == 5 && options[1] == 6 && (size_t)values[1] > 64)
+        strcpy(values[0], "ptxas error: Unresolved extern function 'nowhere'");
+    if (result != 0) return result;
+    strncpy(fake_image, image, sizeof fake_image - 1);
+    *module = fake_image;
+    fake_modules++;
+    return 0;
+}
+
+CUresult cuModuleUnload(void *module) {
+    fake_modules -= module == fake_image;
+    return fake_current ? 0 : 201;
+}
+
+CUresult cuModuleGetFunction(void **function, void *module, const char *name) {
+    *function = (void *)name;
+    return module == fake_image ? chosen("FAKE_CUDA_FUNCTION", 0) : 1;
+}
+
+CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
+    fake_block_memory = attribute == 8 && function ? value : -1;
+    return chosen("FAKE_CUDA_ATTRIBUTE", 0);
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t block_memory) {
+    int resident = chosen("FAKE_CUDA_RESIDENT", 2);
+    *blocks = strstr(function, "evaluate") && resident > 0 ? resident + 1 : resident;
+    return threads > 0 && (int)block_memory == fake_block_memory ? 0 : 1;
+}
+
+/* What follows is looked up with the rest, but opening a device calls none of it. */
+#define NEVER_CALLED(name) \
+    CUresult name(void) { return 999; }
+NEVER_CALLED(cuFuncGetAttribute)
+NEVER_CALLED(cuMemAlloc_v2)
+NEVER_CALLED(cuMemFree_v2)
+NEVER_CALLED(cuMemAllocHost_v2)
+NEVER_CALLED(cuMemFreeHost)
+NEVER_CALLED(cuMemsetD8Async)
+NEVER_CALLED(cuMemcpyHtoDAsync_v2)
+NEVER_CALLED(cuMemcpyDtoHAsync_v2)
+NEVER_CALLED(cuStreamCreate)
+NEVER_CALLED(cuStreamDestroy_v2)
+NEVER_CALLED(cuStreamSynchronize)
+NEVER_CALLED(cuEventCreate)
+NEVER_CALLED(cuEventDestroy_v2)
+NEVER_CALLED(cuEventRecord)
+NEVER_CALLED(cuEventSynchronize)
+#ifndef FAKE_CUDA_OLD
+NEVER_CALLED(cuLaunchCooperativeKernel)
+#endif

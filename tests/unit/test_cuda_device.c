@@ -1,0 +1,373 @@
+/* Choosing a CUDA device and the image it runs, upon a stand-in for the driver (tests/support/fake_cuda). */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/device.h"
+#include "cuda/image.h"
+#include "lh_fake_cuda.h"
+
+static const char *const VARIABLES[] = {"CUDA_VISIBLE_DEVICES",   "FAKE_CUDA_COUNT",        "FAKE_CUDA_VERSION",
+                                        "FAKE_CUDA_ARCHITECTURE", "FAKE_CUDA_BLOCK_MEMORY", "FAKE_CUDA_COOPERATIVE",
+                                        "FAKE_CUDA_RESIDENT",     "FAKE_CUDA_RETAIN",       "FAKE_CUDA_LOAD",
+                                        "FAKE_CUDA_FUNCTION",     "FAKE_CUDA_ATTRIBUTE",    "LONGHAND_CUDA_ROOT",
+                                        "LONGHAND_CACHE"};
+
+static int make_fake(void **state) {
+    if (lh_test_make_directory(state) != 0) return -1;
+    lh_fake_cuda("driver", "", *state, "fake.so");
+    return setenv("LONGHAND_CUDA_DRIVER", lh_test_path(*state, "fake.so"), 1);
+}
+
+static int clear_variables(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++) unsetenv(VARIABLES[i]);
+    return 0;
+}
+
+static void set(const char *variable, const char *value) { assert_int_equal(setenv(variable, value, 1), 0); }
+
+/* ---- images ---- */
+
+static void test_image_parse_kind_reads_names(void **state) {
+    (void)state;
+    lh_cuda_kind kind;
+    assert_true(lh_cuda_parse_kind("sm_90", &kind));
+    assert_true(kind.machine && kind.architecture == 90 && kind.suffix == 0);
+    assert_true(lh_cuda_parse_kind("sm_90a", &kind));
+    assert_true(kind.machine && kind.architecture == 90 && kind.suffix == 'a');
+    assert_true(lh_cuda_parse_kind("compute_103f", &kind));
+    assert_true(!kind.machine && kind.architecture == 103 && kind.suffix == 'f');
+    const char *const wrong[] = {"",        "90",       "sm_",  "sm_9",   "sm_90b",
+                                 "sm_90aa", "compute_", "sm90", "lto_90", "sm_90909"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) assert_false(lh_cuda_parse_kind(wrong[i], &kind));
+}
+
+static void test_image_runs_as_the_rules_say(void **state) {
+    (void)state;
+    static const struct {
+        const char *image;
+        int architecture, runs;
+    } cases[] = {
+        {"sm_80", 80, 1},       {"sm_80", 86, 1},       {"sm_86", 80, 0},         {"sm_80", 75, 0},
+        {"sm_80", 90, 0},       {"sm_75", 80, 0},       {"sm_90a", 90, 1},        {"sm_90a", 91, 0},
+        {"sm_100f", 100, 1},    {"sm_100f", 103, 1},    {"sm_103f", 100, 0},      {"sm_100f", 110, 0},
+        {"sm_100f", 120, 0},    {"sm_100a", 103, 0},    {"sm_120", 121, 1},       {"compute_75", 75, 1},
+        {"compute_75", 121, 1}, {"compute_80", 75, 0},  {"compute_90a", 90, 1},   {"compute_90a", 100, 0},
+        {"compute_100", 90, 0}, {"compute_90", 100, 1}, {"compute_100f", 103, 1}, {"compute_100f", 120, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lh_cuda_kind kind;
+        assert_true(lh_cuda_parse_kind(cases[i].image, &kind));
+        if (lh_cuda_runs(&kind, cases[i].architecture) != cases[i].runs)
+            fail_msg("%s on sm_%d: expected %d", cases[i].image, cases[i].architecture, cases[i].runs);
+    }
+}
+
+/* Image i's bytes are its name. */
+static const lh_cuda_image *images_of(const char *names) {
+    static lh_cuda_image images[8];
+    static char text[256];
+    int count = 0;
+    snprintf(text, sizeof text, "%s", names);
+    for (char *rest, *name = strtok_r(text, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+        assert_true(count < 7);
+        images[count++] = (lh_cuda_image){name, (unsigned char *)name, (unsigned char *)name + strlen(name)};
+    }
+    images[count] = (lh_cuda_image){0};
+    return images;
+}
+
+static void test_image_choose_best_that_fits(void **state) {
+    (void)state;
+    static const struct {
+        const char *images, *toolkit;
+        int architecture, driver;
+        const char *best;
+    } cases[] = {
+        {"sm_80 sm_86 sm_90 compute_90", "13.0", 80, 13000, "sm_80"},
+        {"sm_80 sm_86 sm_90 compute_90", "13.0", 89, 13000, "sm_86"},
+        {"sm_90 sm_90a compute_90", "13.0", 90, 13000, "sm_90a"},
+        {"sm_100 sm_100f", "13.0", 103, 13000, "sm_100f"},
+        {"sm_80 compute_75 compute_80", "13.0", 90, 13000, "compute_80"},
+        {"compute_89 sm_80", "13.0", 89, 13000, "sm_80"}, /* machine code first */
+        {"sm_90 compute_75", "12.8", 90, 12000, "sm_90"}, /* an older minor takes machine code */
+        {"sm_90 compute_75", "12.0", 80, 12000, "compute_75"},
+        {"sm_90 compute_75", "12.9", 80, 13000, "compute_75"},
+        {"sm_90", "11.8", 90, 13000, "sm_90"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const lh_cuda_program program = {.images = images_of(cases[i].images), .toolkit = cases[i].toolkit};
+        const lh_cuda_image *image;
+        lh_error error;
+        lh_assert_ok(lh_cuda_choose(&program, cases[i].architecture, cases[i].driver, &image, &error), &error);
+        assert_non_null(image);
+        assert_string_equal(image->architecture, cases[i].best);
+    }
+}
+
+static void test_image_choose_none_fits_lists_images_and_device(void **state) {
+    (void)state;
+    const lh_cuda_program some = {.images = images_of("sm_80 sm_90a compute_90"), .toolkit = "13.0"};
+    const lh_cuda_program none = {.images = NULL};
+    const lh_cuda_image *image;
+    lh_error error;
+    lh_assert_error(lh_cuda_choose(&some, 75, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
+                    "sm_75 (compute capability 7.5); this program has: sm_80, sm_90a, compute_90\n");
+    assert_null(image);
+    lh_assert_error(lh_cuda_choose(&none, 121, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
+                    "sm_121 (compute capability 12.1); this program has: none\n");
+}
+
+static void test_image_choose_driver_too_old_names_both_versions(void **state) {
+    (void)state;
+    const lh_cuda_program program = {.images = images_of("sm_90 compute_80"), .toolkit = "13.1"};
+    const lh_cuda_image *image;
+    lh_error error;
+    lh_assert_error(
+        lh_cuda_choose(&program, 90, 12040, &image, &error), LH_ERR_ENVIRONMENT, &error,
+        "knows CUDA up to 12.4, but the device code (sm_90) was compiled by toolkit 13.1 and needs a driver "
+        "for CUDA 13.0\n");
+    assert_non_null(strstr(error.text, "580 or later"));
+    lh_assert_error(lh_cuda_choose(&program, 86, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
+                    "knows CUDA up to 13.0, but the device code (compute_80) was compiled by toolkit 13.1 and needs a "
+                    "driver for CUDA 13.1\n");
+}
+
+static void test_image_choose_source_stands_in(void **state) {
+    (void)state;
+    const lh_cuda_program program = {.images = images_of("sm_90"), .toolkit = "13.0", .source = "text"};
+    const lh_cuda_image *image;
+    lh_error error;
+    lh_assert_ok(lh_cuda_choose(&program, 80, 13000, &image, &error), &error);
+    assert_null(image);
+    lh_assert_ok(lh_cuda_choose(&program, 90, 12000, &image, &error), &error);
+    assert_null(image);
+    lh_assert_ok(lh_cuda_choose(&program, 90, 13000, &image, &error), &error);
+    assert_non_null(image);
+}
+
+/* ---- devices ---- */
+
+static lh_cuda_program program_of(const char *images) {
+    return (lh_cuda_program){.source_digest = "0123456789abcdef",
+                             .precision = "float32",
+                             .real_bytes = 4,
+                             .train_kernel = "toy_train_kernel",
+                             .evaluate_kernel = "toy_evaluate_kernel",
+                             .least_architecture = 75,
+                             .threads = 256,
+                             .block_memory = 65536,
+                             .images = images_of(images),
+                             .toolkit = "13.0"};
+}
+
+static void *fake_variable(const char *directory, const char *name) {
+    void *library = dlopen(lh_test_path(directory, "fake.so"), RTLD_NOW);
+    assert_non_null(library);
+    void *found = dlsym(library, name);
+    assert_non_null(found);
+    return found;
+}
+
+/* Opening fails with these words and leaves nothing behind. */
+static void refused(const char *directory, const lh_cuda_program *program, int ordinal, const char *words) {
+    lh_cuda_device device;
+    lh_error error;
+    lh_assert_error(lh_cuda_device_open(&device, program, ordinal, &error), LH_ERR_ENVIRONMENT, &error, words);
+    assert_null(device.driver);
+    assert_int_equal(*(int *)fake_variable(directory, "fake_contexts"), 0);
+    assert_int_equal(*(int *)fake_variable(directory, "fake_modules"), 0);
+    assert_null(*(void **)fake_variable(directory, "fake_current"));
+    lh_cuda_device_close(&device);
+}
+
+static void test_device_ordinal_reads_text(void **state) {
+    (void)state;
+    int ordinal = -1;
+    lh_error error;
+    lh_assert_ok(lh_cuda_ordinal("cuda", &ordinal, &error), &error);
+    assert_int_equal(ordinal, 0);
+    lh_assert_ok(lh_cuda_ordinal("cuda:0", &ordinal, &error), &error);
+    assert_int_equal(ordinal, 0);
+    lh_assert_ok(lh_cuda_ordinal("cuda:12", &ordinal, &error), &error);
+    assert_int_equal(ordinal, 12);
+    const char *const wrong[] = {"",        "gpu",   "cuda:", "cuda:-1",         "cuda:x",
+                                 "cuda:1x", "cuda1", "CUDA",  "cuda:99999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        lh_assert_error(lh_cuda_ordinal(wrong[i], &ordinal, &error), LH_ERR_USAGE, &error, "expected cuda, or cuda:N");
+}
+
+static void test_device_open_facts_of_the_device(void **state) {
+    const lh_cuda_program program = program_of("sm_80 sm_90 compute_75");
+    lh_cuda_device device;
+    lh_error error;
+    set("FAKE_CUDA_COUNT", "2");
+    lh_assert_ok(lh_cuda_device_open(&device, &program, 1, &error), &error);
+    assert_int_equal(device.ordinal, 1);
+    assert_string_equal(device.name, "Fake B");
+    assert_int_equal(device.architecture, 90);
+    assert_int_equal(device.driver_version, 13000);
+    assert_int_equal(device.multiprocessors, 4);
+    assert_int_equal(device.block_memory, 232448);
+    assert_int_equal(device.total_memory, (size_t)8 << 30);
+    assert_int_equal(device.free_memory, 5000);
+    assert_string_equal(device.image, "sm_90");
+    assert_string_equal((char *)device.train, "toy_train_kernel");
+    assert_string_equal((char *)device.evaluate, "toy_evaluate_kernel");
+    assert_int_equal(device.train_blocks, 4 * 2);
+    assert_int_equal(device.evaluate_blocks, 4 * 3);
+    assert_int_equal(*(int *)fake_variable(*state, "fake_block_memory"), 65536);
+    assert_int_equal(*(int *)fake_variable(*state, "fake_contexts"), 1);
+    assert_ptr_equal(*(void **)fake_variable(*state, "fake_current"), device.context);
+    lh_cuda_device_close(&device);
+    assert_null(device.driver);
+    assert_int_equal(*(int *)fake_variable(*state, "fake_contexts"), 0);
+    assert_int_equal(*(int *)fake_variable(*state, "fake_modules"), 0);
+}
+
+/* The driver reads the intermediate form up to a 0, which an image does not end with. */
+static void test_device_open_intermediate_form_ends_with_0(void **state) {
+    static const char both[] = "compute_75followed by what is no part of it";
+    lh_cuda_program program = program_of("compute_75");
+    const lh_cuda_image images[] = {{"compute_75", (const unsigned char *)both, (const unsigned char *)both + 10}, {0}};
+    lh_cuda_device device;
+    lh_error error;
+    program.images = images;
+    lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
+    assert_string_equal(device.image, "compute_75, compiled by the driver");
+    assert_string_equal(fake_variable(*state, "fake_image"), "compute_75");
+    lh_cuda_device_close(&device);
+}
+
+static void *use_in_thread(void *device) {
+    lh_error error;
+    lh_cuda_device *opened = device;
+    size_t free_bytes, total;
+    if (opened->driver->cuMemGetInfo(&free_bytes, &total) == 0) return NULL; /* no context yet */
+    if (lh_cuda_use(opened, &error) != LH_OK) return NULL;
+    return opened->driver->cuMemGetInfo(&free_bytes, &total) == 0 ? device : NULL;
+}
+
+static void test_device_use_in_another_thread_makes_current(void **state) {
+    (void)state;
+    const lh_cuda_program program = program_of("sm_90");
+    lh_cuda_device device;
+    lh_error error;
+    pthread_t thread;
+    void *result;
+    lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
+    assert_int_equal(pthread_create(&thread, NULL, use_in_thread, &device), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_non_null(result);
+    lh_cuda_device_close(&device);
+}
+
+static void test_device_open_ordinal_beyond_count_refused(void **state) {
+    const lh_cuda_program program = program_of("sm_90");
+    refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1, cuda:0");
+    set("FAKE_CUDA_COUNT", "3");
+    set("CUDA_VISIBLE_DEVICES", "4,5,6");
+    refused(*state, &program, 3, "the CUDA driver finds 3, cuda:0 to cuda:2 (CUDA_VISIBLE_DEVICES=4,5,6)");
+}
+
+static void test_device_open_too_small_refused(void **state) {
+    lh_cuda_program program = program_of("sm_90 compute_75");
+    program.block_memory = 101376;
+    set("FAKE_CUDA_BLOCK_MEMORY", "65536");
+    refused(*state, &program, 0, "gives a block 65536 bytes of shared memory, this program needs 101376");
+    set("FAKE_CUDA_BLOCK_MEMORY", "101376");
+    set("FAKE_CUDA_RESIDENT", "0");
+    refused(*state, &program, 0, "toy_train_kernel: a multiprocessor of cuda:0 (Fake A) cannot hold one block of 256");
+    set("FAKE_CUDA_COOPERATIVE", "0");
+    refused(*state, &program, 0, "does not launch cooperative kernels");
+    program.least_architecture = 80;
+    program.precision = "tf32";
+    set("FAKE_CUDA_ARCHITECTURE", "75");
+    refused(*state, &program, 0, "cuda:0 (Fake A) is sm_75, this program in tf32 needs sm_80 or later");
+}
+
+static void test_device_open_no_image_refused(void **state) {
+    const lh_cuda_program program = program_of("sm_80");
+    refused(*state, &program, 0, "this program has: sm_80");
+    set("FAKE_CUDA_ARCHITECTURE", "86");
+    set("FAKE_CUDA_VERSION", "12080");
+    refused(*state, &program, 0, "knows CUDA up to 12.8");
+}
+
+static void test_device_open_failing_calls_told(void **state) {
+    const lh_cuda_program program = program_of("sm_90");
+    set("FAKE_CUDA_RETAIN", "2");
+    refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
+    set("FAKE_CUDA_RETAIN", "0");
+    set("FAKE_CUDA_FUNCTION", "500");
+    refused(*state, &program, 0, "in cuModuleGetFunction of toy_train_kernel");
+    set("FAKE_CUDA_FUNCTION", "0");
+    set("FAKE_CUDA_ATTRIBUTE", "1");
+    refused(*state, &program, 0, "in cuFuncSetAttribute");
+}
+
+static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
+    const lh_cuda_program program = program_of("compute_75");
+    set("FAKE_CUDA_LOAD", "209");
+    refused(
+        *state, &program, 0,
+        "cuda:0 (Fake A, sm_90) does not load the device code (compute_75, compiled by the driver): the CUDA driver "
+        "failed in cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU (209), no kernel image is available\n"
+        "ptxas error: Unresolved extern function 'nowhere'");
+}
+
+/* Where no image fits, the source is compiled, here by a stand-in whose machine code is its source. */
+static void test_device_open_source_compiled_for_the_device(void **state) {
+    lh_cuda_program program = program_of("sm_90");
+    lh_cuda_device device;
+    lh_error error;
+    char root[512];
+    program.source = "the source";
+    snprintf(root, sizeof root, "%s/toolkit", (char *)*state);
+    set("LONGHAND_CUDA_ROOT", root);
+    set("LONGHAND_CACHE", lh_test_path(*state, "cache"));
+    set("FAKE_CUDA_ARCHITECTURE", "80");
+    refused(*state, &program, 0, "no NVRTC on this machine that compiles the device code for sm_80");
+    lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(root, "lib64"), "libnvrtc.so");
+    for (int start = 0; start < 2; start++) {
+        lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
+        assert_non_null(strstr(device.image, "sm_80, compiled on this machine by NVRTC 13.4 ("));
+        assert_int_equal(strstr(device.image, ", at an earlier start") != NULL, start);
+        assert_non_null(strstr(fake_variable(*state, "fake_image"), "the source"));
+        lh_cuda_device_close(&device);
+    }
+    set("LONGHAND_CACHE", "/dev/null/cache");
+    lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
+    assert_non_null(strstr(device.image, "not kept for the next start: /dev/null"));
+    lh_cuda_device_close(&device);
+}
+
+#define pristine(test) cmocka_unit_test_setup_teardown(test, clear_variables, clear_variables)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_image_parse_kind_reads_names),
+        cmocka_unit_test(test_image_runs_as_the_rules_say),
+        cmocka_unit_test(test_image_choose_best_that_fits),
+        cmocka_unit_test(test_image_choose_none_fits_lists_images_and_device),
+        cmocka_unit_test(test_image_choose_driver_too_old_names_both_versions),
+        cmocka_unit_test(test_image_choose_source_stands_in),
+        cmocka_unit_test(test_device_ordinal_reads_text),
+        pristine(test_device_open_facts_of_the_device),
+        pristine(test_device_open_intermediate_form_ends_with_0),
+        pristine(test_device_use_in_another_thread_makes_current),
+        pristine(test_device_open_ordinal_beyond_count_refused),
+        pristine(test_device_open_too_small_refused),
+        pristine(test_device_open_no_image_refused),
+        pristine(test_device_open_failing_calls_told),
+        pristine(test_device_open_load_failure_has_the_driver_s_log),
+        pristine(test_device_open_source_compiled_for_the_device),
+    };
+    return cmocka_run_group_tests_name("cuda_device", tests, make_fake, lh_test_remove_directory);
+}

@@ -1,0 +1,195 @@
+/* Finding the CUDA driver: every way in which it cannot be had has a message of its own. The driver is a stand-in that
+ * the tests compile; each look happens in a process of its own, since a driver once opened stays open. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuda/driver.h"
+#include "lh_fake_cuda.h"
+
+static const char LIBRARY[] = "LONGHAND_CUDA_DRIVER";
+static const char *const VARIABLES[] = {LIBRARY, "CUDA_VISIBLE_DEVICES", "FAKE_CUDA_INIT", "FAKE_CUDA_COUNT"};
+
+/* *state: a directory with the stand-in fake.so, and old.so, which lacks a function. */
+static int make_fakes(void **state) {
+    if (lh_test_make_directory(state) != 0) return -1;
+    lh_fake_cuda("driver", "", *state, "fake.so");
+    lh_fake_cuda("driver", "-DFAKE_CUDA_OLD", *state, "old.so");
+    return 0;
+}
+
+static int clear_variables(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++) unsetenv(VARIABLES[i]);
+    return 0;
+}
+
+/* What lh_cuda_driver_open says in a new process. */
+static lh_status look(lh_error *error) {
+    int ends[2], status;
+    const lh_cuda_driver *driver = NULL;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        memset(error, 0, sizeof *error);
+        status = lh_cuda_driver_open(&driver, error);
+        if ((status == LH_OK) != (driver != NULL)) _exit(98);
+        _exit(write(ends[1], error, sizeof *error) == (ssize_t)sizeof *error ? status : 99);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], error, sizeof *error), sizeof *error);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return (lh_status)WEXITSTATUS(status);
+}
+
+static void look_for(const char *library) { assert_int_equal(setenv(LIBRARY, library, 1), 0); }
+
+static void test_driver_open_no_library_says_so(void **state) {
+    lh_error error;
+    look_for(lh_test_path(*state, "none.so"));
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "no CUDA driver on this machine");
+    assert_non_null(strstr(error.text, "none.so: cannot open shared object file"));
+    assert_non_null(strstr(error.text, "LONGHAND_CUDA_DRIVER"));
+}
+
+/* Without the variable it is the driver's own name. Where a driver is installed, it is found. */
+static void test_driver_open_named_as_the_system_does(void **state) {
+    (void)state;
+    static const char words[] = "libcuda.so.1: cannot open";
+    lh_error error;
+    bool installed = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != NULL;
+    for (int empty = 0; empty < 2; empty++) {
+        if (empty) look_for("");
+        if (installed) assert_true(look(&error) == LH_OK || !strstr(error.text, words));
+        else lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, words);
+    }
+}
+
+static void test_driver_open_function_missing_named(void **state) {
+    lh_error error;
+    look_for(lh_test_path(*state, "old.so"));
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "has no function cuLaunchCooperativeKernel");
+    assert_non_null(strstr(error.text, "old.so"));
+    look_for("libm.so.6");
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "libm.so.6 has no function cuInit");
+}
+
+static void test_driver_open_stub_told_apart(void **state) {
+    lh_error error;
+    look_for(lh_test_path(*state, "fake.so"));
+    setenv("FAKE_CUDA_INIT", "34", 1);
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "stub library");
+    assert_non_null(strstr(error.text, "fake.so"));
+    assert_non_null(strstr(error.text, "LD_LIBRARY_PATH"));
+}
+
+/* The toolkit's own, where there is a toolkit: all functions are there under the names that are looked up. */
+static void test_driver_open_stub_of_the_toolkit_told_apart(void **state) {
+    (void)state;
+    static const char stub[] = "/usr/local/cuda/lib64/stubs/libcuda.so";
+    lh_error error;
+    if (!lh_test_exists(stub)) skip();
+    look_for(stub);
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "stub library");
+}
+
+static void test_driver_open_no_device_says_so(void **state) {
+    lh_error error;
+    look_for(lh_test_path(*state, "fake.so"));
+    setenv("FAKE_CUDA_INIT", "100", 1);
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "finds no device on this machine\n");
+    setenv("FAKE_CUDA_INIT", "0", 1);
+    setenv("FAKE_CUDA_COUNT", "0", 1);
+    setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "(CUDA_VISIBLE_DEVICES=\"-1\" may hide them)");
+}
+
+static void test_driver_open_cannot_start_tells_the_driver_s_words(void **state) {
+    lh_error error;
+    look_for(lh_test_path(*state, "fake.so"));
+    setenv("FAKE_CUDA_INIT", "2", 1);
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "cannot start");
+    assert_non_null(strstr(error.text, "cuInit: CUDA_ERROR_OUT_OF_MEMORY (2), out of memory"));
+    setenv("FAKE_CUDA_INIT", "803", 1);
+    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "(803)");
+}
+
+static void test_driver_open_good_opens(void **state) {
+    lh_error error;
+    look_for(lh_test_path(*state, "fake.so"));
+    lh_assert_ok(look(&error), &error);
+}
+
+static void *open_in_thread(void *seen) {
+    const lh_cuda_driver **driver = seen;
+    lh_error error;
+    return lh_cuda_driver_open(driver, &error) == LH_OK ? seen : NULL;
+}
+
+/* A failure is not remembered; success is, whatever the variable says later and however many threads ask at once. */
+static void test_driver_open_many_threads_one_start(void **state) {
+    enum { THREADS = 8 };
+    const lh_cuda_driver *drivers[THREADS] = {NULL}, *driver;
+    pthread_t threads[THREADS];
+    lh_error error;
+    look_for(lh_test_path(*state, "none.so"));
+    assert_int_equal(lh_cuda_driver_open(&driver, &error), LH_ERR_ENVIRONMENT);
+    assert_null(driver);
+    look_for(lh_test_path(*state, "fake.so"));
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, open_in_thread, &drivers[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_non_null(result);
+        assert_ptr_equal(drivers[i], drivers[0]);
+    }
+    look_for(lh_test_path(*state, "none.so"));
+    lh_assert_ok(lh_cuda_driver_open(&driver, &error), &error);
+    assert_ptr_equal(driver, drivers[0]);
+    void *library = dlopen(lh_test_path(*state, "fake.so"), RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(library);
+    assert_int_equal(*(int *)dlsym(library, "fake_inits"), 1);
+}
+
+static void test_driver_check_names_call_and_error(void **state) {
+    const lh_cuda_driver *driver;
+    lh_error error = {"untouched"};
+    look_for(lh_test_path(*state, "fake.so"));
+    lh_assert_ok(lh_cuda_driver_open(&driver, &error), &error);
+    assert_int_equal(lh_cuda_check(driver, 0, "cuMemAlloc", &error), LH_OK);
+    assert_string_equal(error.text, "untouched");
+    lh_assert_error(lh_cuda_check(driver, 2, "cuMemAlloc", &error), LH_ERR_ENVIRONMENT, &error,
+                    "in cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2), out of memory");
+    lh_assert_error(lh_cuda_check(driver, 4242, "cuMemFree", &error), LH_ERR_ENVIRONMENT, &error, "cuMemFree");
+    assert_non_null(strstr(error.text, "(4242)"));
+}
+
+#define pristine(test) cmocka_unit_test_setup_teardown(test, clear_variables, clear_variables)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        pristine(test_driver_open_no_library_says_so),
+        pristine(test_driver_open_named_as_the_system_does),
+        pristine(test_driver_open_function_missing_named),
+        pristine(test_driver_open_stub_told_apart),
+        pristine(test_driver_open_stub_of_the_toolkit_told_apart),
+        pristine(test_driver_open_no_device_says_so),
+        pristine(test_driver_open_cannot_start_tells_the_driver_s_words),
+        pristine(test_driver_open_good_opens),
+        pristine(test_driver_open_many_threads_one_start),
+        pristine(test_driver_check_names_call_and_error),
+    };
+    return cmocka_run_group_tests_name("cuda_driver", tests, make_fakes, lh_test_remove_directory);
+}

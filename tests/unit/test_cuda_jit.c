@@ -1,0 +1,457 @@
+/* Compiling device code on this machine: which NVRTC is taken, what it is asked, and the code that is kept. Most tests
+ * use stand-ins for NVRTC (tests/support/fake_cuda); the last ones the real one, and are skipped where there is none. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuda/jit.h"
+#include "cuda/nvrtc.h"
+#include "lh_disk.h"
+#include "lh_fake_cuda.h"
+
+static const char DIGEST[] = "0123456789abcdef";
+static const char KEPT[] = "0123456789abcdef-sm_90-nvrtc-13.4.cubin"; /* of the stand-in of version 13 */
+static const char OPTIONS[] =
+    "code --gpu-architecture=sm_90 --std=c++17 --fmad=true --ftz=false --prec-div=true --prec-sqrt=true\n";
+
+enum { ROOTS = 3 }; /* the first of VARIABLES: where a toolkit is looked for */
+static const char *const VARIABLES[] = {"LONGHAND_CUDA_ROOT", "CUDA_HOME",      "CUDA_PATH",
+                                        "LONGHAND_CACHE",     "XDG_CACHE_HOME", "FAKE_NVRTC_LOG"};
+
+static char *given_roots[ROOTS]; /* what they were before the tests, or NULL */
+
+/* *state: a directory; stand-ins in root13/lib64 (version 13.4, knows sm_75 to sm_120), root12/lib (12.4, to sm_90),
+ * both/lib64 (both) and old/lib64 (lacks a function). */
+static int make_fakes(void **state) {
+    if (lh_test_make_directory(state) != 0) return -1;
+    const char *directory = *state;
+    for (int i = 0; i < ROOTS; i++)
+        if (getenv(VARIABLES[i])) given_roots[i] = strdup(getenv(VARIABLES[i]));
+    lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(directory, "root13/lib64"), "libnvrtc.so.13");
+    lh_fake_cuda("nvrtc", "-DVERSION=12 -DNEWEST=90", lh_test_path(directory, "root12/lib"), "libnvrtc.so.12");
+    lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(directory, "both/lib64"), "libnvrtc.so.13");
+    lh_fake_cuda("nvrtc", "-DVERSION=12 -DNEWEST=90", lh_test_path(directory, "both/lib64"), "libnvrtc.so.12");
+    lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120 -DOLD", lh_test_path(directory, "old/lib64"), "libnvrtc.so");
+    return 0;
+}
+
+static void set(const char *variable, const char *value) { assert_int_equal(setenv(variable, value, 1), 0); }
+
+static int remove_fakes(void **state) {
+    for (int i = 0; i < ROOTS; i++) free(given_roots[i]);
+    return lh_test_remove_directory(state);
+}
+
+/* Each test has an empty cache of its own, directory/cache, and the stand-in of version 13. */
+static int begin(void **state) {
+    const char *directory = *state;
+    char command[600];
+    for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++) unsetenv(VARIABLES[i]);
+    snprintf(command, sizeof command, "rm -rf '%s/cache' '%s/log'", directory, directory);
+    if (system(command) != 0) return -1;
+    set("LONGHAND_CUDA_ROOT", lh_test_path(directory, "root13"));
+    set("LONGHAND_CACHE", lh_test_path(directory, "cache"));
+    set("FAKE_NVRTC_LOG", lh_test_path(directory, "log"));
+    return 0;
+}
+
+/* How often a stand-in compiled since the test began. */
+static int compilations(const char *directory) {
+    size_t bytes;
+    if (!lh_test_exists(lh_test_path(directory, "log"))) return 0;
+    free(lh_test_read(lh_test_path(directory, "log"), &bytes));
+    return (int)(bytes / strlen("compiled\n"));
+}
+
+/* Compiles for sm_90 with the stand-in, checks that the code is that of this source, and tells whether it was kept. */
+static bool take(const char *source, lh_error *error, char *unkept) {
+    lh_cuda_code code;
+    lh_assert_ok(lh_cuda_compile(source, DIGEST, 90, 13000, &code, error), error);
+    assert_string_equal(code.target, "sm_90");
+    assert_int_equal(code.bytes, strlen(OPTIONS) + strlen(source) + 1);
+    assert_memory_equal(code.data, OPTIONS, strlen(OPTIONS));
+    assert_string_equal(code.data + strlen(OPTIONS), source);
+    if (unkept) snprintf(unkept, sizeof code.unkept, "%s", code.unkept);
+    bool found = code.found;
+    lh_cuda_code_free(&code);
+    return found;
+}
+
+/* ---- finding NVRTC ---- */
+
+static void test_nvrtc_open_none_says_where_it_looked(void **state) {
+    lh_nvrtc nvrtc;
+    lh_error error;
+    char words[600];
+    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "nowhere"));
+    set("CUDA_HOME", lh_test_path(*state, "root13")); /* the other variable leaves no choice */
+    lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
+                    "no NVRTC on this machine that compiles the device code for sm_90");
+    snprintf(words, sizeof words, "looked in: %s/nowhere/lib64, %s/nowhere/lib\n", (char *)*state, (char *)*state);
+    assert_non_null(strstr(error.text, words));
+    assert_non_null(strstr(error.text, "LONGHAND_CUDA_ROOT"));
+}
+
+static void test_nvrtc_open_first_of_several(void **state) {
+    static const struct {
+        const char *root, *home, *path, *name;
+    } cases[] = {
+        {"root12", "root13", "root13", "NVRTC 12.4 (%s/root12/lib/libnvrtc.so.12)"},
+        {NULL, "root12", "root13", "NVRTC 12.4 (%s/root12/lib/libnvrtc.so.12)"},
+        {NULL, "", "root13", "NVRTC 13.4 (%s/root13/lib64/libnvrtc.so.13)"},
+        {NULL, "nowhere", "root12", "NVRTC 12.4 (%s/root12/lib/libnvrtc.so.12)"},
+        {"both", NULL, NULL, "NVRTC 13.4 (%s/both/lib64/libnvrtc.so.13)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *const roots[] = {cases[i].root, cases[i].home, cases[i].path};
+        char name[600];
+        lh_nvrtc nvrtc;
+        lh_error error;
+        for (int v = 0; v < ROOTS; v++) {
+            unsetenv(VARIABLES[v]);
+            if (roots[v]) set(VARIABLES[v], roots[v][0] ? lh_test_path(*state, roots[v]) : "");
+        }
+        lh_assert_ok(lh_nvrtc_open(90, 13000, &nvrtc, &error), &error);
+        const char *hole = strstr(cases[i].name, "%s");
+        snprintf(name, sizeof name, "%.*s%s%s", (int)(hole - cases[i].name), cases[i].name, (char *)*state, hole + 2);
+        assert_string_equal(nvrtc.name, name);
+    }
+}
+
+/* The machine code of a later toolkit than the driver's is not for it: an earlier one is taken, if there is one. */
+static void test_nvrtc_open_too_new_for_the_driver_passed_over(void **state) {
+    lh_nvrtc nvrtc;
+    lh_error error;
+    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "both"));
+    lh_assert_ok(lh_nvrtc_open(90, 12020, &nvrtc, &error), &error);
+    assert_int_equal(nvrtc.major, 12);
+    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root13"));
+    lh_assert_error(lh_nvrtc_open(90, 12020, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
+                    "libnvrtc.so.13): its machine code is not for this driver, which knows CUDA up to 12.2\n");
+    const char *second_name = lh_test_path(*state, "root13/lib64/libnvrtc.so");
+    assert_int_equal(symlink("libnvrtc.so.13", second_name), 0);
+    lh_assert_error(lh_nvrtc_open(90, 12020, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error, "\nNVRTC 13.4 (");
+    assert_null(strstr(strstr(error.text, "\nNVRTC") + 1, "\nNVRTC")); /* told once */
+    assert_int_equal(unlink(second_name), 0);
+}
+
+static void test_nvrtc_open_target_the_best_for_the_device(void **state) {
+    lh_nvrtc nvrtc;
+    lh_error error;
+    lh_assert_ok(lh_nvrtc_open(87, 13000, &nvrtc, &error), &error);
+    assert_string_equal(nvrtc.target, "sm_86");
+    lh_assert_ok(lh_nvrtc_open(121, 13000, &nvrtc, &error), &error);
+    assert_string_equal(nvrtc.target, "sm_120");
+    lh_assert_error(lh_nvrtc_open(70, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
+                    "libnvrtc.so.13): does not know sm_70\n");
+    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root12"));
+    lh_assert_error(lh_nvrtc_open(120, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error, "does not know sm_120");
+}
+
+static void test_nvrtc_open_useless_library_says_why(void **state) {
+    lh_nvrtc nvrtc;
+    lh_error error;
+    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "old"));
+    lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
+                    "old/lib64/libnvrtc.so: has no function nvrtcGetCUBIN\n");
+    assert_int_equal(mkdir(lh_test_path(*state, "text"), 0777), 0);
+    assert_int_equal(mkdir(lh_test_path(*state, "text/lib64"), 0777), 0);
+    lh_test_write(lh_test_path(*state, "text/lib64/libnvrtc.so.12"), "text", 4);
+    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "text"));
+    lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
+                    "libnvrtc.so.12: file too short");
+}
+
+/* ---- compiling and keeping ---- */
+
+static void test_jit_compile_kept_for_the_next_start(void **state) {
+    lh_error error;
+    assert_false(take("source", &error, NULL));
+    assert_true(take("source", &error, NULL));
+    assert_int_equal(compilations(*state), 1);
+    assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
+    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "cache"), KEPT)));
+}
+
+/* The file's name has the source's digest, its head the source's own: neither a stale digest nor an edit does harm. */
+static void test_jit_compile_other_source_under_one_digest_compiled_again(void **state) {
+    lh_error error;
+    assert_false(take("source", &error, NULL));
+    assert_false(take("another source", &error, NULL));
+    assert_true(take("another source", &error, NULL));
+    assert_false(take("source", &error, NULL));
+    assert_int_equal(compilations(*state), 3);
+    assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
+}
+
+static void test_jit_compile_other_device_or_compiler_kept_apart(void **state) {
+    lh_cuda_code code;
+    lh_error error;
+    assert_false(take("source", &error, NULL));
+    lh_assert_ok(lh_cuda_compile("source", DIGEST, 80, 13000, &code, &error), &error);
+    assert_string_equal(code.target, "sm_80");
+    assert_false(code.found);
+    lh_cuda_code_free(&code);
+    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root12"));
+    assert_false(take("source", &error, NULL));
+    assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 3);
+}
+
+static void test_jit_compile_mistake_has_the_log(void **state) {
+    lh_cuda_code code;
+    lh_error error;
+    lh_assert_error(lh_cuda_compile("a mistake", DIGEST, 90, 13000, &code, &error), LH_ERR_INPUT, &error,
+                    "the device code does not compile for sm_90: NVRTC 13.4 (");
+    assert_non_null(strstr(error.text, "NVRTC_ERROR_COMPILATION\ndevice.cu(3): error: no such thing"));
+    assert_true(error.text[strlen(error.text) - 1] == 'g'); /* no newline after it */
+    assert_null(code.data);
+    lh_assert_error(lh_cuda_compile("trouble", DIGEST, 90, 13000, &code, &error), LH_ERR_ENVIRONMENT, &error,
+                    "NVRTC_ERROR_OTHER");
+    assert_false(lh_test_exists(lh_test_path(*state, "cache")));
+}
+
+/* Cut anywhere, or with any bit changed, a kept file is compiled again and replaced by a good one. */
+static void test_jit_compile_damaged_file_replaced(void **state) {
+    lh_error error;
+    size_t bytes;
+    const char *path = lh_test_path(lh_test_path(*state, "cache"), KEPT);
+    char file[600];
+    snprintf(file, sizeof file, "%s", path);
+    assert_false(take("source", &error, NULL));
+    char *good = lh_test_read(file, &bytes);
+    for (size_t i = 0; i < bytes; i += i < 40 ? 3 : 11) {
+        lh_test_write(file, good, i);
+        assert_false(take("source", &error, NULL));
+        good[i] = (char)(good[i] ^ 1 << i % 8);
+        lh_test_write(file, good, bytes);
+        assert_false(take("source", &error, NULL));
+        good[i] = (char)(good[i] ^ 1 << i % 8);
+    }
+    lh_test_write(file, good, bytes);
+    assert_true(take("source", &error, NULL));
+    FILE *longer = fopen(file, "ab");
+    assert_non_null(longer);
+    assert_true(fputc(0, longer) == 0 && fclose(longer) == 0);
+    assert_false(take("source", &error, NULL));
+    assert_true(take("source", &error, NULL));
+    free(good);
+}
+
+static void test_jit_compile_folder_as_the_variables_say(void **state) {
+    lh_error error;
+    char unkept[512], *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    set("LONGHAND_CACHE", "");
+    set("HOME", lh_test_path(*state, "home"));
+    set("XDG_CACHE_HOME", lh_test_path(*state, "xdg"));
+    assert_false(take("source", &error, NULL));
+    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "xdg/longhand"), KEPT)));
+    set("XDG_CACHE_HOME", "relative");
+    assert_false(take("source", &error, NULL));
+    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "home/.cache/longhand"), KEPT)));
+    assert_int_equal(unsetenv("HOME"), 0);
+    assert_false(take("source", &error, unkept));
+    assert_false(take("source", &error, NULL));
+    assert_string_equal(unkept, "");
+    if (home) set("HOME", home);
+    free(home);
+}
+
+/* In a process of its own: 0 when neither start finds anything, both have the code, and are told why it is not kept. */
+static int compile_twice(void *unused, const char *directory) {
+    (void)unused;
+    lh_cuda_code code;
+    if (setenv("LONGHAND_CACHE", directory, 1) != 0) return 1;
+    for (int start = 0; start < 2; start++) {
+        if (lh_cuda_compile("source", DIGEST, 90, 13000, &code, NULL) != LH_OK) return 2;
+        if (code.found || !strstr(code.unkept, directory) || !strstr(code.data, "source")) return 3;
+        lh_cuda_code_free(&code);
+    }
+    return 0;
+}
+
+/* What cannot be kept is compiled at every start, and it is told why. */
+static void test_jit_compile_nowhere_to_keep_compiles_each_time(void **state) {
+    char unkept[512];
+    lh_error error;
+    const char *directory = lh_test_path(*state, "disk");
+    assert_int_equal(mkdir(directory, 0777), 0);
+    set("LONGHAND_CACHE", "/dev/null/cache");
+    assert_false(take("source", &error, unkept));
+    assert_false(take("source", &error, NULL));
+    assert_non_null(strstr(unkept, "/dev/null"));
+    set("LONGHAND_CACHE", lh_test_path(*state, "cache"));
+    assert_int_equal(mkdir(lh_test_path(*state, "cache"), 0777), 0);
+    assert_int_equal(mkdir(lh_test_path(lh_test_path(*state, "cache"), KEPT), 0777), 0);
+    assert_false(take("source", &error, unkept));
+    assert_non_null(strstr(unkept, KEPT));
+    assert_int_equal(lh_disk_limited(lh_test_path(*state, "disk"), 100, compile_twice, NULL), 0);
+    assert_int_equal(lh_test_count_files(lh_test_path(*state, "disk")), 0);
+    int result = lh_disk_read_only(lh_test_path(*state, "disk"), compile_twice, NULL);
+    assert_true(result == 0 || result == LH_DISK_ABSENT);
+}
+
+/* ---- many processes ---- */
+
+static void compile_in_child(int process, int rounds) {
+    char source[64];
+    lh_cuda_code code;
+    for (int round = 0; round < rounds; round++) {
+        snprintf(source, sizeof source, "source of round %d", round);
+        if (lh_cuda_compile(source, DIGEST, 90, 13000, &code, NULL) != LH_OK) _exit(1);
+        bool same = code.bytes == strlen(OPTIONS) + strlen(source) + 1 && strstr(code.data, source);
+        if (!same || code.unkept[0]) _exit(2);
+        lh_cuda_code_free(&code);
+        if (process % 6 == 5 && truncate(getenv("CUT"), process) != 0) _exit(3);
+    }
+    _exit(0);
+}
+
+/* Processes that start at once, each taking or making one file after another, some of them cutting it: every one has
+ * the right code at every time, and what stays is one whole file. */
+static void test_jit_compile_many_processes_at_once(void **state) {
+    enum { PROCESSES = 24, ROUNDS = 5 };
+    pid_t children[PROCESSES];
+    lh_error error;
+    size_t bytes;
+    const char *folder = lh_test_path(*state, "cache");
+    set("CUT", lh_test_path(folder, KEPT));
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) compile_in_child(i, ROUNDS);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    unsetenv("CUT");
+    assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
+    assert_false(take("the last one", &error, NULL));
+    assert_true(take("the last one", &error, NULL));
+    free(lh_test_read(lh_test_path(lh_test_path(*state, "cache"), KEPT), &bytes));
+}
+
+/* ---- the real NVRTC ---- */
+
+static void without_fakes(void) {
+    lh_nvrtc nvrtc;
+    unsetenv("LONGHAND_CUDA_ROOT");
+    for (int i = 0; i < ROOTS; i++)
+        if (given_roots[i]) set(VARIABLES[i], given_roots[i]);
+    if (lh_nvrtc_open(90, 99000, &nvrtc, NULL) == LH_OK) return;
+    print_message("no NVRTC on this machine\n");
+    skip();
+}
+
+/* Device code as the generator begins it: the interface's text, and a kernel upon it. */
+static char *device_text(const char *body) {
+    size_t bytes;
+    char *interface = lh_test_read("kernels/cuda/interface.h", &bytes), *text;
+    assert_true(
+        asprintf(&text,
+                 "typedef float real;\n%s\n"
+                 "extern \"C\" __global__ void __launch_bounds__(256) toy_train_kernel(const lh_cuda_train a) {\n"
+                 "    extern __shared__ real staging[];\n"
+                 "    staging[threadIdx.x] = ((const real *)a.replicas[blockIdx.x].parameters)[threadIdx.x];\n"
+                 "    __syncthreads();\n"
+                 "    real x = staging[255 - threadIdx.x];\n"
+                 "    %s\n"
+                 "    ((real *)a.replicas[blockIdx.x].parameters)[threadIdx.x] = x;\n"
+                 "}\n",
+                 interface, body) > 0);
+    free(interface);
+    return text;
+}
+
+static void test_jit_compile_real_machine_code_of_each_class(void **state) {
+    (void)state;
+    without_fakes();
+    static const int architectures[] = {75, 80, 90};
+    char *text = device_text("x = sqrtf(x) / fmaf(x, x, 1.0f);");
+    for (int i = 0; i < 3; i++) {
+        lh_cuda_code code;
+        lh_error error;
+        lh_assert_ok(lh_cuda_compile(text, DIGEST, architectures[i], 99000, &code, &error), &error);
+        assert_true(code.bytes > 1000);
+        assert_memory_equal(code.data, "\177ELF", 4);
+        unsigned machine = (unsigned char)code.data[18],
+                 flags[2] = {(unsigned char)code.data[48], (unsigned char)code.data[49]};
+        assert_int_equal(machine, 190); /* EM_CUDA */
+        assert_true((int)flags[0] == architectures[i] || (int)flags[1] == architectures[i]);
+        assert_non_null(memmem(code.data, code.bytes, ".text.toy_train_kernel", 22));
+        size_t bytes = code.bytes;
+        lh_cuda_code_free(&code);
+        lh_assert_ok(lh_cuda_compile(text, DIGEST, architectures[i], 99000, &code, &error), &error);
+        assert_true(code.found);
+        assert_int_equal(code.bytes, bytes);
+        lh_cuda_code_free(&code);
+    }
+    free(text);
+}
+
+static void test_jit_compile_real_mistake_has_line_and_words(void **state) {
+    (void)state;
+    without_fakes();
+    char *text = device_text("x = nowhere;");
+    lh_cuda_code code;
+    lh_error error;
+    lh_assert_error(lh_cuda_compile(text, DIGEST, 80, 99000, &code, &error), LH_ERR_INPUT, &error,
+                    "identifier \"nowhere\" is undefined");
+    assert_non_null(strstr(error.text, "device.cu("));
+    free(text);
+}
+
+static void test_jit_compile_real_many_processes_at_once(void **state) {
+    without_fakes();
+    enum { PROCESSES = 20 };
+    pid_t children[PROCESSES];
+    char *text = device_text("x = x * 2.0f;");
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] > 0) continue;
+        lh_cuda_code code;
+        lh_status status = lh_cuda_compile(text, DIGEST, 80, 99000, &code, NULL);
+        _exit(status != LH_OK || code.unkept[0] || memcmp(code.data, "\177ELF", 4) != 0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
+    free(text);
+}
+
+#define fresh(test) cmocka_unit_test_setup(test, begin)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        fresh(test_nvrtc_open_none_says_where_it_looked),
+        fresh(test_nvrtc_open_first_of_several),
+        fresh(test_nvrtc_open_too_new_for_the_driver_passed_over),
+        fresh(test_nvrtc_open_target_the_best_for_the_device),
+        fresh(test_nvrtc_open_useless_library_says_why),
+        fresh(test_jit_compile_kept_for_the_next_start),
+        fresh(test_jit_compile_other_source_under_one_digest_compiled_again),
+        fresh(test_jit_compile_other_device_or_compiler_kept_apart),
+        fresh(test_jit_compile_mistake_has_the_log),
+        fresh(test_jit_compile_damaged_file_replaced),
+        fresh(test_jit_compile_folder_as_the_variables_say),
+        fresh(test_jit_compile_nowhere_to_keep_compiles_each_time),
+        fresh(test_jit_compile_many_processes_at_once),
+        fresh(test_jit_compile_real_machine_code_of_each_class),
+        fresh(test_jit_compile_real_mistake_has_line_and_words),
+        fresh(test_jit_compile_real_many_processes_at_once),
+    };
+    return cmocka_run_group_tests_name("cuda_jit", tests, make_fakes, remove_fakes);
+}
