@@ -105,7 +105,8 @@ WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_functions.c
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
 UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
-UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNITS),$(WITH_KERNELS:%.c=$(B)/%.$(unit)))
+UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNITS),$(WITH_KERNELS:%.c=$(B)/%.$(unit)) \
+	$(B)/tests/unit/test_functions.device.$(unit))
 UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
@@ -228,7 +229,7 @@ $(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c Makefile $(B)/compiler
 
 $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(STEP_CFLAGS) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(STEP_CFLAGS) $(if $(filter emulated_%,$(1)),-O1 -g0) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 
@@ -261,6 +262,13 @@ $(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY
 		-MMD -MP -MF $$@.d -o $$@ $$< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $$(LIBRARIES)
 endef
 $(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
+
+# kernels/cuda/functions.cu, by the bounds of kernels/cpu/functions.h.
+$(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_functions.device.%: \
+		tests/unit/test_functions.c $(B)/lib/libspecs.a $(LIBRARY) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(STEP_CFLAGS) $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) -DDEVICE $(TEST_INCLUDES) \
+		$(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
 
 -include tests/emulation/emulation.mk
 

@@ -60,6 +60,16 @@ local function owned(plan)
   return list
 end
 
+-- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
+local function layers_apart(plan)
+  for _, q in ipairs(plan.score.learned) do
+    if not q.per_layer then
+      return false
+    end
+  end
+  return plan.score.trains
+end
+
 function M.derive(plan)
   local relative, scored = plan.relative.kind ~= "none", plan.score.kind ~= "none"
   local learned_places = plan.additive.kind == "learned"
@@ -79,6 +89,7 @@ function M.derive(plan)
     sums = relative or plan.score.trains or learned_places,
     sums_in_layers = relative or plan.score.trains,
     owned = owned(plan),
+    end_by_layer = layers_apart(plan),
     group_tokens = GROUP_TOKENS,
     staging = STAGING,
     block_state = BLOCK_STATE,

@@ -82,8 +82,8 @@ layer_lint() {
     else
         skip "clang-format 14: not installed"
     fi
-    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/cuda/*.sh tests/system/*.sh \
-        runtime/cuda/*.sh; do sh -n "$script" || exit; done'
+    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/cuda/*.sh tests/device/*.sh \
+        tests/system/*.sh runtime/cuda/*.sh; do sh -n "$script" || exit; done'
 }
 
 # luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
@@ -185,7 +185,7 @@ layer_cuda() {
     count_lines $? "make cuda-check"
     for variant in asan release; do
         if has_cxx; then
-            [ "$variant" = asan ] || write_sources tests/specs/emulated_*.lua
+            [ "$variant" = asan ] || write_sources tests/expressions/generate.lua tests/expressions/library.lua tests/specs/emulated_*.lua
             build_and_run emulation "VARIANT=$variant" "LEVELS=${long:-best}"
         else
             for program in $("$MAKE" -s "VARIANT=$variant" print-emulation-tests); do
@@ -200,7 +200,7 @@ layer_cuda() {
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
-    scripts=$(ls tests/system/test_*.sh ${long:+tests/system/long_*.sh} 2>/dev/null)
+    scripts=$(ls tests/device/test.sh tests/system/test_*.sh ${long:+tests/system/long_*.sh} 2>/dev/null)
     echo "$scripts" | each sh
     for script in $scripts; do
         results_of "$script"

@@ -6,10 +6,10 @@
 --                       gradient_extents: what these structs know of the number of tokens
 --   tables, gradients   members of score_tables and score_gradients { name, class, count_text, about }; extents,
 --   pair                statements of the score of a pair
---   logit_grad          those of the logit's gradient; false where it is the score's; logit_grad_needs_logit
+--   logit_grad          those of the logit's gradient; false where it is the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }
---                       with class, count, statements, needs_logit; lists: the same in a fixed order; uniform_count: of
---                       class uniform; recomputes: the backward pass needs the logit again
+--                       with class, count, statements; lists: the same in a fixed order; uniform_count: of class
+--                       uniform
 --   back                loop nests that take gradients back to parameters; work: arrays that they need { type, name,
 --                       count }, work_grows: with the number of tokens; uniform_work: those that start at 0
 --   make, finish, ..._arguments   what functions declare: arguments as text, words that they use
@@ -227,16 +227,15 @@ end
 local function describe_pair(out, build, score)
   out.pair = nests.pair(build, score)
   out.pair_arguments = arguments(PAIR, words_of(out.pair, {}))
-  local gathers, logit_grad, needs_logit, differs = cuda.pair_gradient(build, score)
-  out.logit_grad, out.logit_grad_needs_logit = differs and logit_grad, differs and needs_logit
+  local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
+  out.logit_grad = differs and logit_grad
   out.logit_arguments = arguments(LOGIT_GRADIENT, words_of(logit_grad, {}))
-  out.gathers, out.lists, out.recomputes = gathers, {}, out.logit_grad_needs_logit
+  out.gathers, out.lists = gathers, {}
   for _, class in ipairs(CLASSES) do
     local list = gathers[class]
     if list then
       describe_gathered(list, class)
       out.lists[#out.lists + 1] = list
-      out.recomputes = out.recomputes or list.needs_logit
     end
   end
   out.uniform_count = gathers.uniform and #gathers.uniform or 0

@@ -79,7 +79,7 @@ INLINE void attend_by_${class}(void) {
                 load_head(key, a.key + j * QUERY_STRIDE);
                 load_head(value, a.value + j * QUERY_STRIDE);
                 load_head(dout, w->dattended + (rows + i) * WIDTH + h * HEAD_WIDTH);
-                % include("cuda/pair_gradient.tpl", pair)
+                % include("cuda/pair_gradient.tpl", with_rows and pair or scores)
 % if with_rows then
                 add_head(drow, dlogit, query);
 % if biases then

@@ -207,7 +207,8 @@ INLINE void attend(void) {
     __syncthreads();
 }
 % local score_of = scored and "score_pair(a.score, a.T, a.h, i, j, logit)" or "logit"
-% local pair = { logit = logit, score_of = score_of, logit_grad = logit_grad }
+% local pair = { logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = false }
+% local scores = { logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = true }
 % local dscore = logit_grad and "dscore" or "dlogit"
 /* Gradients of the queries. */
 INLINE void attend_queries(void) {
@@ -335,7 +336,7 @@ INLINE void score_gradients_of(score_gradients *d) {
 % end
 % for _, class in ipairs(cuda.owned) do
 
-% include("cuda/attend_owned.tpl", { class = class, pair = pair, dscore = dscore, gathered = gathers[class] or {} })
+% include("cuda/attend_owned.tpl", { class = class, pair = pair, scores = scores, dscore = dscore, gathered = gathers[class] or {} })
 % end
 % if gathers.uniform then
 

@@ -186,7 +186,7 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     t->score = memory ? memory + used : (char *)0;
     used += SCORE_SETS * score_bytes(T);
 % if score.trains then
-    t->scratch = take_reals(memory, &used, score_scratch(T));
+    t->scratch = take_reals(memory, &used, ${cuda.end_by_layer and "SCORE_SETS * " or ""}score_scratch(T));
 % end
 % end
 % if cuda.sums then

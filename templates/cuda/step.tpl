@@ -1,6 +1,7 @@
 % local drops = dropouts[1] ~= nil
 % local embedding_drops = additive.dropout.kind == "bernoulli"
 % local branch_drops = dropout.kind == "bernoulli"
+% local scratch_of_set = cuda.end_by_layer and " + (size_t)l * score_scratch(v->T)" or ""
 /* What a step or evaluation reads. By one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tables and ", const void *tables" or ""}${cuda.shared and ", char *shared" or ""}) {
     step_view *v = &b->view;
@@ -140,14 +141,18 @@ INLINE void end_tables(parameters *g) {
     }
 % end
 % if score.trains then
+% if cuda.end_by_layer then
+    for (int l = t->rank; l < SCORE_SETS; l += t->blocks) {
+% else
     for (int l = 0; t->rank == 0 && l < SCORE_SETS; l++) {
+% end
         score_tables tables;
         score_gradients d;
         score_tables_of(v, l, &tables);
         used = 0;
         lay_out_score_gradients(&d, sums.score + (size_t)l * score_gradient_bytes(v->T), &used, v->T);
         __syncthreads();
-        end_score(v, l, &tables, &d, g, v->shared.scratch, staging());
+        end_score(v, l, &tables, &d, g, v->shared.scratch${scratch_of_set}, staging());
     }
 % end
 }

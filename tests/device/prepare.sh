@@ -5,7 +5,8 @@
 #
 # Here: Lua, a C compiler, and (but for --sources-only) nvcc or NVRTC. Takes some minutes. LIST: GPU architectures
 # (sm_90), as for ./longhand build.
-# Then copy the repository with build/device to the machine with the GPU and run `sh tests/device/run.sh` there.
+# Then, in a copy of the repository on the machine with the GPU (build/device.tar.gz is all that it lacks):
+#     tar xzf build/device.tar.gz && sh tests/device/run.sh
 #
 #     build/device/manifest           what is there, a line each: showcase NAME, double NAME, rates NAME ENCODING
 #                                   PRECISION LENGTHS
@@ -31,7 +32,7 @@ done
 base=build/device
 level=x86-64-v3
 failed=0
-rm -rf "$base/specs" "$base/trainers" "$base/peers" "$base/host" "$base/manifest"
+rm -rf "$base" "$base.tar.gz"
 mkdir -p "$base/specs" "$base/trainers" "$base/peers" "$base/host" || exit 4
 log=$base/prepare.log
 : >"$log"
@@ -147,5 +148,6 @@ for encoding in $ENCODINGS; do
 done
 rm -rf "$base/host"
 [ $failed -eq 0 ] || complain "not everything could be made"
-echo "prepare: $(wc -l <"$base/manifest") trainers, $(du -sh "$base" | cut -f1) in $base" >&2
+tar czf "$base.tar.gz" "$base" || complain "$base.tar.gz cannot be written"
+echo "prepare: $(wc -l <"$base/manifest") trainers in $base; $(du -h "$base.tar.gz" | cut -f1) in $base.tar.gz" >&2
 exit $failed

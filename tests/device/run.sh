@@ -7,7 +7,7 @@
 # in generated/ is built and checked, and nothing is timed.
 #
 # parts (default: all, in this order)
-#   checks   trainers on the CPU and on the GPU: parameters, metrics, evaluation, logits; gradients in float64
+#   checks   trainers on the CPU and on the GPU: parameters, metrics, evaluation, logits; small models in float64
 #   bits     on the GPU alone: runs again, side by side, resumed and killed come to the same bits
 #   rates    trainer bench of one model and of thirty, at 21, 41 and 80 tokens
 #   peaks    a large matrix product and a copy, by PyTorch
@@ -15,7 +15,7 @@
 #   peers    JAX and PyTorch; what build/peers/<driver>-<device>.jsonl knows is not timed again, but with --fresh
 # --limit: nothing new is begun after so many seconds (480). --build: builds here even where prepared trainers run.
 # --peer-flags: for the peers' scripts, in one word.
-# PREPARED (build/device): what prepare.sh made. OUT (build/device/results): results.json, report.md, log.txt and the
+# PREPARED (build/device): what prepare.sh made. OUT (build/device-results): results.json, report.md, log.txt and the
 # peers' lines, written after each part.
 #
 # Exit status: 0 when every check passed, 1 when one failed, 4 without the tools, 77 without a GPU.
@@ -36,9 +36,14 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+PARTS="checks bits rates peaks profile peers"
+for part in $(echo "$parts" | tr , ' '); do
+    case " $PARTS " in *" $part "*) ;; *) echo "run.sh: no part $part; there are: $PARTS" >&2 && exit 2 ;; esac
+done
+
 base=${PREPARED:-build/device}
-out=${OUT:-$base/results}
-work=$base/work
+out=${OUT:-$base-results}
+work=$base-work
 prepared=$base/trainers
 replicas=30 seed=3
 UNPREPARED="nothing prepared: sh tests/device/prepare.sh, where Lua is"
@@ -68,7 +73,7 @@ printf '{"device":"%s","driver":"%s","capability":"%s","toolkit":"%s","date":"%s
     >"$work/parts/machine.json"
 
 left() { echo $((limit - $(date +%s) + start)); }
-say() { printf '%4d s  %s\n' $(($(date +%s) - start)) "$*" | tee -a "$log"; }
+say() { printf '%4d s  %s\n' $(($(date +%s) - start)) "$*" | tee -a "$log" | cut -c1-160; }
 wants() { case ,$parts, in *,"$1",*) return 0 ;; *) return 1 ;; esac; }
 
 # Seconds for a command: so many, or what is left.
@@ -107,7 +112,8 @@ check() {
     ("$@") >"$work/check.log" 2>&1
     status=$?
     cat "$work/check.log" >>"$log"
-    detail=$(tail -n 1 "$work/check.log")
+    detail=$(grep 'error: ' "$work/check.log" | tail -n 1)
+    [ $status -ne 0 ] && [ -n "$detail" ] || detail=$(tail -n 1 "$work/check.log")
     case $status in
         0) record "$checked" true "$detail" ;;
         124) record "$checked" false "took too long; $detail" ;;
@@ -133,7 +139,7 @@ train() {
 
 # --- Builds -------------------------------------------------------------------------------------------------------
 
-# Whether a prepared trainer has code for this GPU and runs on this machine.
+# Whether a trainer has code for this GPU and runs on this machine.
 runs() {
     [ -x "$(trainer_of "$1")" ] && train "$1" try cuda 1 --seed $seed --overwrite >>"$log" 2>&1
 }
@@ -155,10 +161,7 @@ build_all() {
         sources=$1/NAME/src
         [ -d "$sources" ] || sources=generated/NAME
         make -s trainer ID=NAME SOURCES="$sources" OUT="$1/NAME" TARGETS=cpu,cuda ARCH=native LEVELS=best ||
-            echo NAME is not built' sh "$prepared" || return
-    for name in $(names); do
-        [ -x "$(trainer_of "$name")" ] || { echo "$name was not built" && return 1; }
-    done
+            { echo "error: NAME is not built" && exit 1; }' sh "$prepared" || return
     echo "$(names | wc -l) trainers built here"
 }
 
@@ -174,6 +177,7 @@ build() {
         command -v $tool >/dev/null 2>&1 || { record build false "needs $tool" && return 1; }
     done
     check build build_all
+    runs "$first" || { record "$first runs here" false "$(grep error: "$log" | tail -n 1)" && return 1; }
 }
 
 # --- checks: the CPU against the GPU ------------------------------------------------------------------------------
@@ -406,9 +410,11 @@ part_peers() {
 
 say "$device, driver $driver, toolkit ${toolkit:-none}"
 : >"$work/parts/checks.jsonl"
-build || parts=$(echo "$parts" | sed 's/checks//; s/bits//; s/rates//; s/profile//')
+case $parts in
+    *checks* | *bits* | *rates* | *profile*) build ;;
+esac || parts=$(echo "$parts" | sed 's/checks//; s/bits//; s/rates//; s/profile//')
 save
-for part in checks bits rates peaks profile peers; do
+for part in $PARTS; do
     wants $part || continue
     if [ "$(left)" -le 0 ]; then
         record "$part" null "no time left"

@@ -200,8 +200,9 @@ def short(results):
                                  ": best", ": JAX by step"))
     lines += [form.format(*rate_row(results, rate)) for rate in results.rates("train")]
     checks = results.all["checks"]
-    lines += [f"not ok {c['check']}: {c['detail']}" for c in results.failed()]
-    lines += [f"skip {c['check']}: {c['detail']}" for c in checks if c["ok"] is None]
+    bad = [f"not ok {c['check']}: {c['detail']}" for c in results.failed()]
+    bad += [f"skip {c['check']}: {c['detail']}" for c in checks if c["ok"] is None]
+    lines += [line[:160] for line in bad[:20]] + (["..."] if len(bad) > 20 else [])
     lines.append(f"{sum(c['ok'] is True for c in checks)} passed, {len(results.failed())} failed, "
                  f"{sum(c['ok'] is None for c in checks)} skipped")
     return "\n".join(lines) + "\n"

@@ -5,11 +5,14 @@
 ifeq ($(origin CXX),default)
 CXX := $(if $(IS_CLANG),clang++,g++)
 endif
-EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua))
+EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua)) $(MORE_EMULATED)
 EMULATION_PROGRAMS := kernels toy
 EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c,$(wildcard tests/emulation/test_*.c)))
 EMULATION_MODELS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_model.%)
-EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS))
+# Score formulas as device code (tests/expressions): the tests of tests/unit, linked with these parts in place of C.
+DEVICE_FORMULAS := $(patsubst build/tests/%.cpp,$(B)/%.o,$(wildcard build/tests/expressions/device_*.cpp))
+DEVICE_FORMULA_TESTS := $(if $(DEVICE_FORMULAS),$(WITH_FORMULAS:%.c=$(B)/%.device))
+EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS) $(DEVICE_FORMULA_TESTS))
 EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS:%=tests/emulation/%.cpp),$(wildcard \
 	tests/emulation/*.cpp))) $(B)/emulation/status.o $(B)/emulation/math.o
 EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
@@ -32,7 +35,7 @@ $(EMULATED_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/spec
 	@printf 'EMULATED_KERNEL($*_%s_kernel)\n' train evaluate >> $@
 
 $(EMULATED_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
-	$(CXX) $(EMULATION_CXXFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
+	$(CXX) $(EMULATION_CXXFLAGS) -O1 -g0 $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(B)/emulation/emulated.so: $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.o) $(EMULATION_OBJECTS)
 	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
@@ -55,6 +58,18 @@ $(B)/tests/emulation/test_model.%: tests/emulation/test_model.c $(B)/emulation/%
 	@mkdir -p $(@D)
 	$(call link_emulated,-DLH_MODEL=lh_$*)
 
+$(B)/expressions/device_library.o: DEVICE_O := -O1 -g0
+$(DEVICE_FORMULAS): $(B)/%.o: build/tests/%.cpp $(EMULATION_DEPENDS)
+	@mkdir -p $(@D)
+	$(CXX) $(EMULATION_CXXFLAGS) $(or $(DEVICE_O),-O0 -g0) $(TEST_INCLUDES) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(DEVICE_FORMULA_TESTS:=.o): $(B)/%.device.o: %.c $(EMULATION_DEPENDS)
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(DEVICE_FORMULA_TESTS): %: %.o $(DEVICE_FORMULAS) $(EMULATION_OBJECTS) $(B)/tests/support/lh_test.o $(REFERENCE_OBJECTS)
+	$(CXX) $(CHECKS) -o $@ $^ -lcmocka -lm -pthread
+
 print-emulation-tests:
 	@printf '%s\n' $(EMULATION_TESTS)
 
@@ -62,4 +77,4 @@ print-emulated-specs:
 	@printf '%s\n' $(EMULATED_SPECS)
 
 -include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODELS:=.d) \
-	$(EMULATED_SPECS:%=$(B)/emulation/%.d)
+	$(EMULATED_SPECS:%=$(B)/emulation/%.d) $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)

@@ -1,0 +1,103 @@
+#include "launch_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulation.h"
+#include "support/lh_test.h"
+
+void *lh_model_reserve(size_t bytes) {
+    size_t whole = (bytes + 127) / 64 * 64;
+    void *memory = aligned_alloc(64, whole);
+    assert_non_null(memory);
+    return memset(memory, 0, whole);
+}
+
+static void *poisoned(size_t bytes) { return memset(lh_model_reserve(bytes), 0xff, bytes); }
+
+void *lh_model_tables(const lh_spec *spec, int T) {
+    if (!spec->cuda->tables_bytes) return NULL;
+    void *tables = lh_model_reserve(spec->cuda->tables_bytes(T));
+    spec->cuda->make_tables(tables, T);
+    return tables;
+}
+
+int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, int T, const int32_t *positions,
+                    const int32_t *distances) {
+    if (!spec->cuda->draw_count) return NULL;
+    int *scratch = lh_model_reserve((size_t)spec->cuda->draw_scratch * sizeof *scratch);
+    int *draws = lh_model_reserve((size_t)spec->cuda->draw_count(T) * sizeof *draws);
+    spec->cuda->draw(draw, T, positions, distances, scratch, draws);
+    free(scratch);
+    return draws;
+}
+
+static void launch(const lh_spec *spec, const char *kernel, int blocks, void *arguments) {
+    lh_error error = {""};
+    void *list[] = {arguments};
+    lh_assert_ok(lh_emulation_launch(kernel, blocks, spec->cuda->threads, spec->cuda->block_memory, list, &error),
+                 &error);
+}
+
+/* What a step needs room for. */
+static size_t workspace_of(const lh_spec *spec, const lh_cuda_step *step, int sequences, lh_mode mode) {
+    lh_shape part = {sequences, {step->T, 0}, step->label_count};
+    return spec->cuda->workspace_bytes(&part, mode);
+}
+
+lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
+                             lh_model_cut cut) {
+    const lh_cuda_program *cuda = spec->cuda;
+    lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
+    size_t partial = cuda->partial_bytes(step->T), pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
+    int most = (step->sequences + cut.shards - 1) / cut.shards;
+    size_t workspace = workspace_of(spec, step, most, LH_MODE_TRAIN);
+    unsigned arrivals = 0;
+    lh_cuda_replica replica = {
+        .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
+        .moment1 = out.moment1 = lh_model_reserve(out.bytes),
+        .moment2 = out.moment2 = lh_model_reserve(out.bytes),
+        .gradient = out.gradient = poisoned(out.bytes),
+        .partials = lh_model_reserve((size_t)cut.shards * partial),
+        .shared = poisoned(cuda->shared_bytes(step->T, LH_MODE_TRAIN)),
+        .piece_sums = poisoned(3 * pieces * sizeof(double)),
+        .shard_sums = poisoned((size_t)cut.shards * sizeof(lh_cuda_sums)),
+        .arrivals = &arrivals,
+    };
+    char *room = poisoned((size_t)cut.team * workspace);
+    lh_cuda_train arguments = {&replica,           step, &out.result, tables,    room, (long long)workspace,
+                               (long long)partial, 1,    cut.team,    cut.shards};
+    lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};
+    lh_emulation_set(&emulation);
+    launch(spec, cuda->train_kernel, cut.team, &arguments);
+    free(room);
+    free(replica.partials);
+    free(replica.shared);
+    free(replica.piece_sums);
+    free(replica.shard_sums);
+    return out;
+}
+
+void lh_model_step_free(lh_model_step *step) {
+    free(step->parameters);
+    free(step->moment1);
+    free(step->moment2);
+    free(step->gradient);
+}
+
+void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
+                       int blocks, int group, lh_cuda_answer *answers, void *logits) {
+    size_t workspace = workspace_of(spec, step, group, LH_MODE_EVALUATE);
+    size_t count = (size_t)(step->sequences * step->label_count * spec->classes);
+    unsigned arrivals = 0;
+    char *room = poisoned((size_t)blocks * workspace);
+    char *shared = poisoned(spec->cuda->shared_bytes(step->T, LH_MODE_EVALUATE));
+    memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
+    lh_cuda_evaluate arguments = {parameters,           step, tables, shared, &arrivals, answers, logits, room,
+                                  (long long)workspace, group};
+    lh_emulation emulation = {.multiprocessors = blocks};
+    lh_emulation_set(&emulation);
+    launch(spec, spec->cuda->evaluate_kernel, blocks, &arguments);
+    free(room);
+    free(shared);
+}

@@ -1,0 +1,40 @@
+/* A model's kernels under the emulation, without the engine: one step or one evaluation, with memory as the engine lays
+ * it out. Room that nothing has been written to is NaN. A launch that fails, fails the running test. */
+#ifndef LH_TESTS_LAUNCH_MODEL_H
+#define LH_TESTS_LAUNCH_MODEL_H
+
+#include "cuda/interface.h"
+#include "longhand/spec.h"
+
+/* Zeroed and on a cache line; for free. */
+void *lh_model_reserve(size_t bytes);
+
+/* The position tables and the drawn numbers of sequences of T tokens, or NULL where the model has none; for free.
+ * positions, distances [T]: in place of every draw; NULL: they are drawn. */
+void *lh_model_tables(const lh_spec *spec, int T);
+int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, int T, const int32_t *positions,
+                    const int32_t *distances);
+
+/* How a step is cut, and the order of threads (emulation.h). */
+typedef struct lh_model_cut {
+    int shards, team;
+    unsigned order;
+} lh_model_cut;
+
+/* What a step leaves: vectors of `bytes` each. The moments begin as zero. */
+typedef struct lh_model_step {
+    void *parameters, *moment1, *moment2, *gradient;
+    size_t bytes;
+    lh_cuda_result result;
+} lh_model_step;
+
+lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
+                             lh_model_cut cut);
+void lh_model_step_free(lh_model_step *step);
+
+/* Evaluates step's examples, `group` sequences at a time. answers [sequences], logits [sequences][labels][classes] real
+ * are written. */
+void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
+                       int blocks, int group, lh_cuda_answer *answers, void *logits);
+
+#endif

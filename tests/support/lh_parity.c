@@ -1,0 +1,215 @@
+#include "lh_parity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "lh_test.h"
+
+static const lh_parity_tolerance FLOAT32 = {4e-6, 2e-6, 1e-5};    /* 2^-24, some hundred roundings through two layers */
+static const lh_parity_tolerance FLOAT64 = {4e-14, 4e-14, 4e-14}; /* 2^-53, likewise */
+
+const uint8_t lh_parity_all_count[256] = {[0 ... 255] = 1};
+
+const lh_parity_tolerance *lh_parity_tolerance_of(int real_bytes) { return real_bytes == 8 ? &FLOAT64 : &FLOAT32; }
+
+void *lh_parity_reserve(size_t bytes) {
+    size_t whole = (bytes + 64) / 64 * 64;
+    void *memory = aligned_alloc(64, whole);
+    assert_non_null(memory);
+    return memset(memory, 0, whole);
+}
+
+void lh_parity_set(void *array, int real_bytes, size_t i, double value) {
+    if (real_bytes == 8) ((double *)array)[i] = value;
+    else ((float *)array)[i] = (float)value;
+}
+
+double *lh_parity_doubles(const void *array, int real_bytes, size_t count) {
+    double *out = lh_parity_reserve(count * sizeof *out);
+    for (size_t i = 0; i < count; i++) out[i] = lh_real_at(array, real_bytes, (int64_t)i);
+    return out;
+}
+
+double lh_parity_largest(size_t count, const double *x) {
+    double most = 0;
+    for (size_t i = 0; i < count; i++) most = fmax(most, fabs(x[i]));
+    return most;
+}
+
+/* ---- parameters ---- */
+
+/* Slopes of ALiBi for two heads. */
+static const double SLOPE[] = {1.0 / 16, 1.0 / 256};
+
+static const lh_tensor *find_tensor(const lh_spec *spec, const char *name) {
+    for (int i = 0; i < spec->tensor_count; i++)
+        if (strcmp(spec->tensors[i].name, name) == 0) return &spec->tensors[i];
+    return NULL;
+}
+
+static const lh_tensor *tensor_of(const lh_spec *spec, const char *name) {
+    const lh_tensor *tensor = find_tensor(spec, name);
+    if (!tensor) fail_msg("%s has no tensor %s", spec->id, name);
+    return tensor;
+}
+
+static const lh_tensor *slopes_of(const lh_spec *spec) { return find_tensor(spec, "score.slope"); }
+
+bool lh_parity_learns_slopes(const lh_spec *spec) { return slopes_of(spec) != NULL; }
+
+/* Element number `index` of a tensor within the vector of parameters. */
+static size_t place_of(const lh_tensor *tensor, int columns, int index) {
+    return (size_t)(tensor->offset + index / columns * tensor->stride + index % columns);
+}
+
+void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_encoder *encoder, void *parameters) {
+    const lh_tensor *slopes = slopes_of(spec);
+    assert_int_equal(spec->tensor_count, encoder->tensor_count + (slopes != NULL));
+    for (int h = 0; slopes && h < 2; h++) lh_parity_set(parameters, real_bytes, place_of(slopes, 2, h), SLOPE[h]);
+    for (int i = 0; i < encoder->tensor_count; i++) {
+        const lh_ref_tensor *from = &encoder->tensors[i];
+        const lh_tensor *to = tensor_of(spec, from->name);
+        assert_int_equal(to->shape[to->rank - 1], from->columns);
+        if (to->rank == 2) assert_int_equal(to->shape[0], from->rows);
+        for (int e = 0; e < from->rows * from->columns; e++)
+            lh_parity_set(parameters, real_bytes, place_of(to, from->columns, e), from->value[e]);
+    }
+}
+
+/* ---- comparisons ---- */
+
+void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_encoder *encoder) {
+    for (int i = 0; i < encoder->tensor_count; i++) {
+        char name[64];
+        int count = 0;
+        snprintf(name, sizeof name, "gradient.%s", encoder->tensors[i].name);
+        double *gradient = lh_vectors_doubles(file, name, &count);
+        assert_non_null(gradient);
+        memcpy(encoder->tensors[i].gradient, gradient, (size_t)count * sizeof *gradient);
+        free(gradient);
+    }
+}
+
+/* A vector of gradients, and which of its places have been looked at. */
+typedef struct compared {
+    const void *gradient;
+    int real_bytes;
+    double tolerance, least; /* errors are measured by a tensor's largest element, or by `least` if that is more */
+    char *covered;
+} compared;
+
+/* want NULL: the tensor's gradient may be anything. */
+static void check_tensor(const compared *c, const lh_tensor *tensor, int columns, int count, const double *want) {
+    double *got = lh_parity_reserve((size_t)count * sizeof *got);
+    for (int e = 0; e < count; e++) {
+        size_t place = place_of(tensor, columns, e);
+        got[e] = lh_real_at(c->gradient, c->real_bytes, (int64_t)place);
+        c->covered[place] = 1;
+    }
+    if (want)
+        lh_assert_close(got, want, count, 0, c->tolerance * fmax(lh_parity_largest((size_t)count, want), c->least));
+    free(got);
+}
+
+void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_encoder *encoder,
+                               const double *slope_gradient, double tolerance) {
+    double most = 0;
+    for (int i = 0; i < encoder->tensor_count; i++) {
+        const lh_ref_tensor *want = &encoder->tensors[i];
+        most = fmax(most, lh_parity_largest((size_t)(want->rows * want->columns), want->gradient));
+    }
+    compared c = {gradient, real_bytes, tolerance, most / 100, lh_parity_reserve((size_t)spec->parameter_storage)};
+    for (int i = 0; i < encoder->tensor_count; i++) {
+        const lh_ref_tensor *want = &encoder->tensors[i];
+        check_tensor(&c, tensor_of(spec, want->name), want->columns, want->rows * want->columns, want->gradient);
+    }
+    if (slopes_of(spec)) check_tensor(&c, slopes_of(spec), 2, 2, slope_gradient);
+    for (int64_t i = 0; i < spec->parameter_storage; i++)
+        if (!c.covered[i]) assert_true(lh_real_at(gradient, real_bytes, i) == 0);
+    free(c.covered);
+}
+
+void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count) {
+    double *got = lh_parity_doubles(logits, real_bytes, count);
+    double tolerance = lh_parity_tolerance_of(real_bytes)->logits;
+    lh_assert_close(got, want, count, 0, tolerance * lh_parity_largest(count, want));
+    free(got);
+}
+
+lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const double *logits, const uint8_t *mask) {
+    lh_parity_counts out = {0, 0, 0};
+    for (int b = 0; b < batch->sequences; b++) {
+        int wrong = 0;
+        for (int i = b * batch->labels; i < (b + 1) * batch->labels; i++) {
+            int best = 0;
+            for (int v = 1; v < classes; v++)
+                if (logits[i * classes + v] > logits[i * classes + best]) best = v;
+            out.counted += mask[i];
+            out.correct += mask[i] && best == batch->label[i];
+            wrong += mask[i] && best != batch->label[i];
+        }
+        out.exact += wrong == 0;
+    }
+    return out;
+}
+
+/* ---- batches ---- */
+
+/* Ascending integers below LH_VECTORS_RANGE, with gaps. */
+static void ascend(lh_rng *rng, bool gaps, int tokens, int32_t *out) {
+    for (int t = 0, value = 0; t < tokens; t++, value++) {
+        int last = LH_VECTORS_RANGE - tokens + t;
+        if (gaps && lh_rng_below(rng, 2)) value++;
+        out[t] = value < last ? value : last;
+    }
+}
+
+void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint32_t first_example,
+                          lh_parity_batch *out) {
+    enum { SYMBOLS = 5, EMPTY = 6, STEP = 77 };
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)tokens, 0, 0);
+    for (int i = 0; i < LH_PARITY_SEQUENCES * tokens; i++) {
+        uint32_t any = lh_rng_below(&rng, SYMBOLS + 1);
+        out->token[i] = (uint16_t)(any == SYMBOLS ? EMPTY : any);
+    }
+    for (int i = 0; i < LH_PARITY_SEQUENCES * labels; i++) {
+        out->label[i] = (uint16_t)lh_rng_below(&rng, SYMBOLS);
+        out->mask[i] = lh_rng_below(&rng, 4) > 0;
+    }
+    ascend(&rng, c->spec->position_range > 0, tokens, out->positions);
+    ascend(&rng, c->spec->distance_range > 0, tokens, out->drawn);
+    out->drawn[0] = 0;
+    lh_vectors_distances(c->encoding, tokens, out->positions, out->drawn, out->distances);
+    lh_vectors_alibi(tokens, out->distances, out->score);
+    memset(out->score_gradient, 0, sizeof out->score_gradient);
+    bool alibi = strstr(c->encoding, "alibi") != NULL;
+    out->batch = (lh_ref_batch){.sequences = LH_PARITY_SEQUENCES,
+                                .tokens = tokens,
+                                .labels = labels,
+                                .token = out->token,
+                                .label = out->label,
+                                .positions = out->positions,
+                                .draws = 1,
+                                .distances = out->distances,
+                                .score = alibi ? out->score : NULL,
+                                .score_gradient = alibi ? out->score_gradient : NULL,
+                                .dropout = c->dropout,
+                                .key = lh_key_of_seed(0xfeedULL << 32 | 5),
+                                .step = STEP,
+                                .first_example = first_example,
+                                .loss_scale = 1.0 / (LH_PARITY_SEQUENCES * labels),
+                                .backward = true};
+}
+
+double lh_parity_encode(lh_ref_encoder *encoder, lh_parity_batch *made, double *logits, double slope_gradient[2]) {
+    int pairs = made->batch.tokens * made->batch.tokens;
+    lh_ref_encoder_clear(encoder);
+    double loss = lh_ref_encode(encoder, &made->batch, logits);
+    slope_gradient[0] = slope_gradient[1] = 0;
+    for (int i = 0; i < 2 * pairs; i++) /* a score is its slope times what does not change */
+        slope_gradient[i / pairs] += made->score_gradient[i] * made->score[i] / SLOPE[i / pairs];
+    return loss;
+}

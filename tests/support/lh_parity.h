@@ -1,0 +1,80 @@
+/* Generated models with the weights of the stored vectors, and what is expected of them by kernels/ref. For the tests of
+ * generated code, on the CPU (tests/unit/test_parity.c) and in device code (tests/emulation/test_reference.c).
+ *
+ * Arrays of `real` have real_bytes per element, 4 or 8. Comparisons that fail, fail the running test.
+ */
+#ifndef LH_PARITY_H
+#define LH_PARITY_H
+
+#include "longhand/spec.h"
+#include "reference/vectors.h"
+
+typedef struct lh_parity_case {
+    const char *encoding; /* of the stored vectors */
+    const lh_spec *spec;
+    double dropout;
+} lh_parity_case;
+
+/* Largest error of an element, relative to the largest element of its tensor (gradients: at least a hundredth of the
+ * largest gradient of the model, because a tensor's gradient may cancel altogether, as that of queries at T = 1). */
+typedef struct lh_parity_tolerance {
+    double logits, loss, gradient;
+} lh_parity_tolerance;
+
+const lh_parity_tolerance *lh_parity_tolerance_of(int real_bytes);
+
+/* Zeroed and on a cache line, as the engine gives it; for free. */
+void *lh_parity_reserve(size_t bytes);
+
+void lh_parity_set(void *array, int real_bytes, size_t i, double value);
+double *lh_parity_doubles(const void *array, int real_bytes, size_t count); /* a copy, for free */
+double lh_parity_largest(size_t count, const double *x);                    /* of the absolute values */
+
+/* Whether the spec has a tensor of learned slopes, which the stored model does not have. */
+bool lh_parity_learns_slopes(const lh_spec *spec);
+
+/* The encoder's weights, and ALiBi's slopes where the spec learns them, into the spec's vector of parameters. */
+void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_encoder *encoder, void *parameters);
+
+/* The stored gradients take the place of the reference's own. */
+void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_encoder *encoder);
+
+/* Asserts that a vector of gradients is the encoder's, to `tolerance`, and 0 between the tensors. slope_gradient [2]:
+ * that of learned slopes, or NULL: not compared. */
+void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_encoder *encoder,
+                               const double *slope_gradient, double tolerance);
+
+void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count);
+
+/* What the logits and the mask say. */
+typedef struct lh_parity_counts {
+    int64_t counted, correct, exact;
+} lh_parity_counts;
+
+lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const double *logits, const uint8_t *mask);
+
+/* A batch beyond the stored ones. */
+enum { LH_PARITY_SEQUENCES = 5, LH_PARITY_LONGEST = 37 /* tokens */ };
+
+typedef struct lh_parity_batch {
+    lh_ref_batch batch; /* points into the rest */
+    uint16_t token[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], label[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
+    uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
+    int32_t positions[LH_PARITY_LONGEST], drawn[LH_PARITY_LONGEST];
+    int32_t distances[LH_PARITY_LONGEST * LH_PARITY_LONGEST];
+    double score[2 * LH_PARITY_LONGEST * LH_PARITY_LONGEST], score_gradient[2 * LH_PARITY_LONGEST * LH_PARITY_LONGEST];
+} lh_parity_batch;
+
+/* Any tokens and labels: the encoder does not know the task. Positions and distances ascend, with gaps where the spec
+ * draws them. The batch's dropout is the case's, its first example first_example; backward is on. */
+void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint32_t first_example,
+                          lh_parity_batch *out);
+
+/* What kernels/ref makes of a batch: the summed loss; logits [sequences][labels][classes] written; the encoder's
+ * gradients, and slope_gradient [2] that of ALiBi's slopes (0 for other encodings). */
+double lh_parity_encode(lh_ref_encoder *encoder, lh_parity_batch *made, double *logits, double slope_gradient[2]);
+
+/* Mask of a batch whose labels all count. */
+extern const uint8_t lh_parity_all_count[256];
+
+#endif

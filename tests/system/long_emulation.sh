@@ -1,0 +1,26 @@
+# Every scheme of the gradient checks as device code, under the emulation, against its CPU half
+# (tests/emulation/test_model.c): the suite itself has those of tests/specs/emulated_*.lua.
+
+. tests/system/common.sh
+
+family=emulated_all
+. tests/system/schemes.sh
+
+# Both lists of the gradient checks.
+SCHEMES=$(sed -n '/^SCHEMES=/,/"}*$/p' tests/system/test_gradcheck.sh tests/system/long_gradcheck.sh |
+    sed 's/^SCHEMES=\(${SCHEMES:-\)\{0,1\}//' | tr -d '"}' | tr '\n' ' ')
+
+programs=''
+for scheme in $SCHEMES; do
+    spec_of "$scheme"
+    id=${family}_$scheme
+    ./longhand gen "$work/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "emulation_$scheme" false
+    programs="$programs build/release/tests/emulation/test_model.$id"
+done
+expect emulated_models_build make -s -j2 LEVELS=best VARIANT=release MORE_EMULATED="$(echo "$SCHEMES" |
+    sed "s/[^ ][^ ]*/${family}_&/g")" $programs
+for program in $programs; do
+    [ -x "$program" ] && expect "emulation_${program##*${family}_}" "$program"
+done
+rm -rf build/tests/specs/${family}_* build/release/tests/emulation/test_model.${family}_* build/release/specs/${family}_*
+finish
