@@ -110,7 +110,7 @@ UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNI
 UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
-.PHONY: all gen check test test-long golden-update stale fmt fmt-check lint where fields run eval clean help \
+.PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
 	bench-programs probe print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
 .DEFAULT_GOAL := all
@@ -365,6 +365,9 @@ test: ## the whole suite, under 5 minutes on 2 cores
 
 test-long: ## the suite with generated code at every level, and the slow system tests
 	@sh tests/run.sh --long
+
+test-gpu: ## on a machine with a GPU: checks, rates and peers in eight minutes (docs/performance.md)
+	@sh tests/device/run.sh
 
 golden-update: ## write the expected files of the Lua tests again; read the diff
 	@LH_UPDATE_GOLDEN=1 sh tests/run.sh --only lua

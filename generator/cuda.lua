@@ -16,7 +16,7 @@ local M = {}
 
 local THREADS = 256
 local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors
-local REPLICA_SHARDS = 4
+local REPLICA_SHARDS = 8 -- of 30 models: two blocks for every multiprocessor of a large GPU
 local GROUP_TOKENS = 256 -- of evaluation: that many go through the layers together
 local STAGING = 4 * 32 * 72 -- reals of shared memory: kernels/cuda/product.cu
 local BLOCK_STATE = 1024 -- bytes of shared memory for addresses
@@ -27,7 +27,8 @@ local PRODUCTS = {
   tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu", "cuda/product_mma.cu" },
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu", "cuda/product_mma.cu" },
 }
-local LEAST_ARCHITECTURE = { float32 = 75, float64 = 75, tf32 = 80, bf16 = 80 }
+-- float64 stages more than a block of sm_75 may have.
+local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 local OWNED = { "query", "key", "distance", "row", "sum", "pair" }
 
 local function kernels(plan)
@@ -60,6 +61,13 @@ local function owned(plan)
   return list
 end
 
+-- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
+local function keeps_pairs(plan)
+  local gathered = plan.score.kind ~= "none" and plan.score.cuda.gathers.distance
+  local rows = plan.relative.kind ~= "none" and plan.relative.toeplitz
+  return (rows or gathered ~= nil and gathered ~= false) and not (gathered and gathered.needs_logit)
+end
+
 -- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
 local function layers_apart(plan)
   for _, q in ipairs(plan.score.learned) do
@@ -90,6 +98,9 @@ function M.derive(plan)
     sums_in_layers = relative or plan.score.trains,
     owned = owned(plan),
     end_by_layer = layers_apart(plan),
+    pairs = keeps_pairs(plan),
+    pair_scores = keeps_pairs(plan) and scored and plan.score.cuda.logit_grad and plan.score.cuda.gathers.distance
+      and true or false,
     group_tokens = GROUP_TOKENS,
     staging = STAGING,
     block_state = BLOCK_STATE,

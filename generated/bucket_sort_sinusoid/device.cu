@@ -433,6 +433,16 @@ INLINE real pow_real(real a, real b) {
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
+/* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of global
+ * memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
+INLINE void is_global(const void *address) {
+#ifndef LH_EMULATION
+    __builtin_assume(__isGlobal(address));
+#else
+    (void)address;
+#endif
+}
+
 /* Four neighbours in memory, moved together. */
 typedef struct __align__(4 * sizeof(real)) quad {
     real v[4];
@@ -518,13 +528,22 @@ INLINE void stage_column(staged *to, quad part) {
     for (int i = 0; i < 4; i++) to[i * SLAB_STRIDE] = part.v[i];
 }
 
-/* The row and the column of pair p of a thread's results: two neighbours of a row, sum[2 p] and sum[2 p + 1]. */
-INLINE int pair_row(int p) { return (int)threadIdx.x / 16 * 4 + p / 2; }
-INLINE int pair_column(int p) { return (int)threadIdx.x % 16 * 4 + p % 2 * 2; }
+/* A warp has 32 rows x 16 columns: lanes that read the same quad of an operand are neighbours in pairs. */
+INLINE int lane_row(void) {
+    const int lane = (int)threadIdx.x % WARP;
+    return (int)threadIdx.x / WARP / 4 * 32 + (lane / 8 * 2 + lane / 2 % 2) * 4;
+}
+INLINE int lane_column(void) {
+    const int lane = (int)threadIdx.x % WARP;
+    return (int)threadIdx.x / WARP % 4 * 16 + (lane / 4 % 2 * 2 + lane % 2) * 4;
+}
+
+INLINE int pair_row(int p) { return lane_row() + p / 2; }
+INLINE int pair_column(int p) { return lane_column() + p % 2 * 2; }
 
 INLINE void multiply(const staged *a, const staged *b, real sum[16]) {
-    a += threadIdx.x / 16 * 4;
-    b += threadIdx.x % 16 * 4;
+    a += lane_row();
+    b += lane_column();
 #pragma unroll 8
     for (int k = 0; k < SLAB; k++) {
         quad x = *(const quad *)(a + k * SLAB_STRIDE), y = *(const quad *)(b + k * SLAB_STRIDE);
@@ -578,70 +597,69 @@ INLINE void stage(const order along, const quad part[2], staged *slab) {
     }
 }
 
+/* Two neighbours in a row. */
+typedef struct __align__(2 * sizeof(real)) pair {
+    real v[2];
+}
+pair;
+
 INLINE void finish_pair(const finish how, int row, int column, int rows, int columns, real x, real y, const real *extra,
                         real *out, int stride) {
     if (row >= rows || column >= columns) return;
     real *to = how == FINISH_BY_HEAD ? out + (column / HEAD_WIDTH * rows + row) * HEAD_WIDTH + column % HEAD_WIDTH
                                      : out + row * stride + column;
-    if (how == FINISH_BIAS || how == FINISH_BIAS_RELU) {
-        x += extra[column];
-        y += extra[column + 1];
+    pair z = {{x, y}}, e = {{0, 0}};
+    if (how == FINISH_BIAS || how == FINISH_BIAS_RELU) e = *(const pair *)(extra + column);
+    if (how == FINISH_ADD || how == FINISH_RELU_GRAD) e = *(const pair *)(extra + row * stride + column);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        if (how == FINISH_RELU_GRAD) z.v[i] = e.v[i] > 0 ? z.v[i] : 0;
+        else if (how != FINISH_STORE && how != FINISH_BY_HEAD) z.v[i] += e.v[i];
+        if (how == FINISH_BIAS_RELU) z.v[i] = z.v[i] > 0 ? z.v[i] : 0;
     }
-    if (how == FINISH_BIAS_RELU) {
-        x = x > 0 ? x : 0;
-        y = y > 0 ? y : 0;
-    }
-    if (how == FINISH_ADD) {
-        x += extra[row * stride + column];
-        y += extra[row * stride + column + 1];
-    }
-    if (how == FINISH_RELU_GRAD) {
-        x = extra[row * stride + column] > 0 ? x : 0;
-        y = extra[row * stride + column + 1] > 0 ? y : 0;
-    }
-    to[0] = x;
-    to[1] = y;
-}
-
-/* One tile: sum over K of A(k, row) B(k, column). */
-INLINE void multiply_tile(const order along_a, const real *a, int stride_a, const order along_b, const real *b,
-                          int stride_b, int row, int column, int rows, int columns, int K, real sum[16]) {
-    staged *slab_a = (staged *)staging(), *slab_b = slab_a + 2 * STAGE;
-    const int slabs = (K + SLAB - 1) / SLAB;
-    quad part_a[2], part_b[2];
-    if (slabs > 0) {
-        fetch(along_a, a, stride_a, 0, row, K, rows, part_a);
-        fetch(along_b, b, stride_b, 0, column, K, columns, part_b);
-    }
-    for (int slab = 0; slab < slabs; slab++) {
-        const int at = slab % 2 * STAGE;
-        stage(along_a, part_a, slab_a + at);
-        stage(along_b, part_b, slab_b + at);
-        __syncthreads();
-        if (slab + 1 < slabs) {
-            fetch(along_a, a, stride_a, (slab + 1) * SLAB, row, K, rows, part_a);
-            fetch(along_b, b, stride_b, (slab + 1) * SLAB, column, K, columns, part_b);
-        }
-        multiply(slab_a + at, slab_b + at, sum);
-    }
-    __syncthreads();
+    *(pair *)to = z;
 }
 
 /* out[rows][columns], `stride` apart, = the finished sums over K. All threads of the block call it; on return all may
  * read what it wrote. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
-    for (int row = 0; row < rows; row += TILE) {
-        for (int column = 0; column < columns; column += TILE) {
-            real sum[16];
+    staged *slab_a = (staged *)staging(), *slab_b = slab_a + 2 * STAGE;
+    is_global(a);
+    is_global(b);
+    is_global(out);
+    const int slabs = (K + SLAB - 1) / SLAB;
+    quad part_a[2], part_b[2];
+    int at = 0, row = 0, column = 0;
+    if (slabs > 0) {
+        fetch(along_a, a, stride_a, 0, 0, K, rows, part_a);
+        fetch(along_b, b, stride_b, 0, 0, K, columns, part_b);
+    }
+    while (row < rows) {
+        int next_row = row, next_column = column + TILE;
+        if (next_column >= columns) next_column = 0, next_row += TILE;
+        real sum[16];
 #pragma unroll
-            for (int i = 0; i < 16; i++) sum[i] = 0;
-            multiply_tile(along_a, a, stride_a, along_b, b, stride_b, row, column, rows, columns, K, sum);
-#pragma unroll
-            for (int p = 0; p < 8; p++)
-                finish_pair(how, row + pair_row(p), column + pair_column(p), rows, columns, sum[2 * p], sum[2 * p + 1],
-                            extra, out, stride);
+        for (int i = 0; i < 16; i++) sum[i] = 0;
+        for (int slab = 0; slab < slabs; slab++) {
+            stage(along_a, part_a, slab_a + at);
+            stage(along_b, part_b, slab_b + at);
+            __syncthreads();
+            const bool same = slab + 1 < slabs;
+            if (same || next_row < rows) {
+                fetch(along_a, a, stride_a, same ? (slab + 1) * SLAB : 0, same ? row : next_row, K, rows, part_a);
+                fetch(along_b, b, stride_b, same ? (slab + 1) * SLAB : 0, same ? column : next_column, K, columns,
+                      part_b);
+            }
+            multiply(slab_a + at, slab_b + at, sum);
+            at = STAGE - at;
         }
+#pragma unroll
+        for (int p = 0; p < 8; p++)
+            finish_pair(how, row + pair_row(p), column + pair_column(p), rows, columns, sum[2 * p], sum[2 * p + 1],
+                        extra, out, stride);
+        row = next_row;
+        column = next_column;
     }
     __syncthreads();
 }
@@ -650,10 +668,10 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
 
 enum { ROW_PART = (WIDTH + WARP - 1) / WARP }; /* channels of a lane: lane, lane + 32, ... */
 
-/* The gradient of one row: in g that of the norm's output, out that of its input. */
-INLINE void norm_row_grad(const real *g, const real *xhat, real rstd, const real *scale, real *out) {
+/* The gradient of one row: g that of the norm's output, d that of its input, at the lane's channels. */
+INLINE void norm_row_grad(const real *g, const real *xhat, real rstd, const real *scale, real d[ROW_PART]) {
     const int lane = threadIdx.x % WARP;
-    real d[ROW_PART], mean = 0, slope = 0;
+    real mean = 0, slope = 0;
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         int c = lane + u * WARP;
@@ -666,21 +684,58 @@ INLINE void norm_row_grad(const real *g, const real *xhat, real rstd, const real
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         int c = lane + u * WARP;
-        if (c < WIDTH) out[c] = rstd * (d[u] - mean - xhat[c] * slope);
+        d[u] = c < WIDTH ? rstd * (d[u] - mean - xhat[c] * slope) : 0;
     }
 }
 
-/* sum[c] = sum over rows of a[row][c], times b[row][c] where there is b. In groups of rows, groups in order. */
-INLINE void column_sums(int rows, const int columns, const real *a, const real *b, real *sum) {
+/* Gradients of scale and offset: sums over rows of g xhat and of g. In groups of rows, groups in order. */
+INLINE void norm_sums(int rows, const real *g, const real *xhat, real *dscale, real *doffset) {
+    const int span = WIDTH < THREADS ? WIDTH : THREADS, groups = THREADS / span;
+    const int column = threadIdx.x % span, group = threadIdx.x / span;
     real *room = staging();
+    is_global(g);
+    is_global(xhat);
+    is_global(dscale);
+    is_global(doffset);
+    for (int first = 0; first < WIDTH; first += span) {
+        int c = first + column;
+        real slope = 0, total = 0;
+        if (group < groups && c < WIDTH) {
+#pragma unroll 4
+            for (int row = group; row < rows; row += groups) {
+                slope += g[row * WIDTH + c] * xhat[row * WIDTH + c];
+                total += g[row * WIDTH + c];
+            }
+        }
+        __syncthreads();
+        room[threadIdx.x] = slope;
+        room[THREADS + threadIdx.x] = total;
+        __syncthreads();
+        if (group == 0 && c < WIDTH) {
+            for (int other = 1; other < groups; other++) {
+                slope += room[other * span + column];
+                total += room[THREADS + other * span + column];
+            }
+            dscale[c] = slope;
+            doffset[c] = total;
+        }
+    }
+    __syncthreads();
+}
+
+/* sum[c] = sum over rows of a[row][c]. In groups of rows, groups in order. */
+INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
+    real *room = staging();
+    is_global(a);
+    is_global(sum);
     const int span = columns < THREADS ? columns : THREADS, groups = THREADS / span;
     const int column = threadIdx.x % span, group = threadIdx.x / span;
     for (int first = 0; first < columns; first += span) {
         int c = first + column;
         real total = 0;
         if (group < groups && c < columns) {
-            for (int row = group; row < rows; row += groups)
-                total += b ? a[row * columns + c] * b[row * columns + c] : a[row * columns + c];
+#pragma unroll 4
+            for (int row = group; row < rows; row += groups) total += a[row * columns + c];
         }
         __syncthreads();
         room[threadIdx.x] = total;
@@ -733,10 +788,13 @@ INLINE bool kept(const unsigned char *keep, int element) { return keep[element /
  *
  * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update. */
 
+static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 
 /* total[count] = the sum over parts, `stride` bytes apart, in order; elements first, first + step, ... in quads. */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
+    is_global(parts);
+    is_global(total);
     for (int e = 4 * first; e < count; e += 4 * step) {
         quad sum = *(const quad *)((const real *)parts + e);
 #pragma unroll 8
@@ -913,6 +971,8 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
  * the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are not kept:
  * the backward pass makes each again from the largest score of its query and the inverse of the sum. */
 
+enum { KEYS = 4 }; /* whose logits are made side by side */
+
 typedef struct head {
     const real *query, *key, *value; /* token 0; HEAD_WIDTH channels, tokens QUERY_STRIDE apart */
     int T;
@@ -929,6 +989,7 @@ INLINE head head_at(const step_view *v, const layer_state *s,
 }
 
 INLINE void load_head(real x[HEAD_WIDTH], const real *from) {
+    is_global(from);
 #pragma unroll
     for (int d = 0; d < HEAD_WIDTH; d += 4) {
         const quad part = *(const quad *)(from + d);
@@ -938,6 +999,7 @@ INLINE void load_head(real x[HEAD_WIDTH], const real *from) {
 }
 
 INLINE void store_head(const real x[HEAD_WIDTH], real scale, real *to) {
+    is_global(to);
 #pragma unroll
     for (int d = 0; d < HEAD_WIDTH; d += 4) {
         quad part;
@@ -970,36 +1032,57 @@ INLINE real pair_logit(const real query[HEAD_WIDTH], const real key[HEAD_WIDTH])
     return dot_head(query, key) * LOGIT_SCALE;
 }
 
-/* s->attended, and what the backward pass needs of the softmax. */
+/* A query's softmax so far: exponentials relative to the largest score. */
+typedef struct softmax {
+    real largest, sum, out[HEAD_WIDTH];
+} softmax;
+
+/* Takes in `count` keys from j on, side by side; the sums go from key to key. */
+INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDTH], int j, softmax *m) {
+    real score[KEYS], highest = m->largest;
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        real key[HEAD_WIDTH];
+        load_head(key, a->key + (j + u) * QUERY_STRIDE);
+        score[u] = pair_logit(query, key);
+        highest = score[u] > highest ? score[u] : highest;
+    }
+    const real shrink = exp_negative(m->largest - highest);
+    m->largest = highest;
+    m->sum *= shrink;
+#pragma unroll
+    for (int d = 0; d < HEAD_WIDTH; d++) m->out[d] *= shrink;
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        real value[HEAD_WIDTH];
+        load_head(value, a->value + (j + u) * QUERY_STRIDE);
+        const real weight = exp_negative(score[u] - highest);
+        m->sum += weight;
+        add_head(m->out, weight, value);
+    }
+}
+
+/* The layer's attended values, and what the backward pass needs of the softmax. */
 INLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
-    const int sequences = block()->sequences;
-    for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
-        const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
+    const int sequences = block()->sequences, T = v->T;
+    for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
+        const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
         const head a = head_at(v, s, sequence, h);
-        real query[HEAD_WIDTH], out[HEAD_WIDTH], largest = (real)-1e30, sum = 0;
+        const int end = T;
+        int j = 0;
+        real query[HEAD_WIDTH];
+        softmax m;
         load_head(query, a.query + i * QUERY_STRIDE);
-        clear_head(out);
-        for (int j = 0; j < a.T; j++) {
-            real key[HEAD_WIDTH], value[HEAD_WIDTH];
-            load_head(key, a.key + j * QUERY_STRIDE);
-            load_head(value, a.value + j * QUERY_STRIDE);
-            const real score = pair_logit(query, key);
-            if (score > largest) {
-                const real shrink = exp_negative(largest - score);
-                sum *= shrink;
-#pragma unroll
-                for (int d = 0; d < HEAD_WIDTH; d++) out[d] *= shrink;
-                largest = score;
-            }
-            const real weight = exp_negative(score - largest);
-            sum += weight;
-            add_head(out, weight, value);
-        }
-        store_head(out, 1 / sum, s->attended + (size_t)(sequence * v->T + i) * WIDTH + h * HEAD_WIDTH);
-        s->largest[task] = largest;
-        s->inverse_sum[task] = 1 / sum;
+        m.largest = (real)-1e30;
+        m.sum = 0;
+        clear_head(m.out);
+        for (; j + KEYS <= end; j += KEYS) take_keys(KEYS, &a, query, j, &m);
+        for (; j < end; j++) take_keys(1, &a, query, j, &m);
+        store_head(m.out, 1 / m.sum, s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH);
+        s->largest[task] = m.largest;
+        s->inverse_sum[task] = 1 / m.sum;
     }
     __syncthreads();
 }
@@ -1021,6 +1104,7 @@ INLINE void attend_queries(void) {
         const real delta = dot_head(dout, out);
         w->delta[task] = delta;
         clear_head(dquery);
+#pragma unroll 2
         for (int j = 0; j < a.T; j++) {
             real key[HEAD_WIDTH], value[HEAD_WIDTH];
             load_head(key, a.key + j * QUERY_STRIDE);
@@ -1040,8 +1124,8 @@ INLINE void attend_keys(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    const int sequences = block()->sequences;
-    for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
+    const int first = 0, count = block()->sequences;
+    for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const head a = head_at(v, s, sequence, h);
         const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH;
@@ -1050,6 +1134,7 @@ INLINE void attend_keys(void) {
         load_head(value, a.value + j * QUERY_STRIDE);
         clear_head(dkey);
         clear_head(dvalue);
+#pragma unroll 2
         for (int i = 0; i < a.T; i++) {
             const int of_query = task - j + i;
             const real largest = s->largest[of_query], inverse = s->inverse_sum[of_query], delta = w->delta[of_query];
@@ -1132,6 +1217,10 @@ INLINE void embed_backward(parameters *g) {
 INLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
         const real *scale, const real *offset, real *xhat, real *rstd, real *out) {
     const int lane = threadIdx.x % WARP;
+    is_global(residual);
+    is_global(branch);
+    is_global(xhat);
+    is_global(out);
     for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
         real z[ROW_PART], mean = 0, square = 0;
 #pragma unroll
@@ -1139,8 +1228,8 @@ INLINE void residual_norm(int rows, const real *residual, const real *branch, co
             const int c = lane + u * WARP, e = row * WIDTH + c;
             z[u] = 0;
             if (c < WIDTH) {
-                const real kept_branch = keep ? (kept(keep, e) ? branch[e] * BRANCH_KEEP_SCALE : 0) : branch[e];
-                z[u] = residual[e] + kept_branch;
+                const real whole = branch[e];
+                z[u] = residual[e] + (keep ? kept(keep, e) ? whole * BRANCH_KEEP_SCALE : 0 : whole);
             }
             mean += z[u];
         }
@@ -1167,14 +1256,23 @@ INLINE void residual_norm(int rows, const real *residual, const real *branch, co
 /* In place: w->gradient of the norm's output becomes that of its sum, w->dbranch that of the branch. */
 NOINLINE void residual_norm_grad(int rows, const unsigned char *keep, const real *xhat, const real *rstd,
         const real *scale, real *dscale, real *doffset) {
-    const workspace *w = &block()->work;
-    column_sums(rows, WIDTH, w->gradient, xhat, dscale);
-    column_sums(rows, WIDTH, w->gradient, (const real *)0, doffset);
-    for (int row = threadIdx.x / WARP; row < rows; row += WARPS)
-        norm_row_grad(w->gradient + row * WIDTH, xhat + row * WIDTH, rstd[row], scale, w->gradient + row * WIDTH);
-    __syncthreads();
-    for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS)
-        w->dbranch[e] = kept(keep, e) ? w->gradient[e] * BRANCH_KEEP_SCALE : 0;
+    real *gradient = block()->work.gradient, *dbranch = block()->work.dbranch;
+    const int lane = threadIdx.x % WARP;
+    is_global(xhat);
+    is_global(gradient);
+    norm_sums(rows, gradient, xhat, dscale, doffset);
+    for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
+        real d[ROW_PART];
+        norm_row_grad(gradient + row * WIDTH, xhat + row * WIDTH, rstd[row], scale, d);
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            const int c = lane + u * WARP, e = row * WIDTH + c;
+            if (c < WIDTH) {
+                gradient[e] = d[u];
+                dbranch[e] = kept(keep, e) ? d[u] * BRANCH_KEEP_SCALE : 0;
+            }
+        }
+    }
     __syncthreads();
 }
 
@@ -1218,11 +1316,11 @@ INLINE void attention_output_grad(int rows, const real *x, const real *dy, real 
 INLINE void up_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
     product(WIDTH, FEEDFORWARD, rows, ROWS, x, WIDTH, ROWS, dy, FEEDFORWARD, FINISH_STORE, (const real *)0, dw,
             FEEDFORWARD);
-    column_sums(rows, FEEDFORWARD, dy, (const real *)0, db);
+    column_sums(rows, FEEDFORWARD, dy, db);
 }
 INLINE void down_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
     product(FEEDFORWARD, WIDTH, rows, ROWS, x, FEEDFORWARD, ROWS, dy, WIDTH, FINISH_STORE, (const real *)0, dw, WIDTH);
-    column_sums(rows, WIDTH, dy, (const real *)0, db);
+    column_sums(rows, WIDTH, dy, db);
 }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation out may be input. */

@@ -48,6 +48,12 @@ typedef struct layer_state {
     real *output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
+/* Sequences whose pairs' gradients are kept at a time, so that all threads have one to work on. */
+INLINE int pair_sequences(int sequences, int T) {
+    const int enough = (4 * 256 + HEADS * T - 1) / (HEADS * T);
+    return enough < sequences ? enough : sequences;
+}
+
 /* The rest of a block's room. */
 typedef struct workspace {
     real *input; /* [rows][WIDTH] of the first layer */
@@ -60,6 +66,7 @@ typedef struct workspace {
     real *dhidden; /* [rows][FEEDFORWARD] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
     real *delta; /* [sequences][HEADS][T] output times its gradient */
+    real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
     real *key_sums; /* [sequences][HEADS][T] of a key's gradients of logits */
     char *layers;
 } workspace;
@@ -104,6 +111,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
         w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
         w->delta = take_reals(memory, &used, rows * HEADS);
+        w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * HEADS * (size_t)T * (size_t)T);
         w->key_sums = take_reals(memory, &used, rows * HEADS);
     }
     w->layers = memory ? memory + used : (char *)0;
@@ -211,7 +219,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
 const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
-        .source_digest = "1d1c7327e60bd8ff",
+        .source_digest = "867c475919fe1fd4",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_relative_train_kernel",
@@ -220,7 +228,7 @@ const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
         .threads = 256,
         .block_memory = 9216 * sizeof(real) + 1024,
         .chip = {"chip", 128},
-        .replicas = {"replicas", 4},
+        .replicas = {"replicas", 8},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
         .images = lh_cuda_images,

@@ -191,8 +191,8 @@ end
 local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
 local OWN = { query = "i", key = "j", distance = "o", sum = "t", pair = "(size_t)j * d->tokens + i" }
 
--- What the pair loop gathers: by class a list of tables { name, target } with statements; the statements of the
--- gradient of the logit, and whether it differs from the score's.
+-- What the pair loop gathers: by class a list of tables { name, target } with statements and needs_logit; the
+-- statements of the gradient of the logit, and whether it differs from the score's.
 function M.pair_gradient(build, score)
   local dscore = nests.given(build, "dscore")
   local effects, gathers = {}, {}
@@ -209,6 +209,7 @@ function M.pair_gradient(build, score)
   for _, class in ipairs(OWNERS) do
     if gathers[class] then
       gathers[class].statements = emit.statements(build.state, environment, effects[class]).lane
+      gathers[class].needs_logit = nests.needs_logit(build, effects[class])
     end
   end
   local logit = { { kind = "result", node = nests.logit_gradient(build, score, dscore) } }

@@ -8,8 +8,8 @@
 --   pair                statements of the score of a pair
 --   logit_grad          those of the logit's gradient; false where it is the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }
---                       with class, count, statements; lists: the same in a fixed order; uniform_count: of class
---                       uniform
+--                       with class, count, statements, needs_logit; lists: the same in a fixed order; uniform_count:
+--                       of class uniform
 --   back                loop nests that take gradients back to parameters; work: arrays that they need { type, name,
 --                       count }, work_grows: with the number of tokens; uniform_work: those that start at 0
 --   make, finish, ..._arguments   what functions declare: arguments as text, words that they use

@@ -5,10 +5,13 @@
  *
  * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update. */
 
+static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 
 /* total[count] = the sum over parts, `stride` bytes apart, in order; elements first, first + step, ... in quads. */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
+    is_global(parts);
+    is_global(total);
     for (int e = 4 * first; e < count; e += 4 * step) {
         quad sum = *(const quad *)((const real *)parts + e);
 #pragma unroll 8

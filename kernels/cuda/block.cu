@@ -2,6 +2,16 @@
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
+/* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of global
+ * memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
+INLINE void is_global(const void *address) {
+#ifndef LH_EMULATION
+    __builtin_assume(__isGlobal(address));
+#else
+    (void)address;
+#endif
+}
+
 /* Four neighbours in memory, moved together. */
 typedef struct __align__(4 * sizeof(real)) quad {
     real v[4];

@@ -40,70 +40,69 @@ INLINE void stage(const order along, const quad part[2], staged *slab) {
     }
 }
 
+/* Two neighbours in a row. */
+typedef struct __align__(2 * sizeof(real)) pair {
+    real v[2];
+}
+pair;
+
 INLINE void finish_pair(const finish how, int row, int column, int rows, int columns, real x, real y, const real *extra,
                         real *out, int stride) {
     if (row >= rows || column >= columns) return;
     real *to = how == FINISH_BY_HEAD ? out + (column / HEAD_WIDTH * rows + row) * HEAD_WIDTH + column % HEAD_WIDTH
                                      : out + row * stride + column;
-    if (how == FINISH_BIAS || how == FINISH_BIAS_RELU) {
-        x += extra[column];
-        y += extra[column + 1];
+    pair z = {{x, y}}, e = {{0, 0}};
+    if (how == FINISH_BIAS || how == FINISH_BIAS_RELU) e = *(const pair *)(extra + column);
+    if (how == FINISH_ADD || how == FINISH_RELU_GRAD) e = *(const pair *)(extra + row * stride + column);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        if (how == FINISH_RELU_GRAD) z.v[i] = e.v[i] > 0 ? z.v[i] : 0;
+        else if (how != FINISH_STORE && how != FINISH_BY_HEAD) z.v[i] += e.v[i];
+        if (how == FINISH_BIAS_RELU) z.v[i] = z.v[i] > 0 ? z.v[i] : 0;
     }
-    if (how == FINISH_BIAS_RELU) {
-        x = x > 0 ? x : 0;
-        y = y > 0 ? y : 0;
-    }
-    if (how == FINISH_ADD) {
-        x += extra[row * stride + column];
-        y += extra[row * stride + column + 1];
-    }
-    if (how == FINISH_RELU_GRAD) {
-        x = extra[row * stride + column] > 0 ? x : 0;
-        y = extra[row * stride + column + 1] > 0 ? y : 0;
-    }
-    to[0] = x;
-    to[1] = y;
-}
-
-/* One tile: sum over K of A(k, row) B(k, column). */
-INLINE void multiply_tile(const order along_a, const real *a, int stride_a, const order along_b, const real *b,
-                          int stride_b, int row, int column, int rows, int columns, int K, real sum[16]) {
-    staged *slab_a = (staged *)staging(), *slab_b = slab_a + 2 * STAGE;
-    const int slabs = (K + SLAB - 1) / SLAB;
-    quad part_a[2], part_b[2];
-    if (slabs > 0) {
-        fetch(along_a, a, stride_a, 0, row, K, rows, part_a);
-        fetch(along_b, b, stride_b, 0, column, K, columns, part_b);
-    }
-    for (int slab = 0; slab < slabs; slab++) {
-        const int at = slab % 2 * STAGE;
-        stage(along_a, part_a, slab_a + at);
-        stage(along_b, part_b, slab_b + at);
-        __syncthreads();
-        if (slab + 1 < slabs) {
-            fetch(along_a, a, stride_a, (slab + 1) * SLAB, row, K, rows, part_a);
-            fetch(along_b, b, stride_b, (slab + 1) * SLAB, column, K, columns, part_b);
-        }
-        multiply(slab_a + at, slab_b + at, sum);
-    }
-    __syncthreads();
+    *(pair *)to = z;
 }
 
 /* out[rows][columns], `stride` apart, = the finished sums over K. All threads of the block call it; on return all may
  * read what it wrote. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
-    for (int row = 0; row < rows; row += TILE) {
-        for (int column = 0; column < columns; column += TILE) {
-            real sum[16];
+    staged *slab_a = (staged *)staging(), *slab_b = slab_a + 2 * STAGE;
+    is_global(a);
+    is_global(b);
+    is_global(out);
+    const int slabs = (K + SLAB - 1) / SLAB;
+    quad part_a[2], part_b[2];
+    int at = 0, row = 0, column = 0;
+    if (slabs > 0) {
+        fetch(along_a, a, stride_a, 0, 0, K, rows, part_a);
+        fetch(along_b, b, stride_b, 0, 0, K, columns, part_b);
+    }
+    while (row < rows) {
+        int next_row = row, next_column = column + TILE;
+        if (next_column >= columns) next_column = 0, next_row += TILE;
+        real sum[16];
 #pragma unroll
-            for (int i = 0; i < 16; i++) sum[i] = 0;
-            multiply_tile(along_a, a, stride_a, along_b, b, stride_b, row, column, rows, columns, K, sum);
-#pragma unroll
-            for (int p = 0; p < 8; p++)
-                finish_pair(how, row + pair_row(p), column + pair_column(p), rows, columns, sum[2 * p], sum[2 * p + 1],
-                            extra, out, stride);
+        for (int i = 0; i < 16; i++) sum[i] = 0;
+        for (int slab = 0; slab < slabs; slab++) {
+            stage(along_a, part_a, slab_a + at);
+            stage(along_b, part_b, slab_b + at);
+            __syncthreads();
+            const bool same = slab + 1 < slabs;
+            if (same || next_row < rows) {
+                fetch(along_a, a, stride_a, same ? (slab + 1) * SLAB : 0, same ? row : next_row, K, rows, part_a);
+                fetch(along_b, b, stride_b, same ? (slab + 1) * SLAB : 0, same ? column : next_column, K, columns,
+                      part_b);
+            }
+            multiply(slab_a + at, slab_b + at, sum);
+            at = STAGE - at;
         }
+#pragma unroll
+        for (int p = 0; p < 8; p++)
+            finish_pair(how, row + pair_row(p), column + pair_column(p), rows, columns, sum[2 * p], sum[2 * p + 1],
+                        extra, out, stride);
+        row = next_row;
+        column = next_column;
     }
     __syncthreads();
 }

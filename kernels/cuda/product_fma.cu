@@ -15,13 +15,22 @@ INLINE void stage_column(staged *to, quad part) {
     for (int i = 0; i < 4; i++) to[i * SLAB_STRIDE] = part.v[i];
 }
 
-/* The row and the column of pair p of a thread's results: two neighbours of a row, sum[2 p] and sum[2 p + 1]. */
-INLINE int pair_row(int p) { return (int)threadIdx.x / 16 * 4 + p / 2; }
-INLINE int pair_column(int p) { return (int)threadIdx.x % 16 * 4 + p % 2 * 2; }
+/* A warp has 32 rows x 16 columns: lanes that read the same quad of an operand are neighbours in pairs. */
+INLINE int lane_row(void) {
+    const int lane = (int)threadIdx.x % WARP;
+    return (int)threadIdx.x / WARP / 4 * 32 + (lane / 8 * 2 + lane / 2 % 2) * 4;
+}
+INLINE int lane_column(void) {
+    const int lane = (int)threadIdx.x % WARP;
+    return (int)threadIdx.x / WARP % 4 * 16 + (lane / 4 % 2 * 2 + lane % 2) * 4;
+}
+
+INLINE int pair_row(int p) { return lane_row() + p / 2; }
+INLINE int pair_column(int p) { return lane_column() + p % 2 * 2; }
 
 INLINE void multiply(const staged *a, const staged *b, real sum[16]) {
-    a += threadIdx.x / 16 * 4;
-    b += threadIdx.x % 16 * 4;
+    a += lane_row();
+    b += lane_column();
 #pragma unroll 8
     for (int k = 0; k < SLAB; k++) {
         quad x = *(const quad *)(a + k * SLAB_STRIDE), y = *(const quad *)(b + k * SLAB_STRIDE);

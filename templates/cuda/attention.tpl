@@ -4,12 +4,16 @@
 % local gathers = scored and score.cuda.gathers or {}
 % local logit_grad = scored and score.cuda.logit_grad
 % local toeplitz = relative.toeplitz
+% local unroll = head_width <= 16 and not logit_grad and 2 or false
+% local keys_at_once = head_width > 16 and 2 or 4
 % local to_middle = toeplitz and " + v->T - 1" or ""
 % local masked = mask.kind ~= "none"
 % local left_end, right_end = (mask.left or 0) + 1, (mask.right or 0) + 1
 /* Self-attention of a shard. A thread has one query (or, backward, one key or one diagonal) of one head and walks over
  * the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are not kept:
  * the backward pass makes each again from the largest score of its query and the inverse of the sum. */
+
+enum { KEYS = ${keys_at_once} }; /* whose logits are made side by side */
 
 typedef struct head {
     const real *query, *key, *value; /* token 0; HEAD_WIDTH channels, tokens QUERY_STRIDE apart */
@@ -58,6 +62,7 @@ INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const la
 }
 
 INLINE void load_head(real x[HEAD_WIDTH], const real *from) {
+    is_global(from);
 #pragma unroll
     for (int d = 0; d < HEAD_WIDTH; d += 4) {
         const quad part = *(const quad *)(from + d);
@@ -67,6 +72,7 @@ INLINE void load_head(real x[HEAD_WIDTH], const real *from) {
 }
 
 INLINE void store_head(const real x[HEAD_WIDTH], real scale, real *to) {
+    is_global(to);
 #pragma unroll
     for (int d = 0; d < HEAD_WIDTH; d += 4) {
         quad part;
@@ -137,6 +143,9 @@ INLINE real pair_logit(const real query[HEAD_WIDTH], const real key[HEAD_WIDTH])
 }
 % end
 % local logit = with_rows and "pair_logit(&a, query, key, i, j)" or "pair_logit(query, key)"
+% local logit_of_key = with_rows and "pair_logit(a, query, key, i, j + u)" or "pair_logit(query, key)"
+% local of_pair, pass_query = (scored or with_rows) and "int i, " or "", (scored or with_rows) and "i, " or ""
+% local score_of_key = scored and ("score_pair(a->score, a->T, a->h, i, j + u, %s)"):format(logit_of_key) or logit_of_key
 % if biases then
 
 /* Products of a shard's keys with the content bias. */
@@ -159,11 +168,41 @@ INLINE void bias_keys(void) {
 }
 % end
 
-/* s->attended, and what the backward pass needs of the softmax. */
+/* A query's softmax so far: exponentials relative to the largest score. */
+typedef struct softmax {
+    real largest, sum, out[HEAD_WIDTH];
+} softmax;
+
+/* Takes in `count` keys from j on, side by side; the sums go from key to key. */
+INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDTH], ${of_pair}int j, softmax *m) {
+    real score[KEYS], highest = m->largest;
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        real key[HEAD_WIDTH];
+        load_head(key, a->key + (j + u) * QUERY_STRIDE);
+        score[u] = ${score_of_key};
+        highest = score[u] > highest ? score[u] : highest;
+    }
+    const real shrink = exp_negative(m->largest - highest);
+    m->largest = highest;
+    m->sum *= shrink;
+#pragma unroll
+    for (int d = 0; d < HEAD_WIDTH; d++) m->out[d] *= shrink;
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        real value[HEAD_WIDTH];
+        load_head(value, a->value + (j + u) * QUERY_STRIDE);
+        const real weight = exp_negative(score[u] - highest);
+        m->sum += weight;
+        add_head(m->out, weight, value);
+    }
+}
+
+/* The layer's attended values, and what the backward pass needs of the softmax. */
 INLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
-    const int sequences = block()->sequences;
+    const int sequences = block()->sequences, T = v->T;
 % if with_rows or scored then
     const int l = block()->l;
 % end
@@ -174,35 +213,27 @@ INLINE void attend(void) {
     score_tables tables;
     score_tables_of(v, l, &tables);
 % end
-    for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
-        const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
+    for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
+        const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
         const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
-        real query[HEAD_WIDTH], out[HEAD_WIDTH], largest = (real)-1e30, sum = 0;
-        load_head(query, a.query + i * QUERY_STRIDE);
-        clear_head(out);
-        for (${keys}) {
-            real key[HEAD_WIDTH], value[HEAD_WIDTH];
-            load_head(key, a.key + j * QUERY_STRIDE);
-            load_head(value, a.value + j * QUERY_STRIDE);
-% if scored then
-            const real score = score_pair(a.score, a.T, a.h, i, j, ${logit});
+% if masked then
+        const int end = end_key(i, T);
+        int j = first_key(i);
 % else
-            const real score = ${logit};
+        const int end = T;
+        int j = 0;
 % end
-            if (score > largest) {
-                const real shrink = exp_negative(largest - score);
-                sum *= shrink;
-#pragma unroll
-                for (int d = 0; d < HEAD_WIDTH; d++) out[d] *= shrink;
-                largest = score;
-            }
-            const real weight = exp_negative(score - largest);
-            sum += weight;
-            add_head(out, weight, value);
-        }
-        store_head(out, 1 / sum, s->attended + (size_t)(sequence * v->T + i) * WIDTH + h * HEAD_WIDTH);
-        s->largest[task] = largest;
-        s->inverse_sum[task] = 1 / sum;
+        real query[HEAD_WIDTH];
+        softmax m;
+        load_head(query, a.query + i * QUERY_STRIDE);
+        m.largest = (real)-1e30;
+        m.sum = 0;
+        clear_head(m.out);
+        for (; j + KEYS <= end; j += KEYS) take_keys(KEYS, &a, query, ${pass_query}j, &m);
+        for (; j < end; j++) take_keys(1, &a, query, ${pass_query}j, &m);
+        store_head(m.out, 1 / m.sum, s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH);
+        s->largest[task] = m.largest;
+        s->inverse_sum[task] = 1 / m.sum;
     }
     __syncthreads();
 }
@@ -238,6 +269,9 @@ INLINE void attend_queries(void) {
 % if gathers.uniform then
         real gathered[${score.cuda.uniform_count}] = {0};
 % end
+% if unroll then
+#pragma unroll ${unroll}
+% end
         for (${keys}) {
             real key[HEAD_WIDTH], value[HEAD_WIDTH];
             load_head(key, a.key + j * QUERY_STRIDE);
@@ -260,12 +294,19 @@ INLINE void attend_queries(void) {
     __syncthreads();
 }
 
+% if cuda.pairs then
+/* Gradients of the keys and values of count sequences from the first on, and of their pairs. */
+INLINE void attend_keys(int first, int count) {
+% else
 /* Gradients of the keys and values. */
 INLINE void attend_keys(void) {
+% end
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    const int sequences = block()->sequences;
+% if not cuda.pairs then
+    const int first = 0, count = block()->sequences;
+% end
 % if with_rows or scored then
     const int l = block()->l;
 % end
@@ -273,8 +314,11 @@ INLINE void attend_keys(void) {
     score_tables tables;
     score_tables_of(v, l, &tables);
 % end
-    for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
+    for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
+% if cuda.pairs then
+        const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
+% end
         const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
         const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH;
         real key[HEAD_WIDTH], value[HEAD_WIDTH], dkey[HEAD_WIDTH], dvalue[HEAD_WIDTH]${biases and ", sum = 0" or ""};
@@ -282,6 +326,9 @@ INLINE void attend_keys(void) {
         load_head(value, a.value + j * QUERY_STRIDE);
         clear_head(dkey);
         clear_head(dvalue);
+% if unroll then
+#pragma unroll ${unroll}
+% end
         for (${queries}) {
             const int of_query = task - j + i;
             const real largest = s->largest[of_query], inverse = s->inverse_sum[of_query], delta = w->delta[of_query];
@@ -289,6 +336,12 @@ INLINE void attend_keys(void) {
             load_head(query, a.query + i * QUERY_STRIDE);
             load_head(dout, dattended + i * WIDTH);
             % include("cuda/pair_gradient.tpl", pair)
+% if cuda.pairs then
+            w->pairs[column + (size_t)i * v->T] = dlogit;
+% end
+% if cuda.pair_scores then
+            w->pair_scores[column + (size_t)i * v->T] = dscore;
+% end
             add_head(dkey, dlogit, query);
             add_head(dvalue, weight, dout);
 % if biases then
@@ -336,7 +389,7 @@ INLINE void score_gradients_of(score_gradients *d) {
 % end
 % for _, class in ipairs(cuda.owned) do
 
-% include("cuda/attend_owned.tpl", { class = class, pair = pair, scores = scores, dscore = dscore, gathered = gathers[class] or {} })
+% include(class == "distance" and cuda.pairs and "cuda/attend_kept.tpl" or "cuda/attend_owned.tpl", { class = class, pair = pair, scores = scores, dscore = dscore, gathered = gathers[class] or {} })
 % end
 % if gathers.uniform then
 
@@ -372,7 +425,19 @@ INLINE void attend_heads(void) {
 /* The gradients of queries, keys and values, in the workspace${cuda.sums_in_layers and ", and those of the tables that this layer read" or ""}. */
 INLINE void attend_backward(${biases and "layer_parameters *g" or "void"}) {
     attend_queries();
+% if cuda.pairs then
+    const int sequences = block()->sequences, T = block()->view.T;
+    int first = 0;
+    do {
+        const int left = sequences - first, most = pair_sequences(sequences, T), count = left < most ? left : most;
+        attend_keys(first, count);
+        attend_by_distance(first, count);
+        __syncthreads();
+        first += count;
+    } while (first < sequences);
+% else
     attend_keys();
+% end
 % if biases then
     content_bias_grad(g->content_bias);
 % end
@@ -380,7 +445,9 @@ INLINE void attend_backward(${biases and "layer_parameters *g" or "void"}) {
     attend_heads();
 % end
 % for _, class in ipairs(cuda.owned) do
+% if class ~= "distance" or not cuda.pairs then
     attend_by_${class}();
+% end
 % end
 % if #cuda.owned > 0 then
     __syncthreads();

@@ -112,6 +112,10 @@ INLINE void residual_norm(int rows, const real *residual, const real *branch, co
         real *xhat, real *rstd, real *out) {
 % end
     const int lane = threadIdx.x % WARP;
+    is_global(residual);
+    is_global(branch);
+    is_global(xhat);
+    is_global(out);
     for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
         real z[ROW_PART], mean = 0, square = 0;
 #pragma unroll
@@ -120,8 +124,8 @@ INLINE void residual_norm(int rows, const real *residual, const real *branch, co
             z[u] = 0;
             if (c < WIDTH) {
 % if branch_drops then
-                const real kept_branch = keep ? (kept(keep, e) ? branch[e] * BRANCH_KEEP_SCALE : 0) : branch[e];
-                z[u] = residual[e] + kept_branch;
+                const real whole = branch[e];
+                z[u] = residual[e] + (keep ? kept(keep, e) ? whole * BRANCH_KEEP_SCALE : 0 : whole);
 % else
                 z[u] = residual[e] + branch[e];
 % end
@@ -152,22 +156,32 @@ INLINE void residual_norm(int rows, const real *residual, const real *branch, co
 /* In place: w->gradient of the norm's output becomes that of its sum, w->dbranch that of the branch. */
 NOINLINE void residual_norm_grad(int rows, const unsigned char *keep, const real *xhat, const real *rstd,
         const real *scale, real *dscale, real *doffset) {
+    real *gradient = block()->work.gradient, *dbranch = block()->work.dbranch;
 % else
 /* In place: w->gradient of the norm's output becomes that of its sum, which is also that of the branch. */
 NOINLINE void residual_norm_grad(int rows, const real *xhat, const real *rstd, const real *scale, real *dscale,
         real *doffset) {
+    real *gradient = block()->work.gradient;
 % end
-    const workspace *w = &block()->work;
-    column_sums(rows, WIDTH, w->gradient, xhat, dscale);
-    column_sums(rows, WIDTH, w->gradient, (const real *)0, doffset);
-    for (int row = threadIdx.x / WARP; row < rows; row += WARPS)
-        norm_row_grad(w->gradient + row * WIDTH, xhat + row * WIDTH, rstd[row], scale, w->gradient + row * WIDTH);
-    __syncthreads();
+    const int lane = threadIdx.x % WARP;
+    is_global(xhat);
+    is_global(gradient);
+    norm_sums(rows, gradient, xhat, dscale, doffset);
+    for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
+        real d[ROW_PART];
+        norm_row_grad(gradient + row * WIDTH, xhat + row * WIDTH, rstd[row], scale, d);
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            const int c = lane + u * WARP, e = row * WIDTH + c;
+            if (c < WIDTH) {
+                gradient[e] = d[u];
 % if branch_drops then
-    for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS)
-        w->dbranch[e] = kept(keep, e) ? w->gradient[e] * BRANCH_KEEP_SCALE : 0;
-    __syncthreads();
+                dbranch[e] = kept(keep, e) ? d[u] * BRANCH_KEEP_SCALE : 0;
 % end
+            }
+        }
+    }
+    __syncthreads();
 }
 
 /* The products of a layer, each compiled once. */
@@ -210,11 +224,11 @@ INLINE void attention_output_grad(int rows, const real *x, const real *dy, real 
 INLINE void up_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
     product(WIDTH, FEEDFORWARD, rows, ROWS, x, WIDTH, ROWS, dy, FEEDFORWARD, FINISH_STORE, (const real *)0, dw,
             FEEDFORWARD);
-    column_sums(rows, FEEDFORWARD, dy, (const real *)0, db);
+    column_sums(rows, FEEDFORWARD, dy, db);
 }
 INLINE void down_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
     product(FEEDFORWARD, WIDTH, rows, ROWS, x, FEEDFORWARD, ROWS, dy, WIDTH, FINISH_STORE, (const real *)0, dw, WIDTH);
-    column_sums(rows, WIDTH, dy, (const real *)0, db);
+    column_sums(rows, WIDTH, dy, db);
 }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation out may be input. */

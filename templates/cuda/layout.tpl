@@ -25,6 +25,14 @@ typedef struct layer_state {
     real *output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
+% if cuda.pairs then
+/* Sequences whose pairs' gradients are kept at a time, so that all threads have one to work on. */
+INLINE int pair_sequences(int sequences, int T) {
+    const int enough = (4 * ${cuda.threads} + HEADS * T - 1) / (HEADS * T);
+    return enough < sequences ? enough : sequences;
+}
+
+% end
 /* The rest of a block's room. */
 typedef struct workspace {
     real *input; /* [rows][WIDTH] of the first layer */
@@ -39,6 +47,12 @@ typedef struct workspace {
     real *dhidden; /* [rows][FEEDFORWARD] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
     real *delta; /* [sequences][HEADS][T] output times its gradient */
+% if cuda.pairs then
+    real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
+% end
+% if cuda.pair_scores then
+    real *pair_scores; /* likewise, of scores */
+% end
 % if relative.biases then
     real *key_sums; /* [sequences][HEADS][T] of a key's gradients of logits */
 % end
@@ -92,6 +106,12 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
         w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
         w->delta = take_reals(memory, &used, rows * HEADS);
+% if cuda.pairs then
+        w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * HEADS * (size_t)T * (size_t)T);
+% end
+% if cuda.pair_scores then
+        w->pair_scores = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * HEADS * (size_t)T * (size_t)T);
+% end
 % if relative.biases then
         w->key_sums = take_reals(memory, &used, rows * HEADS);
 % end

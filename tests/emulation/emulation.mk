@@ -1,22 +1,27 @@
 # Device code run on the host, part of the Makefile. The emulation is a library that stands in for the driver's: with
 # the kernels of tests/emulation it is emulated.so, with those of a test spec (tests/specs/emulated_*.lua) <id>.so,
-# which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one program per spec, built as released; the
-# other tests run with sanitizers.
+# which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one program per spec; it and
+# test_reference.c are built as released, the other tests run with sanitizers.
 ifeq ($(origin CXX),default)
 CXX := $(if $(IS_CLANG),clang++,g++)
 endif
 EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua)) $(MORE_EMULATED)
-EMULATION_PROGRAMS := kernels toy
-EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c,$(wildcard tests/emulation/test_*.c)))
+# Those whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
+REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&lh_\(parity_[a-z0-9_]*\),.*/\1/p' tests/emulation/test_reference.c))
+DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS))
+EMULATION_PROGRAMS := kernels toy $(patsubst tests/emulation/%.cpp,%,$(wildcard tests/emulation/operations_*.cpp))
+EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c %/test_reference.c,$(wildcard \
+	tests/emulation/test_*.c)))
 EMULATION_MODELS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_model.%)
+EMULATION_REFERENCE := $(B)/tests/emulation/test_reference
 # Score formulas as device code (tests/expressions): the tests of tests/unit, linked with these parts in place of C.
 DEVICE_FORMULAS := $(patsubst build/tests/%.cpp,$(B)/%.o,$(wildcard build/tests/expressions/device_*.cpp))
 DEVICE_FORMULA_TESTS := $(if $(DEVICE_FORMULAS),$(WITH_FORMULAS:%.c=$(B)/%.device))
-EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS) $(DEVICE_FORMULA_TESTS))
+EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS) $(EMULATION_REFERENCE) $(DEVICE_FORMULA_TESTS))
 EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS:%=tests/emulation/%.cpp),$(wildcard \
 	tests/emulation/*.cpp))) $(B)/emulation/status.o $(B)/emulation/math.o
 EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
-	-Wno-unknown-pragmas $(if $(call has,$(V3_FEATURES)),$(march.x86-64-v3)) $(INCLUDES) -Itests/emulation
+	-Wno-unknown-pragmas -Wno-psabi $(if $(call has,$(V3_FEATURES)),$(march.x86-64-v3)) $(INCLUDES) -Itests/emulation
 EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
 
 emulation: $(EMULATION_TESTS) ## tests of device code on the host; needs a C++ compiler
@@ -29,12 +34,12 @@ $(B)/emulation/%.o: runtime/base/%.c $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) -fPIC $(CHECKS) -MMD -MP -c -o $@ $<
 
-$(EMULATED_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/%/device.cu $(EMULATION_DEPENDS)
+$(DEVICE_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/%/device.cu $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
 	@printf '#include "%s"\n' cuda_emulation.h $(CURDIR)/$< > $@
 	@printf 'EMULATED_KERNEL($*_%s_kernel)\n' train evaluate >> $@
 
-$(EMULATED_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
+$(DEVICE_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
 	$(CXX) $(EMULATION_CXXFLAGS) -O1 -g0 $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(B)/emulation/emulated.so: $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.o) $(EMULATION_OBJECTS)
@@ -43,20 +48,30 @@ $(B)/emulation/emulated.so: $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.o) $(E
 $(EMULATED_SPECS:%=$(B)/emulation/%.so): %.so: %.o $(EMULATION_OBJECTS)
 	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
 
+$(B)/emulation/reference.so: $(REFERENCE_SPECS:%=$(B)/emulation/%.o) $(EMULATION_OBJECTS)
+	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
+
 # The library of the emulation that a test is linked with; it finds it where it was built.
 EMULATED = $(CURDIR)/$(filter %.so,$^)
-$(EMULATION_UNITS) $(EMULATION_MODELS): RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
+LAUNCH_MODEL := $(B)/tests/emulation/launch_model.o
+$(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL): RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
 link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(1) $(CHECKS) -MMD -MP -MF $@.d \
-	-o $@ $< $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
+	-o $@ $< $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
 
 $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/emulated.so $(B)/lib/libspecs.a \
 		$(LIBRARY)
 	@mkdir -p $(@D)
 	$(call link_emulated)
 
-$(B)/tests/emulation/test_model.%: tests/emulation/test_model.c $(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
+$(B)/tests/emulation/test_model.%: tests/emulation/test_model.c $(LAUNCH_MODEL) $(B)/emulation/%.so \
+		$(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call link_emulated,-DLH_MODEL=lh_$*)
+
+$(EMULATION_REFERENCE): tests/emulation/test_reference.c $(LAUNCH_MODEL) $(B)/emulation/reference.so \
+		$(B)/lib/libspecs.a $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call link_emulated)
 
 $(B)/expressions/device_library.o: DEVICE_O := -O1 -g0
 $(DEVICE_FORMULAS): $(B)/%.o: build/tests/%.cpp $(EMULATION_DEPENDS)
@@ -77,4 +92,4 @@ print-emulated-specs:
 	@printf '%s\n' $(EMULATED_SPECS)
 
 -include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODELS:=.d) \
-	$(EMULATED_SPECS:%=$(B)/emulation/%.d) $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)
+	$(DEVICE_SPECS:%=$(B)/emulation/%.d) $(LAUNCH_MODEL:.o=.d) $(EMULATION_REFERENCE).d $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)

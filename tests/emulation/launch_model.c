@@ -86,7 +86,7 @@ void lh_model_step_free(lh_model_step *step) {
 }
 
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
-                       int blocks, int group, lh_cuda_answer *answers, void *logits) {
+                       int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits) {
     size_t workspace = workspace_of(spec, step, group, LH_MODE_EVALUATE);
     size_t count = (size_t)(step->sequences * step->label_count * spec->classes);
     unsigned arrivals = 0;
@@ -95,7 +95,7 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
     lh_cuda_evaluate arguments = {parameters,           step, tables, shared, &arrivals, answers, logits, room,
                                   (long long)workspace, group};
-    lh_emulation emulation = {.multiprocessors = blocks};
+    lh_emulation emulation = {.order = order, .multiprocessors = blocks};
     lh_emulation_set(&emulation);
     launch(spec, spec->cuda->evaluate_kernel, blocks, &arguments);
     free(room);

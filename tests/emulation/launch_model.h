@@ -35,6 +35,6 @@ void lh_model_step_free(lh_model_step *step);
 /* Evaluates step's examples, `group` sequences at a time. answers [sequences], logits [sequences][labels][classes] real
  * are written. */
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
-                       int blocks, int group, lh_cuda_answer *answers, void *logits);
+                       int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits);
 
 #endif

@@ -13,17 +13,17 @@
 #include "data/batch.h"
 #include "data/initialise.h"
 #include "emulation.h"
-#include "longhand/cuda.h"
+#include "launch_model.h"
 
 extern const lh_spec LH_MODEL;
 static const lh_spec *const SPEC = &LH_MODEL;
 
 enum { SEED = 7, STEP = 3, SEQUENCES = 5, SHARDS = 3 };
 
-/* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some hundred
- * roundings in a row, in another order on each side. tf32, bf16: length of the difference, relative to that of the
- * vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone. What their rounding
- * is, test_emulation.c says exactly. */
+/* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
+ * hundred roundings in a row, in another order on each side. tf32, bf16: length of the difference, relative to that of
+ * the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone. What their
+ * rounding is, test_emulation.c says exactly. */
 static double tolerance(void) {
     if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
     if (strcmp(SPEC->precision, "float32") == 0) return 3e-5;
@@ -35,13 +35,6 @@ static bool rounds_operands(void) { return tolerance() > 1e-3; }
 static const lh_cpu_program *plainest(void) { return SPEC->cpu[0]; }
 
 static size_t real_bytes(void) { return (size_t)SPEC->cuda->real_bytes; }
-
-static void *reserve(size_t bytes) {
-    size_t whole = (bytes + 127) / 64 * 64;
-    void *memory = aligned_alloc(64, whole);
-    assert_non_null(memory);
-    return memset(memory, 0, whole);
-}
 
 static double at(const void *vector, size_t i) { return lh_real_at(vector, (int)real_bytes(), (int64_t)i); }
 
@@ -95,19 +88,10 @@ static problem open_problem(int n, lh_mode mode) {
     p.draw = (lh_draw){key, STEP, LH_SHARED, mode == LH_MODE_TRAIN ? LH_DOMAIN_POSITIONS : LH_DOMAIN_EVAL};
     assert_int_equal(lh_batch_open(&p.batch, SPEC, n, SEQUENCES, &error), LH_OK);
     assert_int_equal(lh_batch_fill(&p.batch, SPEC, &source, n, 0, SEQUENCES, &error), LH_OK);
-    p.parameters = reserve((size_t)SPEC->parameter_storage * real_bytes());
+    p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * real_bytes());
     lh_initialise(SPEC, SEED, (int)real_bytes(), p.parameters);
-    const lh_cuda_program *cuda = SPEC->cuda;
-    if (cuda->tables_bytes != NULL) {
-        p.tables = reserve(cuda->tables_bytes(p.shape.length[0]));
-        cuda->make_tables(p.tables, p.shape.length[0]);
-    }
-    if (cuda->draw_count != NULL) {
-        int *scratch = reserve((size_t)cuda->draw_scratch * sizeof *scratch);
-        p.draws = reserve((size_t)cuda->draw_count(p.shape.length[0]) * sizeof *p.draws);
-        cuda->draw(&p.draw, p.shape.length[0], NULL, NULL, scratch, p.draws);
-        free(scratch);
-    }
+    p.tables = lh_model_tables(SPEC, p.shape.length[0]);
+    p.draws = lh_model_draws(SPEC, &p.draw, p.shape.length[0], NULL, NULL);
     return p;
 }
 
@@ -134,12 +118,12 @@ static cpu_side open_cpu(const problem *p, lh_mode mode) {
         .step = {.mode = mode, .shape = p->shape, .key = lh_key_of_seed(SEED), .step = STEP, .draw = p->draw}};
     c.step.parameters = p->parameters;
     if (program->tables_bytes != NULL) {
-        c.tables = reserve(program->tables_bytes(p->shape.length[0]));
+        c.tables = lh_model_reserve(program->tables_bytes(p->shape.length[0]));
         program->make_tables(c.tables, p->shape.length[0]);
     }
     c.step.tables = c.tables;
-    c.step.shared = c.shared = reserve(program->shared_bytes(&p->shape, mode));
-    c.workspace = reserve(program->workspace_bytes(&p->shape, mode));
+    c.step.shared = c.shared = lh_model_reserve(program->shared_bytes(&p->shape, mode));
+    c.workspace = lh_model_reserve(program->workspace_bytes(&p->shape, mode));
     program->begin_step(&c.step, 0, 1);
     c.block = (lh_cpu_block){.labels = p->batch.labels, .mask = p->batch.mask, .loss_scale = loss_scale(p)};
     return c;
@@ -181,23 +165,6 @@ static void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
 
 /* ---- the device half ---- */
 
-static const char *launch(const char *kernel, int blocks, void *arguments) {
-    lh_error error = {""};
-    void *list[] = {arguments};
-    if (lh_emulation_launch(kernel, blocks, 256, SPEC->cuda->block_memory, list, &error) != LH_OK)
-        fail_msg("%s", error.text);
-    return kernel;
-}
-
-/* Room that nothing has been written to is NaN. */
-static void *poisoned(size_t bytes) { return memset(reserve(bytes), 0xff, bytes); }
-
-typedef struct device_side {
-    lh_cuda_replica replica;
-    lh_cuda_result result;
-    size_t storage_bytes;
-} device_side;
-
 static lh_cuda_step device_step(const problem *p) {
     lh_cuda_step step = {
         .tokens = p->batch.tokens[0],
@@ -217,46 +184,9 @@ static lh_cuda_step device_step(const problem *p) {
 }
 
 /* One training step by a team of blocks. */
-static device_side device_train(const problem *p, int team, unsigned order) {
-    const lh_cuda_program *cuda = SPEC->cuda;
-    int T = p->shape.length[0];
-    device_side d = {.storage_bytes = (size_t)SPEC->parameter_storage * real_bytes()};
-    size_t partial = cuda->partial_bytes(T), pieces = (size_t)SPEC->parameter_storage / LH_CUDA_PIECE;
-    lh_shape shard = p->shape;
-    shard.sequences = (SEQUENCES + SHARDS - 1) / SHARDS;
-    size_t workspace = cuda->workspace_bytes(&shard, LH_MODE_TRAIN);
-    unsigned arrivals = 0;
-    d.replica = (lh_cuda_replica){
-        .parameters = memcpy(reserve(d.storage_bytes), p->parameters, d.storage_bytes),
-        .moment1 = reserve(d.storage_bytes),
-        .moment2 = reserve(d.storage_bytes),
-        .gradient = poisoned(d.storage_bytes),
-        .partials = reserve(SHARDS * partial),
-        .shared = poisoned(cuda->shared_bytes(T, LH_MODE_TRAIN)),
-        .piece_sums = poisoned(3 * pieces * sizeof(double)),
-        .shard_sums = poisoned(SHARDS * sizeof(lh_cuda_sums)),
-        .arrivals = &arrivals,
-    };
+static lh_model_step device_train(const problem *p, int team, unsigned order) {
     lh_cuda_step step = device_step(p);
-    char *room = poisoned((size_t)team * workspace);
-    lh_cuda_train arguments = {&d.replica,         &step, &d.result, p->tables, room, (long long)workspace,
-                               (long long)partial, 1,     team,      SHARDS};
-    lh_emulation emulation = {.order = order, .multiprocessors = team};
-    lh_emulation_set(&emulation);
-    launch(cuda->train_kernel, team, &arguments);
-    free(room);
-    free(d.replica.partials);
-    free(d.replica.shared);
-    free(d.replica.piece_sums);
-    free(d.replica.shard_sums);
-    return d;
-}
-
-static void close_device(device_side *d) {
-    free(d->replica.parameters);
-    free(d->replica.moment1);
-    free(d->replica.moment2);
-    free(d->replica.gradient);
+    return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){SHARDS, team, order});
 }
 
 /* ---- tests ---- */
@@ -264,10 +194,10 @@ static void close_device(device_side *d) {
 static void check_gradient(int n) {
     problem p = open_problem(n, LH_MODE_TRAIN);
     size_t count = (size_t)SPEC->parameter_storage;
-    void *gradient = reserve(count * real_bytes());
+    void *gradient = lh_model_reserve(count * real_bytes());
     lh_sums sums = {0};
     cpu_gradient(&p, gradient, &sums);
-    device_side d = device_train(&p, 1, LH_EMULATION_ASCENDING);
+    lh_model_step d = device_train(&p, 1, LH_EMULATION_ASCENDING);
     assert_int_equal(d.result.state, LH_CUDA_DONE);
     assert_int_equal(d.result.sums.counted, sums.counted);
     if (!rounds_operands()) {
@@ -286,12 +216,12 @@ static void check_gradient(int n) {
                 most, largest((char *)gradient + (size_t)(t->offset + r * t->stride) * real_bytes(), (size_t)columns));
         for (int64_t r = 0; r < rows; r++) {
             size_t from = (size_t)(t->offset + r * t->stride) * real_bytes();
-            assert_near(t->name, (char *)d.replica.gradient + from, (char *)gradient + from, (size_t)columns,
+            assert_near(t->name, (char *)d.gradient + from, (char *)gradient + from, (size_t)columns,
                         fmax(most, whole / (rounds_operands() ? 10 : 100)));
         }
     }
-    assert_near("the whole gradient", d.replica.gradient, gradient, count, whole);
-    close_device(&d);
+    assert_near("the whole gradient", d.gradient, gradient, count, whole);
+    lh_model_step_free(&d);
     free(gradient);
     close_problem(&p);
 }
@@ -308,66 +238,57 @@ static void test_gradient_of_every_length_is_that_of_the_cpu(void **state) {
 static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     (void)state;
     problem p = open_problem(9, LH_MODE_TRAIN);
-    device_side first = device_train(&p, 1, LH_EMULATION_ASCENDING);
+    lh_model_step first = device_train(&p, 1, LH_EMULATION_ASCENDING);
     for (unsigned order = 0; order < 4; order++) {
-        device_side d = device_train(&p, order % 3 + 1, order);
-        assert_memory_equal(d.replica.gradient, first.replica.gradient, d.storage_bytes);
-        assert_memory_equal(d.replica.parameters, first.replica.parameters, d.storage_bytes);
+        lh_model_step d = device_train(&p, order % 3 + 1, order);
+        assert_memory_equal(d.gradient, first.gradient, d.bytes);
+        assert_memory_equal(d.parameters, first.parameters, d.bytes);
         assert_memory_equal(&d.result, &first.result, sizeof d.result);
-        close_device(&d);
+        lh_model_step_free(&d);
     }
-    close_device(&first);
+    lh_model_step_free(&first);
     close_problem(&p);
 }
 
 static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
-    device_side d = device_train(&p, 2, 5);
+    lh_model_step d = device_train(&p, 2, 5);
     size_t count = (size_t)SPEC->parameter_storage;
     lh_update update = {.parameters = p.parameters,
-                        .state = {reserve(d.storage_bytes), reserve(d.storage_bytes)},
-                        .gradient = d.replica.gradient,
+                        .state = {lh_model_reserve(d.bytes), lh_model_reserve(d.bytes)},
+                        .gradient = d.gradient,
                         .gradient_norm = sqrt(d.result.gradient_squares),
                         .learning_rate = 1e-4, /* over 1 - 0.9 that is the rate of device_step */
                         .step = 1};
     lh_update_sums sums = {0, 0};
     double norm = 0;
-    for (size_t i = 0; i < count; i++) norm += at(d.replica.gradient, i) * at(d.replica.gradient, i);
+    for (size_t i = 0; i < count; i++) norm += at(d.gradient, i) * at(d.gradient, i);
     assert_true(fabs(norm - d.result.gradient_squares) <= 1e-6 * norm);
     for (size_t at_chunk = 0; at_chunk < count; at_chunk += LH_CHUNK)
         plainest()->update(&update, at_chunk, LH_CHUNK, &sums);
-    assert_near("parameters", d.replica.parameters, p.parameters, count, size_of(p.parameters, count) + 1e-3);
-    assert_near("first moment", d.replica.moment1, update.state[0], count, size_of(update.state[0], count));
-    assert_near("second moment", d.replica.moment2, update.state[1], count, size_of(update.state[1], count));
+    assert_near("parameters", d.parameters, p.parameters, count, size_of(p.parameters, count) + 1e-3);
+    assert_near("first moment", d.moment1, update.state[0], count, size_of(update.state[0], count));
+    assert_near("second moment", d.moment2, update.state[1], count, size_of(update.state[1], count));
     assert_true(fabs(sums.parameters - d.result.parameter_squares) <= 1e-4 * sums.parameters);
     assert_true(fabs(sums.update - d.result.update_squares) <= 1e-3 * sums.update);
     free(update.state[0]);
     free(update.state[1]);
-    close_device(&d);
+    lh_model_step_free(&d);
     close_problem(&p);
 }
 
 static void check_evaluation(int n, int blocks, int group) {
-    const lh_cuda_program *cuda = SPEC->cuda;
     problem p = open_problem(n, LH_MODE_EVALUATE);
     size_t logits = (size_t)SEQUENCES * (size_t)p.shape.labels * (size_t)SPEC->classes;
-    void *want = reserve(logits * real_bytes()), *got = poisoned(logits * real_bytes());
+    void *want = lh_model_reserve(logits * real_bytes()), *got = lh_model_reserve(logits * real_bytes());
     cpu_side c = open_cpu(&p, LH_MODE_EVALUATE);
     lh_sums sums = {0};
     each_block(&p, &c, NULL, want, &sums);
     close_cpu(&c);
-    lh_shape part = p.shape;
-    part.sequences = group;
-    size_t workspace = cuda->workspace_bytes(&part, LH_MODE_EVALUATE);
     lh_cuda_step step = device_step(&p);
-    unsigned arrivals = 0;
     lh_cuda_answer answers[SEQUENCES];
-    char *room = poisoned((size_t)blocks * workspace),
-         *shared = poisoned(cuda->shared_bytes(p.shape.length[0], LH_MODE_EVALUATE));
-    lh_cuda_evaluate arguments = {p.parameters,         &step, p.tables, shared, &arrivals, answers, got, room,
-                                  (long long)workspace, group};
-    launch(cuda->evaluate_kernel, blocks, &arguments);
+    lh_model_evaluate(SPEC, p.parameters, p.tables, &step, blocks, group, (unsigned)n % 4, answers, got);
     assert_near("logits", got, want, logits, size_of(want, logits));
     double loss = 0;
     int64_t counted = 0;
@@ -377,8 +298,6 @@ static void check_evaluation(int n, int blocks, int group) {
     }
     assert_true(fabs(loss - sums.loss) <= tolerance() * fabs(sums.loss));
     assert_int_equal(counted, sums.counted);
-    free(room);
-    free(shared);
     free(want);
     free(got);
     close_problem(&p);
@@ -399,10 +318,10 @@ static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
     ((unsigned char *)p.parameters)[real_bytes() - 2] = 0xff;
     for (int symbol = 0; symbol < SPEC->task->input_symbols; symbol++)
         p.batch.tokens[0][symbol % p.shape.length[0]] = 0;
-    device_side d = device_train(&p, 2, 1);
+    lh_model_step d = device_train(&p, 2, 1);
     assert_int_equal(d.result.state, LH_CUDA_NOT_FINITE);
-    assert_memory_equal(d.replica.parameters, p.parameters, d.storage_bytes);
-    close_device(&d);
+    assert_memory_equal(d.parameters, p.parameters, d.bytes);
+    lh_model_step_free(&d);
     close_problem(&p);
 }
 

@@ -1,0 +1,85 @@
+/* Each hand-written operation of kernels/cuda as a kernel of its own. */
+#include "cuda/product.cu"
+#include "cuda/layernorm.cu"
+#include "cuda/dropout.cu"
+#include "cuda/adam.cu"
+
+static_assert(LH_ROWS == (int)ROWS && LH_COLUMNS == (int)COLUMNS, "orders of operations.h");
+static_assert(LH_STORE == (int)FINISH_STORE && LH_BIAS == (int)FINISH_BIAS && LH_BIAS_RELU == (int)FINISH_BIAS_RELU &&
+                  LH_ADD == (int)FINISH_ADD && LH_RELU_GRAD == (int)FINISH_RELU_GRAD &&
+                  LH_BY_HEAD == (int)FINISH_BY_HEAD,
+              "finishes of operations.h");
+static_assert(LH_OPERATIONS_ROOM == (int)STAGING, "room of operations.h");
+
+static __global__ void product_kernel(const lh_product p, const real *a, const real *b, const real *extra, real *out) {
+    product(p.rows, p.columns, p.K, (order)p.along_a, a, p.stride_a, (order)p.along_b, b, p.stride_b, (finish)p.how,
+            extra, out, p.stride);
+}
+
+static __global__ void columns_kernel(int rows, int columns, const real *a, real *sum) {
+    column_sums(rows, columns, a, sum);
+}
+
+/* gradient [rows][WIDTH] of the norm's output; then of its input. */
+static __global__ void norm_kernel(int rows, const real *xhat, const real *rstd, const real *scale, real *gradient,
+                                   real *dscale, real *doffset) {
+    norm_sums(rows, gradient, xhat, dscale, doffset);
+    for (int row = (int)threadIdx.x / WARP; row < rows; row += WARPS) {
+        real part[ROW_PART];
+        norm_row_grad(gradient + row * WIDTH, xhat + row * WIDTH, rstd[row], scale, part);
+        for (int u = 0; u < ROW_PART; u++) {
+            int c = (int)threadIdx.x % WARP + u * WARP;
+            if (c < WIDTH) gradient[row * WIDTH + c] = part[u];
+        }
+    }
+}
+
+/* bytes [count] of one example's mask; kept_elements [8 count] of 0 or 1. */
+static __global__ void keep_kernel(const lh_masks m, int count, unsigned char *bytes, unsigned char *kept_elements) {
+    for (int i = (int)threadIdx.x; i < count; i += THREADS)
+        bytes[i] = keep_byte(m.key, m.step, m.example, m.site, (unsigned int)i, m.drop_below);
+    __syncthreads();
+    for (int e = (int)threadIdx.x; e < 8 * count; e += THREADS) kept_elements[e] = kept(bytes, e);
+}
+
+/* total [count] = the sum of the shards; the grid's blocks share the work. */
+static __global__ void fold_kernel(int shards, const char *parts, long long stride, int count, real *total) {
+    fold(shards, parts, stride, (int)(blockIdx.x * THREADS + threadIdx.x), (int)gridDim.x * THREADS, count, total);
+}
+
+/* squares [pieces]: of each piece of x. */
+static __global__ void squares_kernel(int pieces, const real *x, double *squares) {
+    for (int i = 0; i < pieces; i++) {
+        double sum = piece_squares(x + i * PIECE);
+        if (threadIdx.x == 0) squares[i] = sum;
+    }
+}
+
+/* total [256]: the sum of count numbers, as each thread has it. */
+static __global__ void total_kernel(int count, int stride, const double *x, double *total) {
+    total[threadIdx.x] = total_of(x, count, stride);
+}
+
+/* One piece; sums: squares of the parameters and of their change, as the last thread has them. */
+static __global__ void adam_kernel(double clip, double rate, double correct2, const real *gradient, real *moment1,
+                                   real *moment2, real *parameter, double *sums) {
+    const adam a = {(real)clip, (real)rate, (real)correct2};
+    double parameters, changes;
+    adam_piece(a, gradient, moment1, moment2, parameter, &parameters, &changes);
+    if (threadIdx.x != THREADS - 1) return;
+    sums[0] = parameters;
+    sums[1] = changes;
+}
+
+#define OPERATION(name, precision) \
+    static const lh_emulated_kernel name##_emulated( \
+        #name "_" precision, [](void **arguments) { return lh_bind(name##_kernel, arguments); });
+#define OPERATIONS(precision) \
+    OPERATION(product, precision) \
+    OPERATION(columns, precision) \
+    OPERATION(norm, precision) \
+    OPERATION(keep, precision) \
+    OPERATION(fold, precision) \
+    OPERATION(squares, precision) \
+    OPERATION(total, precision) \
+    OPERATION(adam, precision)

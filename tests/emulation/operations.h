@@ -1,0 +1,26 @@
+/* What test_operations.c and its kernels (operations.cu) agree on. Kernels are called <operation>_<precision>; they run
+ * in blocks of 256 threads. */
+#ifndef LH_TESTS_OPERATIONS_H
+#define LH_TESTS_OPERATIONS_H
+
+enum {
+    LH_OPERATIONS_WIDTH = 40,        /* of rows that are normed: no multiple of a warp */
+    LH_OPERATIONS_HEAD = 12,         /* width of a head */
+    LH_OPERATIONS_ROOM = 4 * 32 * 72 /* elements of shared memory */
+};
+
+/* Orders and finishes of kernels/cuda/product.cu. */
+enum { LH_ROWS, LH_COLUMNS };
+enum { LH_STORE, LH_BIAS, LH_BIAS_RELU, LH_ADD, LH_RELU_GRAD, LH_BY_HEAD, LH_FINISHES };
+
+typedef struct lh_product {
+    int rows, columns, K;
+    int along_a, along_b, how;
+    int stride_a, stride_b, stride; /* elements */
+} lh_product;
+
+typedef struct lh_masks {
+    unsigned int key[2], step, example, site, drop_below;
+} lh_masks;
+
+#endif

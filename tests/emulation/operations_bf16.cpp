@@ -1,0 +1,11 @@
+/* The operations of kernels/cuda in bf16, for test_operations.c. */
+#include "cuda_emulation.h"
+
+typedef float real;
+#include "operations_sizes.h"
+#include "cuda/mma.cu"
+#include "cuda/product_bf16.cu"
+#include "cuda/product_mma.cu"
+#include "operations.cu"
+
+OPERATIONS("bf16")

@@ -1,0 +1,19 @@
+/* What comes before the operations in the device code of a model of no meaning: `real` is known, products follow. */
+#ifndef LH_TESTS_OPERATIONS_SIZES_H
+#define LH_TESTS_OPERATIONS_SIZES_H
+
+#define INLINE [[maybe_unused]] static __device__ __forceinline__
+
+#include "operations.h"
+#include "cuda/interface.h"
+
+enum { THREADS = 256, WIDTH = LH_OPERATIONS_WIDTH, HEAD_WIDTH = LH_OPERATIONS_HEAD, PARAMETER_STORAGE = 4096 };
+
+#define BETA1 ((real)0.9)
+#define BETA2 ((real)0.999)
+#define EPSILON ((real)1e-8)
+
+#include "cuda/block.cu"
+#include "cuda/slab.cu"
+
+#endif
