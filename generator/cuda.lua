@@ -3,6 +3,13 @@
 -- Input: the plan with its dimensions and facets. Output: plan.cuda, read by templates/cuda, and plan.cuda_files.
 --
 --   threads            of a block
+--   products           "generated": one kernel does whole steps; "library", from width library_width on: a step is a
+--                      sequence of launches of a kernel's phases and of a library's products over the whole batch
+--   multiplies         the device text has products of its own: all, or those of tables
+--   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
+--   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
+--                      the words for it in the text
+--   gradients          the type of what a shard adds up
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with
 --   sites              dropout masks of a sequence
@@ -19,6 +26,12 @@ local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocesso
 local REPLICA_SHARDS = 8 -- of 30 models: two blocks for every multiprocessor of a large GPU
 local GROUP_TOKENS = 256 -- of evaluation: that many go through the layers together
 local STAGING = 4 * 32 * 72 -- reals of shared memory: kernels/cuda/product.cu
+local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu
+local LIBRARY_WIDTH = 256 -- from here on products over the whole batch are worth their launches
+local LIBRARY_SHARDS = 256 -- a sequence each, of most batches
+local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- of evaluation: tokens times width, about a gigabyte of activations
+-- Channels of a head that a thread of a wide model has in registers, if they can be cut so.
+local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local BLOCK_STATE = 1024 -- bytes of shared memory for addresses
 
 local PRODUCTS = {
@@ -31,16 +44,38 @@ local PRODUCTS = {
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 local OWNED = { "query", "key", "distance", "row", "sum", "pair" }
 
-local function kernels(plan)
+-- Threads among which a head's channels are spread: a power of two, parts are of whole quads.
+local function head_lanes(head_width, precision)
+  local lanes = 1
+  while head_width // lanes > HEAD_PART[precision] and head_width % (8 * lanes) == 0 do
+    lanes = 2 * lanes
+  end
+  return lanes
+end
+
+-- Channels of whole heads that fill a tile of a product, or one head.
+local function slice(plan)
+  local heads = 1
+  for count = 1, plan.heads do
+    if plan.heads % count == 0 and count * plan.head_width <= TILE then
+      heads = count
+    end
+  end
+  return heads * plan.head_width
+end
+
+local function kernels(plan, multiplies)
   local list = { "cuda/functions.cu", "cuda/block.cu" }
   if plan.score.trains then
     list[#list + 1] = "cuda/score.cu"
   end
-  list[#list + 1] = "cuda/slab.cu"
-  for _, name in ipairs(PRODUCTS[plan.precision]) do
-    list[#list + 1] = name
+  if multiplies then
+    list[#list + 1] = "cuda/slab.cu"
+    for _, name in ipairs(PRODUCTS[plan.precision]) do
+      list[#list + 1] = name
+    end
+    list[#list + 1] = "cuda/product.cu"
   end
-  list[#list + 1] = "cuda/product.cu"
   list[#list + 1] = "cuda/layernorm.cu"
   if plan.dropouts[1] then
     list[#list + 1] = "cuda/dropout.cu"
@@ -82,11 +117,19 @@ function M.derive(plan)
   local relative, scored = plan.relative.kind ~= "none", plan.score.kind ~= "none"
   local learned_places = plan.additive.kind == "learned"
   local randomized = plan.positions.kind == "randomized"
+  local library = plan.width >= LIBRARY_WIDTH
+  local multiplies = not library or plan.relative.kind == "transformer_xl"
+  local keeps = not library and keeps_pairs(plan)
+  local lanes = library and head_lanes(plan.head_width, plan.precision) or 1
   plan.cuda = {
     threads = THREADS,
-    chip = math.min(plan.train.batch, CHIP_SHARDS),
-    replicas = math.min(plan.train.batch, REPLICA_SHARDS),
-    kernels = kernels(plan),
+    products = library and "library" or "generated",
+    library_width = LIBRARY_WIDTH,
+    multiplies = multiplies,
+    gradients = library and "gradients" or "parameters",
+    chip = math.min(plan.train.batch, library and LIBRARY_SHARDS or CHIP_SHARDS),
+    replicas = math.min(plan.train.batch, library and LIBRARY_SHARDS or REPLICA_SHARDS),
+    kernels = kernels(plan, multiplies),
     sites = (plan.additive.dropout.kind ~= "none" and 1 or 0) + (plan.dropout.kind ~= "none" and 2 * plan.layers or 0),
     draws = randomized or plan.draws_distances,
     position_draws = randomized and plan.positions.draws or 0,
@@ -97,12 +140,19 @@ function M.derive(plan)
     sums = relative or plan.score.trains or learned_places,
     sums_in_layers = relative or plan.score.trains,
     owned = owned(plan),
+    group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
+    slice = library and multiplies and slice(plan),
+    head_lanes = lanes,
+    head_part = lanes > 1 and "HEAD_PART" or "HEAD_WIDTH",
+    channel = lanes > 1 and " + channel()" or "",
+    once = lanes > 1 and "if (leads_head()) " or "",
+    first_task = lanes > 1 and "threadIdx.x / HEAD_LANES" or "threadIdx.x",
+    tasks = lanes > 1 and "TASKS" or "THREADS",
+    staging = multiplies and STAGING or 2 * THREADS,
     end_by_layer = layers_apart(plan),
-    pairs = keeps_pairs(plan),
-    pair_scores = keeps_pairs(plan) and scored and plan.score.cuda.logit_grad and plan.score.cuda.gathers.distance
+    pairs = keeps,
+    pair_scores = keeps and scored and plan.score.cuda.logit_grad and plan.score.cuda.gathers.distance
       and true or false,
-    group_tokens = GROUP_TOKENS,
-    staging = STAGING,
     block_state = BLOCK_STATE,
   }
   plan.cuda.first_distances = plan.cuda.position_draws

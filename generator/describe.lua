@@ -95,8 +95,11 @@ function M.comments(plan)
       encoding),
     score = plan.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of what does not "
       .. "need the logit, and the rest.", "score = " .. plan.score.formula),
-    device = wrapped("Device code: training, many steps at a launch, and evaluation. A block takes a shard of the "
-      .. "batch through all layers and back; blocks meet where gradients are folded.", size, encoding),
+    device = wrapped(plan.cuda.products == "library"
+      and "Device code: training and evaluation, phase by phase; products of matrices are made between them, over the "
+        .. "whole batch. A block does a phase for a shard; blocks meet where gradients are folded."
+      or "Device code: training, many steps at a launch, and evaluation. A block takes a shard of the "
+        .. "batch through all layers and back; blocks meet where gradients are folded.", size, encoding),
     cuda = wrapped("What the runtime knows of the device code: kernels, memory, draws, position tables."),
     layers = wrapped("The encoder's layers over one block of sequences, forward and backward, and the room they need.",
       size),
@@ -162,17 +165,28 @@ local PRODUCTS = {
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
 }
 
+local ATTENTION = { what = "gpu attention", value = "probabilities recomputed",
+  why = "a thread owns a query, a key or a distance and walks over its pairs: no atomics, every sum has its order" }
+
 -- What the CUDA half does; the blocks that are resident at once are asked of the driver by the trainer.
 local function cuda_choices(plan, list)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
+  if cuda.products == "library" then
+    list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
+      why = "of attention, norms and loss, in a launch for each phase; replicas take turns, each has the whole device" }
+    list[#list + 1] = { what = "gpu products", value = "cuBLASLt, " .. products[1],
+      why = ("from width %d on: over all tokens of a batch, where blocks on their own would read all weights again for "
+        .. "a few; the library chooses the order of sums"):format(cuda.library_width) }
+    list[#list + 1] = ATTENTION
+    return
+  end
   list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
     why = "a block takes a shard through all layers and back, no block waits for another before gradients are folded" }
   list[#list + 1] = { what = "gpu, replicas", value = cuda.replicas .. " shards",
     why = ("of each model: 1 to %d blocks, the same bits; a model has its own length, seed and rate"):format(
       cuda.replicas) }
   list[#list + 1] = { what = "gpu products", value = products[1], why = products[2] }
-  list[#list + 1] = { what = "gpu attention", value = "probabilities recomputed",
-    why = "a thread owns a query, a key or a distance and walks over its pairs: no atomics, every sum has its order" }
+  list[#list + 1] = ATTENTION
 end
 
 local function choices(plan)

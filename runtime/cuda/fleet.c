@@ -89,7 +89,7 @@ static int most(int a, int b) { return a > b ? a : b; }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 static lh_cuda_grid grid_of(const lh_cuda_fleet *fleet, int replicas) {
-    bool alone = fleet->variant == &fleet->program->chip;
+    bool alone = fleet->variant == &fleet->program->chip || fleet->library != NULL;
     return lh_cuda_grid_of(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
 }
 
@@ -105,7 +105,7 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         lh_shape part = lh_shape_at(spec, lh_lengths_at(lengths, i), spec->train.batch);
         int T = part.length[0];
-        part.sequences = (spec->train.batch + room->shards - 1) / room->shards;
+        if (fleet->library == NULL) part.sequences = (spec->train.batch + room->shards - 1) / room->shards;
         tokens = most(tokens, T);
         room->partial = larger(room->partial, lh_cuda_aligned(fleet->program->partial_bytes(T)));
         room->shared = larger(room->shared, lh_cuda_aligned(fleet->program->shared_bytes(T, LH_MODE_TRAIN)));
@@ -160,6 +160,7 @@ static lh_status open_room(lh_cuda_fleet *fleet, lh_error *error) {
         at_once = most(at_once, grid.at_once);
         room->blocks = most(room->blocks, grid.at_once * grid.team);
     }
+    if (fleet->library != NULL) room->blocks = 1;
     size_t teams = (size_t)at_once;
     room->arrivals_bytes = teams * ARRIVALS_BYTES;
     room->partials_bytes = teams * (size_t)room->shards * room->partial;
@@ -286,7 +287,9 @@ static void fleet_close(lh_cuda_fleet *fleet) {
         lh_epoch_close(&fleet->engines[i].epoch);
     }
     lh_cuda_release(fleet->device, &fleet->tables);
+    lh_cuda_library_close(fleet->library);
     if (fleet->stream != NULL) fleet->driver->cuStreamDestroy(fleet->stream);
+    free(fleet->launches);
     free(fleet->engines);
     free(fleet->active);
     free(fleet);
@@ -319,7 +322,7 @@ static void name_engine(lh_cuda_fleet *fleet, const lh_engine_config *config, lh
         .level = fleet->level,
         .real_bytes = fleet->program->real_bytes,
         .threads = fleet->config.threads,
-        .compiler = fleet->device->compiler,
+        .compiler = fleet->compiler,
         .variant = fleet->variant->name,
         .device = fleet->device->name,
     };
@@ -348,6 +351,7 @@ static lh_status open_device(lh_cuda_fleet *fleet, lh_error *error) {
     if (status != LH_OK) return status;
     status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&fleet->stream, LH_CUDA_STREAM_APART),
                            "cuStreamCreate", error);
+    if (status == LH_OK) status = lh_cuda_phases_open(fleet, error);
     if (status == LH_OK) status = open_engines(fleet, error);
     if (status == LH_OK && fleet->config.trains) status = open_room(fleet, error);
     if (status == LH_OK && fleet->config.trains) status = lh_cuda_ring_open(fleet, error);
@@ -366,6 +370,7 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
     fleet->config = configs[0];
     fleet->count = fleet->open = count;
     snprintf(fleet->level, sizeof fleet->level, "sm_%d %s", device->architecture, fleet->variant->name);
+    snprintf(fleet->compiler, sizeof fleet->compiler, "%s", device->compiler);
     fleet->engines = lh_engine_memory((size_t)count * sizeof *fleet->engines, "the engines", error);
     fleet->active = lh_engine_memory((size_t)count * sizeof *fleet->active, "the engines", error);
     lh_status status = fleet->engines != NULL && fleet->active != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
@@ -386,7 +391,13 @@ void lh_cuda_fleet_describe(const lh_engine *engine, char *text, size_t size) {
     const lh_cuda_fleet *fleet = ((const lh_cuda_engine *)engine)->fleet;
     lh_cuda_grid grid = grid_of(fleet, fleet->count);
     int resident = fleet->device->train_blocks;
-    if (fleet->variant == &fleet->program->chip)
+    const char *library = fleet->library != NULL ? lh_cuda_library_name(fleet->library) : NULL;
+    if (library != NULL && fleet->count == 1)
+        snprintf(text, size, "one model on %d of %d resident blocks, products by %s", grid.team, resident, library);
+    else if (library != NULL)
+        snprintf(text, size, "%d replicas, one after the other, on %d of %d resident blocks, products by %s",
+                 fleet->count, grid.team, resident, library);
+    else if (fleet->variant == &fleet->program->chip)
         snprintf(text, size, "one model on %d of %d resident blocks", grid.team, resident);
     else if (grid.rounds == 1)
         snprintf(text, size, "%d replica%s x %d block%s, %d are resident", fleet->count, fleet->count > 1 ? "s" : "",

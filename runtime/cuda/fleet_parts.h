@@ -1,11 +1,12 @@
-/* Inside a fleet: shared by fleet.c (memory and state), ring.c (batches ahead of their steps), launch.c (steps) and
- * forward.c (evaluation). */
+/* Inside a fleet: shared by fleet.c (memory and state), ring.c (batches ahead of their steps), launch.c (steps),
+ * forward.c (evaluation) and phases.c (both, of wide models). */
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
 #include "cuda/fleet.h"
 #include "cuda/grid.h"
 #include "cuda/interface.h"
+#include "cuda/library.h"
 #include "data/epoch.h"
 
 enum {
@@ -101,6 +102,7 @@ typedef struct lh_cuda_fleet {
     const lh_spec *spec;
     lh_engine_config config; /* of them all: seed and learning rate are the engines' own */
     char level[64];
+    char compiler[160];      /* of the device code, and the library */
     lh_cuda_engine *engines; /* [count] */
     int count, open;         /* engines in all, and those that are not closed */
     lh_cuda_engine **active; /* those that step; a replica's place in it is its column */
@@ -113,8 +115,10 @@ typedef struct lh_cuda_fleet {
     lh_cuda_room room;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
-    double step_seconds; /* of one step of all, lately; 0: not known */
-    lh_status lost;      /* the device failed, for good */
+    lh_cuda_library *library; /* of a wide model; NULL otherwise */
+    lh_cuda_launch *launches; /* room for the list of a step's or evaluation's */
+    double step_seconds;      /* of one step of all, lately; 0: not known */
+    lh_status lost;           /* the device failed, for good */
     lh_error loss;
 } lh_cuda_fleet;
 
@@ -178,6 +182,25 @@ lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int co
 
 /* Why the batch of a column at slot `first` could not be had. */
 lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
+
+/* --- phases.c --------------------------------------------------------------------------------------------------- */
+
+/* A step of one replica, or the evaluation of a group of examples, of a wide model. */
+typedef struct lh_cuda_pass {
+    CUfunction kernel;
+    int blocks;
+    lh_mode mode;
+    lh_shape shape; /* of the batch, or of the group */
+    int first;      /* of the examples; 0 in training */
+    CUdeviceptr workspace, parameters, gradient, arrivals;
+    void *arguments; /* of the kernel: lh_cuda_train, lh_cuda_evaluate */
+} lh_cuda_pass;
+
+/* The library, where the program's products are its; fleet_close closes it. */
+lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error);
+
+/* Starts all launches of a pass; returns while they run. */
+lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error);
 
 /* --- launch.c, forward.c ---------------------------------------------------------------------------------------- */
 

@@ -22,7 +22,8 @@ static int more(int a, int b) { return a > b ? a : b; }
 /* Groups of sequences that go through the layers together, and the blocks that take them in turn. */
 typedef struct cut {
     int group, blocks;
-    size_t workspace; /* bytes of one block */
+    int workspaces;   /* one for each block; of a wide model one for all */
+    size_t workspace; /* bytes of one */
 } cut;
 
 static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
@@ -31,7 +32,9 @@ static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     int groups = (shape->sequences + group - 1) / group, most = fleet->device->evaluate_blocks;
     lh_shape part = *shape;
     part.sequences = group;
-    return (cut){group, groups < most ? groups : most,
+    bool wide = fleet->library != NULL;
+    int busy = wide ? group : groups, blocks = busy < most ? busy : most;
+    return (cut){group, blocks, wide ? 1 : blocks,
                  lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE))};
 }
 
@@ -41,7 +44,7 @@ static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *
     cut c = cut_of(fleet, &shape);
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes;
     most->batch = larger(most->batch, lh_cuda_layout_of(fleet->program, &shape).bytes);
-    most->workspaces = larger(most->workspaces, (size_t)c.blocks * c.workspace);
+    most->workspaces = larger(most->workspaces, (size_t)c.workspaces * c.workspace);
     most->shared = larger(most->shared, fleet->program->shared_bytes(shape.length[0], LH_MODE_EVALUATE));
     most->logits = larger(most->logits, logits);
     most->tokens = more(most->tokens, shape.length[0]);
@@ -136,6 +139,29 @@ static lh_status send_batch(const lh_cuda_fleet *fleet, const lh_shape *shape, c
     return check(fleet, result, "cuMemcpyHtoDAsync", error);
 }
 
+/* The groups of a wide model, one after the other. */
+static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shape, const cut *c,
+                              lh_cuda_evaluate *evaluate, lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_cuda_pass pass = {
+        .kernel = fleet->device->evaluate,
+        .blocks = c->blocks,
+        .mode = LH_MODE_EVALUATE,
+        .shape = *shape,
+        .workspace = fleet->forward.device_workspaces,
+        .parameters = lh_cuda_vector_at(engine, 0),
+        .arrivals = fleet->forward.device_step + ARRIVALS_AT,
+        .arguments = evaluate,
+    };
+    lh_status status = LH_OK;
+    for (; status == LH_OK && pass.first < shape->sequences; pass.first += c->group) {
+        int left = shape->sequences - pass.first;
+        pass.shape.sequences = left < c->group ? left : c->group;
+        status = lh_cuda_run_phases(fleet, &pass, error);
+    }
+    return status;
+}
+
 static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, bool logits, lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
     const lh_cuda_forward *forward = &fleet->forward;
@@ -152,6 +178,7 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, boo
         .workspace_stride = (long long)c.workspace,
         .group = c.group,
     };
+    if (fleet->library != NULL) return start_groups(engine, shape, &c, &evaluate, error);
     void *arguments[] = {&evaluate};
     CUresult result = fleet->driver->cuLaunchCooperativeKernel(
         fleet->device->evaluate, (unsigned)c.blocks, 1, 1, (unsigned)fleet->program->threads, 1, 1,

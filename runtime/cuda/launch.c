@@ -74,6 +74,26 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     }
 }
 
+/* The one step that `train` describes, of a wide model. */
+static lh_status start_step(lh_cuda_fleet *fleet, int replica, lh_cuda_train *train, lh_error *error) {
+    const lh_cuda_engine *engine = fleet->active[replica];
+    const lh_cuda_step *step = &fleet->room.host_steps[replica];
+    lh_cuda_pass pass = {
+        .kernel = fleet->device->train,
+        .blocks = train->team,
+        .mode = LH_MODE_TRAIN,
+        .shape = {.sequences = step->sequences, .length = {step->T}, .labels = step->label_count},
+        .workspace = fleet->room.workspaces,
+        .parameters = lh_cuda_vector_at(engine, 0),
+        .gradient = lh_cuda_vector_at(engine, 3),
+        .arrivals = fleet->room.arrivals,
+        .arguments = train,
+    };
+    CUresult result = fleet->driver->cuMemsetD8Async(pass.gradient, 0, lh_cuda_vector(fleet), fleet->stream);
+    lh_status status = check(fleet, result, "cuMemsetD8Async", error);
+    return status == LH_OK ? lh_cuda_run_phases(fleet, &pass, error) : status;
+}
+
 /* Replicas first, first + 1, ... of the active ones, side by side. */
 static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_error *error) {
     const lh_cuda_room *room = &fleet->room;
@@ -93,6 +113,7 @@ static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_err
         .team = fleet->grid.team,
         .shards = room->shards,
     };
+    if (fleet->library != NULL) return start_step(fleet, first, &train, error);
     void *arguments[] = {&train};
     CUresult result = driver->cuMemsetD8Async(room->arrivals, 0, room->arrivals_bytes, fleet->stream);
     lh_status status = check(fleet, result, "cuMemsetD8Async", error);
@@ -186,8 +207,9 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
 
 /* --- together --------------------------------------------------------------------------------------------------- */
 
-/* Steps of the next launch, as far as time and room go. */
+/* Steps of the next launch, as far as time and room go. A wide model's are started one by one. */
 static int steps_at_once(const lh_cuda_fleet *fleet) {
+    if (fleet->library != NULL) return 1;
     int room = fleet->ring.capacity / 2;
     double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
     return timed >= room ? room : timed > 1 ? (int)timed : 1;

@@ -2,13 +2,12 @@
 #include "cuda/nvrtc.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cuda/find.h"
 #include "cuda/image.h"
 
 enum { COMPILATION_FAILED = 6 }; /* NVRTC_ERROR_COMPILATION */
@@ -31,24 +30,11 @@ static const struct {
     SYMBOL(nvrtcGetCUBIN),
 };
 
-/* One look for a library, and what it met. */
-typedef struct search {
+/* What a library is looked for for. */
+typedef struct wanted {
     int architecture, driver_version;
     lh_nvrtc *nvrtc;
-    char places[600];  /* where nothing was found, one after the other */
-    char refused[900]; /* a line for each library that will not do */
-    void *last;        /* the last of them: the same file has several names */
-} search;
-
-/* Adds to a text of `size` bytes; cut where it is full. */
-static void add(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void add(char *text, size_t size, const char *format, ...) {
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, size - used, format, arguments);
-    va_end(arguments);
-}
+} wanted;
 
 /* NULL, or the name of the function that is missing. */
 static const char *find_functions(void *library, lh_nvrtc *nvrtc) {
@@ -73,84 +59,37 @@ static bool choose_target(lh_nvrtc *nvrtc, int architecture) {
     return best > 0;
 }
 
-/* Whether this library will do; why not goes into refused. */
-static bool examine(search *s, void *library, const char *file) {
-    lh_nvrtc *nvrtc = s->nvrtc;
+static bool examine(lh_cuda_search *search, void *library, const char *file) {
+    const wanted *w = search->argument;
+    lh_nvrtc *nvrtc = w->nvrtc;
     char driver_text[LH_CUDA_VERSION_TEXT];
     const char *missing = find_functions(library, nvrtc);
     if (missing) {
-        add(s->refused, sizeof s->refused, "\n%s: has no function %s", file, missing);
+        lh_cuda_refuse(search, "\n%s: has no function %s", file, missing);
         return false;
     }
     if (nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor) != 0) {
-        add(s->refused, sizeof s->refused, "\n%s: does not tell its version", file);
+        lh_cuda_refuse(search, "\n%s: does not tell its version", file);
         return false;
     }
     snprintf(nvrtc->name, sizeof nvrtc->name, "NVRTC %d.%d (%s)", nvrtc->major, nvrtc->minor, file);
-    if (nvrtc->major > s->driver_version / 1000) {
-        add(s->refused, sizeof s->refused, "\n%s: its machine code is not for this driver, which knows CUDA up to %s",
-            nvrtc->name, lh_cuda_version_text(s->driver_version, driver_text));
+    if (nvrtc->major > w->driver_version / 1000) {
+        lh_cuda_refuse(search, "\n%s: its machine code is not for this driver, which knows CUDA up to %s", nvrtc->name,
+                       lh_cuda_version_text(w->driver_version, driver_text));
         return false;
     }
-    if (!choose_target(nvrtc, s->architecture)) {
-        add(s->refused, sizeof s->refused, "\n%s: does not know sm_%d", nvrtc->name, s->architecture);
+    if (!choose_target(nvrtc, w->architecture)) {
+        lh_cuda_refuse(search, "\n%s: does not know sm_%d", nvrtc->name, w->architecture);
         return false;
     }
     return true;
 }
 
-static bool try_file(search *s, const char *file) {
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        const char *why = dlerror();
-        bool is_there = strchr(file, '/') && access(file, F_OK) == 0;
-        if (is_there)
-            add(s->refused, sizeof s->refused, "\n%s%s", why ? "" : file,
-                why ? why : ": this program is linked statically and can load no library");
-        return false;
-    }
-    if (library == s->last) return false;
-    s->last = library;
-    return examine(s, library, file);
-}
-
-/* folder "": wherever the loader looks. */
-static bool try_folder(search *s, const char *folder) {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
-    char file[320];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        int length = snprintf(file, sizeof file, "%s%s%s", folder, folder[0] ? "/" : "", names[i]);
-        if (length < (int)sizeof file && try_file(s, file)) return true;
-    }
-    add(s->places, sizeof s->places, "%s%s", s->places[0] ? ", " : "", folder[0] ? folder : "the loader's folders");
-    return false;
-}
-
-static bool try_root(search *s, const char *root) {
-    char folder[300];
-    if (!root || !root[0]) return false;
-    for (int wide = 1; wide >= 0; wide--) {
-        int length = snprintf(folder, sizeof folder, "%s/lib%s", root, wide ? "64" : "");
-        if (length < (int)sizeof folder && try_folder(s, folder)) return true;
-    }
-    return false;
-}
-
-/* Without a folder given: those that a toolkit is usually in, each once, then wherever the loader looks. */
-static bool try_usual(search *s) {
-    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
-    for (int i = 0; i < 3; i++) {
-        bool tried = false;
-        for (int j = 0; j < i && !tried; j++) tried = roots[i] && roots[j] && strcmp(roots[i], roots[j]) == 0;
-        if (!tried && try_root(s, roots[i])) return true;
-    }
-    return try_folder(s, "");
-}
-
 lh_status lh_nvrtc_open(int architecture, int driver_version, lh_nvrtc *nvrtc, lh_error *error) {
-    search s = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
-    const char *given = getenv("LONGHAND_CUDA_ROOT");
-    if (given && given[0] ? try_root(&s, given) : try_usual(&s)) return LH_OK;
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL};
+    wanted w = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
+    lh_cuda_search s = {.names = names, .examine = examine, .argument = &w};
+    if (lh_cuda_find(&s)) return LH_OK;
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,
         "no NVRTC on this machine that compiles the device code for sm_%d; looked in: %s%s\n"

@@ -29,10 +29,10 @@ INLINE void attend_by_${class}(void) {
     score_tables tables;
     score_tables_of(v, l, &tables);
 % end
-    for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {
+    for (int task = ${cuda.first_task}; task < HEADS * count; task += ${cuda.tasks}) {
         const int h = task / count;
 % if with_rows then
-        real drow[HEAD_WIDTH]${biases and ", row_sum = 0" or ""};
+        real drow[${cuda.head_part}]${biases and ", row_sum = 0" or ""};
         clear_head(drow);
 % end
 % if gathered[1] then
@@ -74,11 +74,11 @@ INLINE void attend_by_${class}(void) {
                 const size_t of_query = ((size_t)sequence * HEADS + h) * v->T + i;
                 const real largest = s->largest[of_query], inverse = s->inverse_sum[of_query];
                 const real delta = w->delta[of_query];
-                real query[HEAD_WIDTH], key[HEAD_WIDTH], value[HEAD_WIDTH], dout[HEAD_WIDTH];
+                real query[${cuda.head_part}], key[${cuda.head_part}], value[${cuda.head_part}], dout[${cuda.head_part}];
                 load_head(query, a.query + i * QUERY_STRIDE);
                 load_head(key, a.key + j * QUERY_STRIDE);
                 load_head(value, a.value + j * QUERY_STRIDE);
-                load_head(dout, w->dattended + (rows + i) * WIDTH + h * HEAD_WIDTH);
+                load_head(dout, w->dattended + (rows + i) * WIDTH + h * HEAD_WIDTH${cuda.channel});
                 % include("cuda/pair_gradient.tpl", with_rows and pair or scores)
 % if with_rows then
                 add_head(drow, dlogit, query);
@@ -93,10 +93,13 @@ INLINE void attend_by_${class}(void) {
         }
 % if with_rows and biases then
         const size_t room = distance_count(v->T);
-        store_head(drow, 1, sums->rows + ((size_t)l * room + task % count) * WIDTH + h * HEAD_WIDTH);
-        sums->row_sums[l * HEADS * room + task] = row_sum;
+        store_head(drow, 1, sums->rows + ((size_t)l * room + task % count) * WIDTH + h * HEAD_WIDTH${cuda.channel});
+        ${cuda.once}sums->row_sums[l * HEADS * room + task] = row_sum;
 % elseif with_rows then
-        store_head(drow, 1, sums->rows + ((size_t)l * HEADS * distance_count(v->T) + task) * HEAD_WIDTH);
+        store_head(drow, 1, sums->rows + ((size_t)l * HEADS * distance_count(v->T) + task) * HEAD_WIDTH${cuda.channel});
+% end
+% if gathered[1] and cuda.head_lanes > 1 then
+        if (!leads_head()) continue;
 % end
 % for k, g in ipairs(gathered) do
 % local at = k - 1

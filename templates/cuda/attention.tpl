@@ -36,20 +36,32 @@ typedef struct head {
     int T;
 } head;
 
+% if cuda.head_lanes > 1 then
+/* A head's channels are spread over HEAD_LANES neighbours in a warp: the first of this thread's, its neighbours, and
+ * whether it is the one that writes what they all know. */
+INLINE int channel(void) { return threadIdx.x % HEAD_LANES * HEAD_PART; }
+
+INLINE unsigned int head_lanes(void) {
+    return 0xffffffffu >> (WARP - HEAD_LANES) << threadIdx.x % WARP / HEAD_LANES * HEAD_LANES;
+}
+
+INLINE bool leads_head(void) { return threadIdx.x % HEAD_LANES == 0; }
+
+% end
 INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const layer_state *s,
         ${scored and "const score_tables *score, " or ""}int sequence, int h) {
     head a;
     a.T = v->T;
-    a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
+    a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel};
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
 % if biases then
     const size_t first_row = (size_t)l * distance_count(v->T) * HEADS + (size_t)h * row_count(v, l)${to_middle};
-    a.rows = v->shared.rows + first_row * HEAD_WIDTH;
+    a.rows = v->shared.rows + first_row * HEAD_WIDTH${cuda.channel};
     a.row_bias = v->shared.row_bias + first_row;
     a.key_bias = s->key_bias + ((size_t)sequence * HEADS + h) * v->T;
 % elseif with_rows then
-    a.rows = v->shared.rows + ((size_t)l * distance_count(v->T)${to_middle}) * HEAD_WIDTH;
+    a.rows = v->shared.rows + ((size_t)l * distance_count(v->T)${to_middle}) * HEAD_WIDTH${cuda.channel};
 % end
 % if with_rows and not toeplitz then
     a.row = pair_rows_of(v, l).row;
@@ -61,20 +73,20 @@ INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const la
     return a;
 }
 
-INLINE void load_head(real x[HEAD_WIDTH], const real *from) {
+INLINE void load_head(real x[${cuda.head_part}], const real *from) {
     is_global(from);
 #pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d += 4) {
+    for (int d = 0; d < ${cuda.head_part}; d += 4) {
         const quad part = *(const quad *)(from + d);
 #pragma unroll
         for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
     }
 }
 
-INLINE void store_head(const real x[HEAD_WIDTH], real scale, real *to) {
+INLINE void store_head(const real x[${cuda.head_part}], real scale, real *to) {
     is_global(to);
 #pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d += 4) {
+    for (int d = 0; d < ${cuda.head_part}; d += 4) {
         quad part;
 #pragma unroll
         for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
@@ -82,22 +94,27 @@ INLINE void store_head(const real x[HEAD_WIDTH], real scale, real *to) {
     }
 }
 
-INLINE void clear_head(real x[HEAD_WIDTH]) {
+INLINE void clear_head(real x[${cuda.head_part}]) {
 #pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) x[d] = 0;
+    for (int d = 0; d < ${cuda.head_part}; d++) x[d] = 0;
 }
 
-INLINE real dot_head(const real x[HEAD_WIDTH], const real y[HEAD_WIDTH]) {
+INLINE real dot_head(const real x[${cuda.head_part}], const real y[${cuda.head_part}]) {
     real sum = 0;
 #pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) sum += x[d] * y[d];
+    for (int d = 0; d < ${cuda.head_part}; d++) sum += x[d] * y[d];
+% if cuda.head_lanes > 1 then
+#pragma unroll
+    for (int distance = HEAD_LANES / 2; distance > 0; distance /= 2)
+        sum += __shfl_xor_sync(head_lanes(), sum, distance);
+% end
     return sum;
 }
 
 /* x += factor * y */
-INLINE void add_head(real x[HEAD_WIDTH], real factor, const real y[HEAD_WIDTH]) {
+INLINE void add_head(real x[${cuda.head_part}], real factor, const real y[${cuda.head_part}]) {
 #pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) x[d] += factor * y[d];
+    for (int d = 0; d < ${cuda.head_part}; d++) x[d] += factor * y[d];
 }
 % if masked then
 
@@ -125,8 +142,8 @@ INLINE int row_at(const head *a, int i, int j) { return a->row[j * a->T + i]; }
 % end
 
 /* The scaled logit of a pair: the query, and the key with the row of their distance. */
-INLINE real pair_logit(const head *a, const real query[HEAD_WIDTH], const real key[HEAD_WIDTH], int i, int j) {
-    real row[HEAD_WIDTH];
+INLINE real pair_logit(const head *a, const real query[${cuda.head_part}], const real key[${cuda.head_part}], int i, int j) {
+    real row[${cuda.head_part}];
     const int x = row_at(a, i, j);
     load_head(row, a->rows + x * HEAD_WIDTH);
     add_head(row, 1, key);
@@ -138,7 +155,7 @@ INLINE real pair_logit(const head *a, const real query[HEAD_WIDTH], const real k
 }
 % else
 /* The scaled logit of a pair. */
-INLINE real pair_logit(const real query[HEAD_WIDTH], const real key[HEAD_WIDTH]) {
+INLINE real pair_logit(const real query[${cuda.head_part}], const real key[${cuda.head_part}]) {
     return dot_head(query, key) * LOGIT_SCALE;
 }
 % end
@@ -154,15 +171,20 @@ INLINE void bias_keys(void) {
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences;
     const int l = block()->l;
-    for (int e = threadIdx.x; e < sequences * HEADS * v->T; e += THREADS) {
+    for (int e = ${cuda.first_task}; e < sequences * HEADS * v->T; e += ${cuda.tasks}) {
         const int token = e % v->T, h = e / v->T % HEADS, sequence = e / v->T / HEADS;
-        const real *bias = v->p->layer[l].content_bias + h * HEAD_WIDTH;
+        const real *bias = v->p->layer[l].content_bias + h * HEAD_WIDTH${cuda.channel};
         const size_t row = (size_t)sequence * v->T + token;
-        const real *key = s->query_key_value + row * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
-        real x[HEAD_WIDTH], y[HEAD_WIDTH];
+        const real *key = s->query_key_value + row * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH${cuda.channel};
+        real x[${cuda.head_part}], y[${cuda.head_part}];
         load_head(x, key);
         load_head(y, bias);
+% if cuda.head_lanes > 1 then
+        const real sum = dot_head(x, y);
+        if (leads_head()) s->key_bias[e] = sum * LOGIT_SCALE;
+% else
         s->key_bias[e] = dot_head(x, y) * LOGIT_SCALE;
+% end
     }
     __syncthreads();
 }
@@ -170,15 +192,15 @@ INLINE void bias_keys(void) {
 
 /* A query's softmax so far: exponentials relative to the largest score. */
 typedef struct softmax {
-    real largest, sum, out[HEAD_WIDTH];
+    real largest, sum, out[${cuda.head_part}];
 } softmax;
 
 /* Takes in `count` keys from j on, side by side; the sums go from key to key. */
-INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDTH], ${of_pair}int j, softmax *m) {
+INLINE void take_keys(const int count, const head *a, const real query[${cuda.head_part}], ${of_pair}int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll
     for (int u = 0; u < count; u++) {
-        real key[HEAD_WIDTH];
+        real key[${cuda.head_part}];
         load_head(key, a->key + (j + u) * QUERY_STRIDE);
         score[u] = ${score_of_key};
         highest = score[u] > highest ? score[u] : highest;
@@ -187,10 +209,10 @@ INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDT
     m->largest = highest;
     m->sum *= shrink;
 #pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) m->out[d] *= shrink;
+    for (int d = 0; d < ${cuda.head_part}; d++) m->out[d] *= shrink;
 #pragma unroll
     for (int u = 0; u < count; u++) {
-        real value[HEAD_WIDTH];
+        real value[${cuda.head_part}];
         load_head(value, a->value + (j + u) * QUERY_STRIDE);
         const real weight = exp_negative(score[u] - highest);
         m->sum += weight;
@@ -213,7 +235,7 @@ INLINE void attend(void) {
     score_tables tables;
     score_tables_of(v, l, &tables);
 % end
-    for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
+    for (int task = ${cuda.first_task}; task < sequences * HEADS * T; task += ${cuda.tasks}) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
         const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
 % if masked then
@@ -223,7 +245,7 @@ INLINE void attend(void) {
         const int end = T;
         int j = 0;
 % end
-        real query[HEAD_WIDTH];
+        real query[${cuda.head_part}];
         softmax m;
         load_head(query, a.query + i * QUERY_STRIDE);
         m.largest = (real)-1e30;
@@ -231,9 +253,9 @@ INLINE void attend(void) {
         clear_head(m.out);
         for (; j + KEYS <= end; j += KEYS) take_keys(KEYS, &a, query, ${pass_query}j, &m);
         for (; j < end; j++) take_keys(1, &a, query, ${pass_query}j, &m);
-        store_head(m.out, 1 / m.sum, s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH);
-        s->largest[task] = m.largest;
-        s->inverse_sum[task] = 1 / m.sum;
+        store_head(m.out, 1 / m.sum, s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH${cuda.channel});
+        ${cuda.once}s->largest[task] = m.largest;
+        ${cuda.once}s->inverse_sum[task] = 1 / m.sum;
     }
     __syncthreads();
 }
@@ -254,17 +276,17 @@ INLINE void attend_queries(void) {
     score_tables tables;
     score_tables_of(v, l, &tables);
 % end
-    for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
+    for (int task = ${cuda.first_task}; task < sequences * HEADS * v->T; task += ${cuda.tasks}) {
         const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
-        const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH;
+        const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH${cuda.channel};
         const real largest = s->largest[task], inverse = s->inverse_sum[task];
-        real query[HEAD_WIDTH], dquery[HEAD_WIDTH], dout[HEAD_WIDTH], out[HEAD_WIDTH];
+        real query[${cuda.head_part}], dquery[${cuda.head_part}], dout[${cuda.head_part}], out[${cuda.head_part}];
         load_head(query, a.query + i * QUERY_STRIDE);
         load_head(dout, w->dattended + at);
         load_head(out, s->attended + at);
         const real delta = dot_head(dout, out);
-        w->delta[task] = delta;
+        ${cuda.once}w->delta[task] = delta;
         clear_head(dquery);
 % if gathers.uniform then
         real gathered[${score.cuda.uniform_count}] = {0};
@@ -273,7 +295,7 @@ INLINE void attend_queries(void) {
 #pragma unroll ${unroll}
 % end
         for (${keys}) {
-            real key[HEAD_WIDTH], value[HEAD_WIDTH];
+            real key[${cuda.head_part}], value[${cuda.head_part}];
             load_head(key, a.key + j * QUERY_STRIDE);
             load_head(value, a.value + j * QUERY_STRIDE);
             % include("cuda/pair_gradient.tpl", pair)
@@ -286,9 +308,9 @@ INLINE void attend_queries(void) {
             add_head(dquery, dlogit, key);
 % end
         }
-        store_head(dquery, LOGIT_SCALE, w->dquery_key_value + row * QUERY_STRIDE + h * HEAD_WIDTH);
+        store_head(dquery, LOGIT_SCALE, w->dquery_key_value + row * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel});
 % if gathers.uniform then
-        for (int k = 0; k < ${score.cuda.uniform_count}; k++) w->head_sums[k * sequences * HEADS * v->T + task] = gathered[k];
+        ${cuda.once}for (int k = 0; k < ${score.cuda.uniform_count}; k++) w->head_sums[k * sequences * HEADS * v->T + task] = gathered[k];
 % end
     }
     __syncthreads();
@@ -304,7 +326,9 @@ INLINE void attend_keys(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-% if not cuda.pairs then
+% if cuda.head_lanes > 1 then
+    const int count = block()->sequences;
+% elseif not cuda.pairs then
     const int first = 0, count = block()->sequences;
 % end
 % if with_rows or scored then
@@ -314,14 +338,18 @@ INLINE void attend_keys(void) {
     score_tables tables;
     score_tables_of(v, l, &tables);
 % end
+% if cuda.head_lanes > 1 then
+    for (int task = threadIdx.x / HEAD_LANES; task < count * HEADS * v->T; task += TASKS) {
+% else
     for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
+% end
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
 % if cuda.pairs then
         const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
 % end
         const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
-        const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH;
-        real key[HEAD_WIDTH], value[HEAD_WIDTH], dkey[HEAD_WIDTH], dvalue[HEAD_WIDTH]${biases and ", sum = 0" or ""};
+        const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH${cuda.channel};
+        real key[${cuda.head_part}], value[${cuda.head_part}], dkey[${cuda.head_part}], dvalue[${cuda.head_part}]${biases and ", sum = 0" or ""};
         load_head(key, a.key + j * QUERY_STRIDE);
         load_head(value, a.value + j * QUERY_STRIDE);
         clear_head(dkey);
@@ -332,7 +360,7 @@ INLINE void attend_keys(void) {
         for (${queries}) {
             const int of_query = task - j + i;
             const real largest = s->largest[of_query], inverse = s->inverse_sum[of_query], delta = w->delta[of_query];
-            real query[HEAD_WIDTH], dout[HEAD_WIDTH];
+            real query[${cuda.head_part}], dout[${cuda.head_part}];
             load_head(query, a.query + i * QUERY_STRIDE);
             load_head(dout, dattended + i * WIDTH);
             % include("cuda/pair_gradient.tpl", pair)
@@ -349,11 +377,14 @@ INLINE void attend_keys(void) {
 % end
         }
         real *to = w->dquery_key_value + (size_t)(sequence * v->T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
+% if cuda.head_lanes > 1 then
+        to += channel();
+% end
 % if biases then
-        real bias[HEAD_WIDTH];
-        load_head(bias, v->p->layer[l].content_bias + h * HEAD_WIDTH);
+        real bias[${cuda.head_part}];
+        load_head(bias, v->p->layer[l].content_bias + h * HEAD_WIDTH${cuda.channel});
         add_head(dkey, sum, bias);
-        w->key_sums[task] = sum;
+        ${cuda.once}w->key_sums[task] = sum;
 % end
         store_head(dkey, LOGIT_SCALE, to);
         store_head(dvalue, 1, to + WIDTH);
@@ -423,7 +454,11 @@ INLINE void attend_heads(void) {
 % end
 
 /* The gradients of queries, keys and values, in the workspace${cuda.sums_in_layers and ", and those of the tables that this layer read" or ""}. */
-INLINE void attend_backward(${biases and "layer_parameters *g" or "void"}) {
+% if biases then
+INLINE void attend_backward(layer_${cuda.gradients} *g) {
+% else
+INLINE void attend_backward(void) {
+% end
     attend_queries();
 % if cuda.pairs then
     const int sequences = block()->sequences, T = block()->view.T;

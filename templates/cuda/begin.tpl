@@ -32,6 +32,24 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
     }
 }
 
+% if cuda.products == "library" then
+/* Of the rows of layer l, head by head, and of their products with the position bias, the heads whose channels are
+ * first .. first + SLICE - 1. */
+INLINE void make_rows(const step_view *v, int l, int first) {
+    const int room = distance_count(v->T), count = row_count(v, l), set = RELATIVE_SETS > 1 ? l : 0;
+    real *rows = v->shared.rows + (size_t)l * room * WIDTH + (size_t)first * count;
+    real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + (size_t)(first / HEAD_WIDTH) * count;
+    product(count, SLICE, WIDTH, COLUMNS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS,
+            v->p->layer[l].relative + first, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, WIDTH);
+    for (int e = threadIdx.x; e < SLICE / HEAD_WIDTH * count; e += THREADS) {
+        const real *bias = v->p->layer[l].position_bias + first + e / count * HEAD_WIDTH;
+        real sum = 0;
+        for (int d = 0; d < HEAD_WIDTH; d++) sum += rows[e * HEAD_WIDTH + d] * bias[d];
+        row_bias[e] = sum * LOGIT_SCALE;
+    }
+}
+
+% else
 /* The rows of layer l, head by head, and their products with the position bias. */
 INLINE void make_rows(const step_view *v, int l) {
     const int room = distance_count(v->T), count = row_count(v, l), set = RELATIVE_SETS > 1 ? l : 0;
@@ -46,6 +64,7 @@ INLINE void make_rows(const step_view *v, int l) {
     }
 }
 
+% end
 % elseif relative.kind == "shaw" then
 % if relative.toeplitz then
 /* The row of the table for a distance. */
@@ -78,7 +97,12 @@ INLINE void begin_step(void) {
 % if relative.kind == "transformer_xl" then
     make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
     team_barrier(t);
+% if cuda.products == "library" then
+    for (int part = t->rank; part < LAYERS * (WIDTH / SLICE); part += t->blocks)
+        make_rows(v, part / (WIDTH / SLICE), part % (WIDTH / SLICE) * SLICE);
+% else
     for (int l = t->rank; l < LAYERS; l += t->blocks) make_rows(v, l);
+% end
 % end
 % if relative.kind == "shaw" then
     make_rows(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "cuda/interface.h"
+% if cuda.products == "library" then
+#include "cuda/place.h"
+% end
 #include "longhand/cuda.h"
 % if tables then
 #include "longhand/math.h"
@@ -133,7 +136,14 @@ static size_t shared_bytes(int T, lh_mode mode) {
 }
 % end
 
-% if cuda.sums then
+% if cuda.products == "library" and cuda.sums then
+static size_t partial_bytes(int T) { return GRADIENT_BYTES + sum_bytes(T); }
+% elseif cuda.products == "library" then
+static size_t partial_bytes(int T) {
+    (void)T;
+    return GRADIENT_BYTES;
+}
+% elseif cuda.sums then
 static size_t partial_bytes(int T) { return ${parameter_storage} * sizeof(real) + sum_bytes(T); }
 % else
 static size_t partial_bytes(int T) {
@@ -150,6 +160,10 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 /* A few tiles of tokens. */
 static int evaluation_group(int T) { return T < ${cuda.group_tokens} ? ${cuda.group_tokens} / T : 1; }
 
+% if cuda.products == "library" then
+% include("cuda/launches.tpl")
+
+% end
 #if defined(LH_CUDA_SOURCE)
 extern const char lh_cuda_source[];
 #endif
@@ -189,4 +203,8 @@ const lh_cuda_program lh_${id}_cuda = {
         .partial_bytes = partial_bytes,
         .workspace_bytes = workspace_bytes,
         .evaluation_group = evaluation_group,
+% if cuda.products == "library" then
+        .most_launches = MOST_LAUNCHES,
+        .launches = launches,
+% end
 };

@@ -19,6 +19,9 @@ typedef int int32_t;
 
 % end
 % splice("cuda/interface.h")
+% if cuda.products == "library" then
+% splice("cuda/place.h")
+% end
 
 enum {
     THREADS = ${cuda.threads}, /* of a block */
@@ -28,7 +31,18 @@ enum {
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the vector of parameters */
     % include("parts/dimensions.tpl")
     QUERY_STRIDE = 3 * WIDTH,
-    BLOCK_STATE = ${cuda.block_state} /* bytes of shared memory behind what products stage */
+% if cuda.slice then
+    SLICE = ${cuda.slice}, /* channels of the vectors of distances that a block makes at a time, whole heads */
+% end
+% if cuda.head_lanes > 1 then
+    HEAD_LANES = ${cuda.head_lanes}, /* threads that have a head's channels among them */
+    HEAD_PART = HEAD_WIDTH / HEAD_LANES,
+    TASKS = THREADS / HEAD_LANES,
+% end
+% if not cuda.multiplies then
+    STAGING = ${cuda.staging}, /* reals of shared memory that sums over a block use */
+% end
+    BLOCK_STATE = ${cuda.block_state} /* bytes of shared memory behind ${cuda.multiplies and "what products stage" or "it"} */
 };
 
 % include("parts/parameters.tpl")
@@ -50,6 +64,10 @@ enum {
 
 % include("cuda/layers.tpl")
 
+% if cuda.products == "generated" then
+% include("cuda/layer.tpl")
+
+% end
 % include("cuda/loss.tpl")
 
-% include("cuda/step.tpl")
+% include(cuda.products == "generated" and "cuda/step.tpl" or "cuda/phases.tpl")

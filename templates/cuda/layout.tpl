@@ -126,6 +126,26 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 
 % include("cuda/score_layout.tpl")
 % end
+% if cuda.products == "library" then
+
+/* What a shard adds up for the parameters itself; the weights of products get their gradients from products over the
+ * whole batch. */
+typedef struct layer_gradients {
+% if relative.biases then
+    real content_bias[WIDTH];
+% end
+    real norm1_scale[WIDTH], norm1_offset[WIDTH], up_bias[FEEDFORWARD], down_bias[WIDTH];
+    real norm2_scale[WIDTH], norm2_offset[WIDTH];
+} layer_gradients;
+
+typedef struct gradients {
+    real token[TOKENS * WIDTH];
+    layer_gradients layer[LAYERS];
+    real output[WIDTH * CLASS_COLUMNS], output_bias[CLASS_COLUMNS];
+} gradients;
+
+enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* of a shard, before the sums of tables */ };
+% end
 % if cuda.sums then
 
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */

@@ -74,7 +74,7 @@ INLINE void add_up(lh_cuda_sums *to) {
 }
 
 /* From the gradients of the logits, in w->logits, those of the output layer, and w->gradient [rows][WIDTH]. */
-NOINLINE void classify_backward(const real *x, parameters *g) {
+NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;

@@ -6,7 +6,8 @@
 # Compiles the showcase's device code for one architecture of each class; with --all for every one that the toolkit
 # knows, and that of the test specs, which it generates. What the assembler says of each kernel (registers, stack,
 # spills, shared memory) is compared with resources.txt, the most that any architecture of a class may need. A toolkit
-# of another version than the recorded one gives other numbers: they are not compared.
+# of another version than the recorded one gives other numbers: they are not compared. What the runtime declares of
+# cuBLASLt is compared with the toolkit's headers (cublaslt.c).
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from what nvcc and NVRTC, which
 # differ by a little, make for every architecture.
 TABLE=tests/cuda/resources.txt
@@ -159,6 +160,20 @@ find_toolkit() {
     known=$(echo "$words" | tr ' ' '\n' | grep '^sm_')
 }
 
+# What the runtime declares of cuBLASLt, against the headers beside the compiler.
+check_declarations() {
+    title="declarations of cuBLASLt are those of its headers"
+    headers=$(dirname "$(dirname "$(echo "$toolkit" | cut -d ' ' -f 3)")")/include
+    if [ ! -f "$headers/cublasLt.h" ]; then
+        say skip "$title: there is no $headers/cublasLt.h"
+    elif ${CC:-cc} -std=gnu11 -fsyntax-only -Iruntime -isystem "$headers" tests/cuda/cublaslt.c 2>"$work/problem"; then
+        say ok "$title"
+    else
+        say not ok "$title"
+        cat "$work/problem"
+    fi
+}
+
 : >"$work/rows"
 case $mode in
     check) find_toolkit all nvrtc || find_toolkit all nvcc ;;
@@ -180,6 +195,9 @@ case $mode in
         find_toolkit all nvrtc && compile_all
         [ $failed -ne 0 ] || record "$version"
         ;;
-    *) compare "$version" ;;
+    *)
+        compare "$version"
+        check_declarations
+        ;;
 esac
 exit $failed

@@ -60,6 +60,7 @@ struct lh_device_state {
     std::set<CUstream> streams;
     std::set<CUevent> events;
     std::set<CUmodule> modules;
+    int libraries; /* what is held of cuBLASLt: handles and descriptions */
     size_t used;
     CUresult broken; /* after a kernel has failed every call fails */
     CUresult explained;
@@ -99,6 +100,9 @@ void lh_device_break(CUresult error, const std::string &reason);
 
 /* Breaks the device if memory was written out of bounds; after: what was done last. */
 void lh_device_check_memory(const char *after);
+
+/* Whether these bytes lie in one piece of the device's memory. */
+bool lh_device_holds(const void *first, size_t bytes);
 
 /* Does what waits in a stream until so much is done; in all streams. */
 void lh_device_run_stream(CUstream stream, long until);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
+#include "cuda/place.h"
 #include "emulation.h"
 #include "support/lh_test.h"
 
@@ -32,11 +34,51 @@ int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, int T, const int32
     return draws;
 }
 
-static void launch(const lh_spec *spec, const char *kernel, int blocks, void *arguments) {
+static void launch(const lh_spec *spec, const char *kernel, int blocks, void *arguments, lh_cuda_place place) {
     lh_error error = {""};
-    void *list[] = {arguments};
+    void *list[] = {arguments, &place};
     lh_assert_ok(lh_emulation_launch(kernel, blocks, spec->cuda->threads, spec->cuda->block_memory, list, &error),
                  &error);
+}
+
+/* A product of the library's, added up in double. */
+static void multiply(const lh_cuda_product *p, int real_bytes) {
+    for (int row = 0; row < p->rows; row++)
+        for (int column = 0; column < p->columns; column++) {
+            int64_t to = (int64_t)row * p->columns + column;
+            double sum = p->adds ? lh_real_at(p->out, real_bytes, to) : 0;
+            for (int64_t k = 0; k < p->inner; k++)
+                sum += lh_real_at(p->a, real_bytes, p->turned_a ? k * p->rows + row : (int64_t)row * p->inner + k) *
+                       lh_real_at(p->b, real_bytes,
+                                  p->turned_b ? (int64_t)column * p->inner + k : k * p->columns + column);
+            if (real_bytes == sizeof(double)) ((double *)p->out)[to] = sum;
+            else ((float *)p->out)[to] = (float)sum;
+        }
+}
+
+/* A step of a wide model, or the evaluation of the sequences `shape` from `first` on. */
+typedef struct model_pass {
+    lh_shape shape;
+    lh_mode mode;
+    int first, blocks;
+    void *workspace, *gradient, *arguments;
+    const void *parameters;
+    unsigned *arrivals;
+} model_pass;
+
+static void run_launches(const lh_spec *spec, const model_pass *pass) {
+    const lh_cuda_program *cuda = spec->cuda;
+    lh_cuda_launch list[256];
+    assert_in_range(cuda->most_launches, 1, 256);
+    int count = cuda->launches(&pass->shape, pass->mode, pass->workspace, pass->parameters, pass->gradient, list);
+    assert_in_range(count, 1, cuda->most_launches);
+    for (int i = 0; i < count; i++) {
+        *pass->arrivals = 0;
+        if (list[i].phase == LH_CUDA_PRODUCT) multiply(&list[i].product, cuda->real_bytes);
+        else if (list[i].phase != LH_CUDA_BEGIN || pass->first == 0)
+            launch(spec, pass->mode == LH_MODE_TRAIN ? cuda->train_kernel : cuda->evaluate_kernel, pass->blocks,
+                   pass->arguments, (lh_cuda_place){list[i].phase, list[i].layer, pass->first});
+    }
 }
 
 /* What a step needs room for. */
@@ -50,14 +92,15 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
     const lh_cuda_program *cuda = spec->cuda;
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
     size_t partial = cuda->partial_bytes(step->T), pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
-    int most = (step->sequences + cut.shards - 1) / cut.shards;
+    bool wide = cuda->launches != NULL;
+    int most = wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards;
     size_t workspace = workspace_of(spec, step, most, LH_MODE_TRAIN);
     unsigned arrivals = 0;
     lh_cuda_replica replica = {
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
         .moment1 = out.moment1 = lh_model_reserve(out.bytes),
         .moment2 = out.moment2 = lh_model_reserve(out.bytes),
-        .gradient = out.gradient = poisoned(out.bytes),
+        .gradient = out.gradient = wide ? lh_model_reserve(out.bytes) : poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
         .shared = poisoned(cuda->shared_bytes(step->T, LH_MODE_TRAIN)),
         .piece_sums = poisoned(3 * pieces * sizeof(double)),
@@ -69,7 +112,17 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
                                (long long)partial, 1,    cut.team,    cut.shards};
     lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};
     lh_emulation_set(&emulation);
-    launch(spec, cuda->train_kernel, cut.team, &arguments);
+    const model_pass pass = {{step->sequences, {step->T, 0}, step->label_count},
+                             LH_MODE_TRAIN,
+                             0,
+                             cut.team,
+                             room,
+                             out.gradient,
+                             &arguments,
+                             out.parameters,
+                             &arrivals};
+    if (wide) run_launches(spec, &pass);
+    else launch(spec, cuda->train_kernel, cut.team, &arguments, (lh_cuda_place){0});
     free(room);
     free(replica.partials);
     free(replica.shared);
@@ -97,7 +150,20 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
                                   (long long)workspace, group};
     lh_emulation emulation = {.order = order, .multiprocessors = blocks};
     lh_emulation_set(&emulation);
-    launch(spec, spec->cuda->evaluate_kernel, blocks, &arguments);
+    for (int first = 0; spec->cuda->launches != NULL && first < step->sequences; first += group) {
+        int left = step->sequences - first;
+        const model_pass pass = {{left < group ? left : group, {step->T, 0}, step->label_count},
+                                 LH_MODE_EVALUATE,
+                                 first,
+                                 blocks,
+                                 room,
+                                 NULL,
+                                 &arguments,
+                                 parameters,
+                                 &arrivals};
+        run_launches(spec, &pass);
+    }
+    if (spec->cuda->launches == NULL) launch(spec, spec->cuda->evaluate_kernel, blocks, &arguments, (lh_cuda_place){0});
     free(room);
     free(shared);
 }

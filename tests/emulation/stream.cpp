@@ -26,8 +26,12 @@ static std::map<unsigned char *, size_t>::iterator holder(std::map<unsigned char
     return start + bytes <= found->first + found->second ? found : kind.end();
 }
 
+bool lh_device_holds(const void *first, size_t bytes) {
+    return holder(lh_device.device_memory, first, bytes) != lh_device.device_memory.end();
+}
+
 static bool on_device(CUdeviceptr pointer, size_t bytes) {
-    return holder(lh_device.device_memory, reinterpret_cast<void *>(pointer), bytes) != lh_device.device_memory.end();
+    return lh_device_holds(reinterpret_cast<void *>(pointer), bytes);
 }
 
 static bool pinned(const void *pointer, size_t bytes) {

@@ -184,20 +184,20 @@ static lh_cuda_step device_step(const problem *p) {
 }
 
 /* One training step by a team of blocks. */
-static lh_model_step device_train(const problem *p, int team, unsigned order) {
+static lh_model_step device_train(const problem *p, int shards, int team, unsigned order) {
     lh_cuda_step step = device_step(p);
-    return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){SHARDS, team, order});
+    return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order});
 }
 
 /* ---- tests ---- */
 
-static void check_gradient(int n) {
+static void check_gradient(int n, int shards) {
     problem p = open_problem(n, LH_MODE_TRAIN);
     size_t count = (size_t)SPEC->parameter_storage;
     void *gradient = lh_model_reserve(count * real_bytes());
     lh_sums sums = {0};
     cpu_gradient(&p, gradient, &sums);
-    lh_model_step d = device_train(&p, 1, LH_EMULATION_ASCENDING);
+    lh_model_step d = device_train(&p, shards, 1, LH_EMULATION_ASCENDING);
     assert_int_equal(d.result.state, LH_CUDA_DONE);
     assert_int_equal(d.result.sums.counted, sums.counted);
     if (!rounds_operands()) {
@@ -231,16 +231,22 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 static void test_gradient_of_every_length_is_that_of_the_cpu(void **state) {
     (void)state;
-    for (int i = 0; i < LENGTHS; i++) check_gradient(lengths[i]);
+    for (int i = 0; i < LENGTHS; i++) check_gradient(lengths[i], SHARDS);
+}
+
+/* A shard of more tokens than a block has threads: what goes group by group of its sequences does so here. */
+static void test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu(void **state) {
+    (void)state;
+    if (SPEC->cuda->launches == NULL) check_gradient(64, 1); /* a wide model has a sequence in a shard */
 }
 
 /* Whatever the team and the order of threads: the same bits. A missing barrier shows here. */
 static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     (void)state;
     problem p = open_problem(9, LH_MODE_TRAIN);
-    lh_model_step first = device_train(&p, 1, LH_EMULATION_ASCENDING);
+    lh_model_step first = device_train(&p, SHARDS, 1, LH_EMULATION_ASCENDING);
     for (unsigned order = 0; order < 4; order++) {
-        lh_model_step d = device_train(&p, order % 3 + 1, order);
+        lh_model_step d = device_train(&p, SHARDS, order % 3 + 1, order);
         assert_memory_equal(d.gradient, first.gradient, d.bytes);
         assert_memory_equal(d.parameters, first.parameters, d.bytes);
         assert_memory_equal(&d.result, &first.result, sizeof d.result);
@@ -253,7 +259,7 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
 static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
-    lh_model_step d = device_train(&p, 2, 5);
+    lh_model_step d = device_train(&p, SHARDS, 2, 5);
     size_t count = (size_t)SPEC->parameter_storage;
     lh_update update = {.parameters = p.parameters,
                         .state = {lh_model_reserve(d.bytes), lh_model_reserve(d.bytes)},
@@ -318,7 +324,7 @@ static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
     ((unsigned char *)p.parameters)[real_bytes() - 2] = 0xff;
     for (int symbol = 0; symbol < SPEC->task->input_symbols; symbol++)
         p.batch.tokens[0][symbol % p.shape.length[0]] = 0;
-    lh_model_step d = device_train(&p, 2, 1);
+    lh_model_step d = device_train(&p, SHARDS, 2, 1);
     assert_int_equal(d.result.state, LH_CUDA_NOT_FINITE);
     assert_memory_equal(d.parameters, p.parameters, d.bytes);
     lh_model_step_free(&d);
@@ -328,6 +334,7 @@ static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient_of_every_length_is_that_of_the_cpu),
+        cmocka_unit_test(test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu),
         cmocka_unit_test(test_step_in_any_order_and_team_has_the_same_bits),
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),

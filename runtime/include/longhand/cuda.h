@@ -6,6 +6,7 @@
 #ifndef LONGHAND_CUDA_H
 #define LONGHAND_CUDA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "longhand/cpu.h"
@@ -22,6 +23,23 @@ typedef struct lh_cuda_variant {
     const char *name; /* "chip": one model on all multiprocessors; "replicas": many models side by side */
     int shards;
 } lh_cuda_variant;
+
+/* out[rows][columns] = a b, or out += a b: row-major and dense, in the device's memory. a is [rows][inner], b is
+ * [inner][columns]; one that is turned lies there transposed. */
+typedef struct lh_cuda_product {
+    int rows, columns, inner;
+    bool turned_a, turned_b, adds;
+    const void *a, *b;
+    void *out;
+} lh_cuda_product;
+
+enum { LH_CUDA_PRODUCT = -1 };
+
+/* A phase of a kernel (cuda/place.h), or LH_CUDA_PRODUCT. */
+typedef struct lh_cuda_launch {
+    int phase, layer;
+    lh_cuda_product product;
+} lh_cuda_launch;
 
 typedef struct lh_cuda_program {
     const char *source_digest; /* of the device code, 16 hexadecimal digits */
@@ -55,6 +73,14 @@ typedef struct lh_cuda_program {
     size_t (*partial_bytes)(int T);                                /* one shard's gradient */
     size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* one shard's or group's activations */
     int (*evaluation_group)(int T);                                /* sequences that go through the layers together */
+
+    /* Wide models, whose products are a library's: what a step does, or the evaluation of a group, in order; how many
+     * launches these are. The workspace is that of all sequences of `shape`, addresses are the device's; gradient: zero
+     * before a step. In evaluation LH_CUDA_BEGIN is for the first group. NULL: a launch of train_kernel makes whole
+     * steps, one of evaluate_kernel a whole evaluation. */
+    int most_launches;
+    int (*launches)(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
+                    lh_cuda_launch *launch);
 } lh_cuda_program;
 
 #endif

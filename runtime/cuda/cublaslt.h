@@ -1,0 +1,37 @@
+/* What the runtime knows of cuBLASLt's headers, none of which is included: values and layouts, the same in versions 11 to
+ * 13. tests/cuda/cublaslt.c compares them with a toolkit's. */
+#ifndef LONGHAND_CUDA_CUBLASLT_H
+#define LONGHAND_CUDA_CUBLASLT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    LH_LT_COMPUTE_32F = 68,
+    LH_LT_COMPUTE_64F = 70,
+    LH_LT_COMPUTE_32F_FAST_16BF = 75,
+    LH_LT_COMPUTE_32F_FAST_TF32 = 77,
+    LH_LT_REAL_32F = 0,
+    LH_LT_REAL_64F = 1,
+    LH_LT_TRANSA = 3,
+    LH_LT_TRANSB = 4,
+    LH_LT_AS_IT_IS = 0,
+    LH_LT_TURNED = 1,
+    LH_LT_WORKSPACE_BYTES = 1,
+    LH_LT_ALIGNMENT_A = 5, /* B, C, D: 6, 7, 8 */
+    LH_LT_ALIGNMENT_D = 8
+};
+
+typedef struct lh_lt_algorithm { /* cublasLtMatmulAlgo_t */
+    uint64_t data[8];
+} lh_lt_algorithm;
+
+typedef struct lh_lt_heuristic { /* cublasLtMatmulHeuristicResult_t */
+    lh_lt_algorithm algorithm;
+    size_t workspace_bytes;
+    int state;
+    float waves;
+    int reserved[4];
+} lh_lt_heuristic;
+
+#endif

@@ -1,0 +1,74 @@
+/* Finds libraries of the toolkit; see find.h. */
+#include "cuda/find.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void lh_cuda_refuse(lh_cuda_search *search, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    size_t used = strlen(search->refused);
+    vsnprintf(search->refused + used, sizeof search->refused - used, format, arguments);
+    va_end(arguments);
+}
+
+static void add_place(lh_cuda_search *search, const char *place) {
+    size_t used = strlen(search->places);
+    snprintf(search->places + used, sizeof search->places - used, "%s%s", used > 0 ? ", " : "", place);
+}
+
+bool lh_cuda_find_file(lh_cuda_search *s, const char *file) {
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        bool is_there = strchr(file, '/') && access(file, F_OK) == 0;
+        if (is_there)
+            lh_cuda_refuse(s, "\n%s%s", why ? "" : file,
+                           why ? why : ": this program is linked statically and can load no library");
+        return false;
+    }
+    if (library == s->last) return false;
+    s->last = library;
+    return s->examine(s, library, file);
+}
+
+/* folder "": wherever the loader looks. */
+static bool try_folder(lh_cuda_search *s, const char *folder) {
+    char file[320];
+    for (const char *const *name = s->names; *name; name++) {
+        int length = snprintf(file, sizeof file, "%s%s%s", folder, folder[0] ? "/" : "", *name);
+        if (length < (int)sizeof file && lh_cuda_find_file(s, file)) return true;
+    }
+    add_place(s, folder[0] ? folder : "the loader's folders");
+    return false;
+}
+
+static bool try_root(lh_cuda_search *s, const char *root) {
+    char folder[300];
+    if (!root || !root[0]) return false;
+    for (int wide = 1; wide >= 0; wide--) {
+        int length = snprintf(folder, sizeof folder, "%s/lib%s", root, wide ? "64" : "");
+        if (length < (int)sizeof folder && try_folder(s, folder)) return true;
+    }
+    return false;
+}
+
+/* Without a folder given: those that a toolkit is usually in, each once, then wherever the loader looks. */
+static bool try_usual(lh_cuda_search *s) {
+    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    for (int i = 0; i < 3; i++) {
+        bool tried = false;
+        for (int j = 0; j < i && !tried; j++) tried = roots[i] && roots[j] && strcmp(roots[i], roots[j]) == 0;
+        if (!tried && try_root(s, roots[i])) return true;
+    }
+    return try_folder(s, "");
+}
+
+bool lh_cuda_find(lh_cuda_search *s) {
+    const char *given = getenv("LONGHAND_CUDA_ROOT");
+    return given && given[0] ? try_root(s, given) : try_usual(s);
+}

@@ -1,0 +1,271 @@
+/* Finds cuBLASLt and multiplies with it; see library.h. */
+#include "cuda/library.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/cublaslt.h"
+#include "cuda/find.h"
+#include "cuda/image.h"
+#include "cuda/memory.h"
+#include "train/engine.h"
+
+enum {
+    WORKSPACE_BYTES = 32 << 20, /* for sums that the library cuts into parts */
+    ALIGNMENT = 16,             /* of every operand, bytes: what an experiment lays out begins there at least */
+    REMEMBERED = 1024           /* shapes, a power of two */
+};
+
+typedef struct functions {
+    size_t (*cublasLtGetVersion)(void); /* 130100: 13.1.0 */
+    const char *(*cublasLtGetStatusString)(int status);
+    int (*cublasLtCreate)(void **handle);
+    int (*cublasLtDestroy)(void *handle);
+    int (*cublasLtMatmulDescCreate)(void **operation, int compute, int scale);
+    int (*cublasLtMatmulDescSetAttribute)(void *operation, int attribute, const void *value, size_t bytes);
+    int (*cublasLtMatmulDescDestroy)(void *operation);
+    int (*cublasLtMatrixLayoutCreate)(void **layout, int type, uint64_t rows, uint64_t columns, int64_t stride);
+    int (*cublasLtMatrixLayoutDestroy)(void *layout);
+    int (*cublasLtMatmulPreferenceCreate)(void **preference);
+    int (*cublasLtMatmulPreferenceSetAttribute)(void *preference, int attribute, const void *value, size_t bytes);
+    int (*cublasLtMatmulPreferenceDestroy)(void *preference);
+    int (*cublasLtMatmulAlgoGetHeuristic)(void *handle, void *operation, void *a, void *b, void *c, void *d,
+                                          void *preference, int wanted, lh_lt_heuristic *results, int *count);
+    int (*cublasLtMatmul)(void *handle, void *operation, const void *alpha, const void *a, void *a_layout,
+                          const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d,
+                          void *d_layout, const lh_lt_algorithm *algorithm, void *workspace, size_t workspace_bytes,
+                          CUstream stream);
+} functions;
+
+#define SYMBOL(member) \
+    { #member, offsetof(functions, member) }
+
+static const struct {
+    const char *symbol;
+    size_t offset; /* of the member that takes its address */
+} SYMBOLS[] = {
+    SYMBOL(cublasLtGetVersion),
+    SYMBOL(cublasLtGetStatusString),
+    SYMBOL(cublasLtCreate),
+    SYMBOL(cublasLtDestroy),
+    SYMBOL(cublasLtMatmulDescCreate),
+    SYMBOL(cublasLtMatmulDescSetAttribute),
+    SYMBOL(cublasLtMatmulDescDestroy),
+    SYMBOL(cublasLtMatrixLayoutCreate),
+    SYMBOL(cublasLtMatrixLayoutDestroy),
+    SYMBOL(cublasLtMatmulPreferenceCreate),
+    SYMBOL(cublasLtMatmulPreferenceSetAttribute),
+    SYMBOL(cublasLtMatmulPreferenceDestroy),
+    SYMBOL(cublasLtMatmulAlgoGetHeuristic),
+    SYMBOL(cublasLtMatmul),
+};
+
+/* How products of one shape are made. The library's matrices go column by column: a row-major matrix is its transpose,
+ * and of out = a b it sees out' = b' a'. */
+typedef struct method {
+    int rows, columns, inner; /* rows 0: none yet */
+    bool turned_a, turned_b;
+    void *operation, *first, *second, *out; /* first: b */
+    lh_lt_algorithm algorithm;
+} method;
+
+struct lh_cuda_library {
+    const lh_cuda_device *device;
+    functions call;
+    char name[64], file[384];
+    void *handle;
+    CUdeviceptr workspace;
+    int compute, type;
+    method methods[REMEMBERED];
+};
+
+static lh_status check(const lh_cuda_library *library, int result, const char *call, lh_error *error) {
+    if (result == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s (%s) failed in %s: %s (%d)", library->name, library->file, call,
+                   library->call.cublasLtGetStatusString(result), result);
+}
+
+/* --- finding it ------------------------------------------------------------------------------------------------- */
+
+static bool examine(lh_cuda_search *search, void *found, const char *file) {
+    lh_cuda_library *library = search->argument;
+    char driver[LH_CUDA_VERSION_TEXT];
+    for (size_t i = 0; i < sizeof SYMBOLS / sizeof SYMBOLS[0]; i++) {
+        void *function = dlsym(found, SYMBOLS[i].symbol);
+        if (function == NULL) {
+            lh_cuda_refuse(search, "\n%s: has no function %s", file, SYMBOLS[i].symbol);
+            return false;
+        }
+        memcpy((char *)&library->call + SYMBOLS[i].offset, &function, sizeof function);
+    }
+    unsigned version = (unsigned)library->call.cublasLtGetVersion();
+    unsigned major = version / 10000;
+    snprintf(library->name, sizeof library->name, "cuBLASLt %u.%u.%u", major, version / 100 % 100, version % 100);
+    snprintf(library->file, sizeof library->file, "%s", file);
+    if (major <= (unsigned)library->device->driver_version / 1000) return true;
+    lh_cuda_refuse(search, "\n%s (%s): is not for this driver, which knows CUDA up to %s", library->name, file,
+                   lh_cuda_version_text(library->device->driver_version, driver));
+    return false;
+}
+
+static lh_status find(lh_cuda_library *library, lh_error *error) {
+    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so",
+                                        NULL};
+    lh_cuda_search search = {.names = names, .examine = examine, .argument = library};
+    const char *given = getenv("LONGHAND_CUBLASLT");
+    bool is_given = given != NULL && given[0] != 0;
+    if (is_given ? lh_cuda_find_file(&search, given) : lh_cuda_find(&search)) return LH_OK;
+    return lh_fail(error, LH_ERR_ENVIRONMENT,
+                   "no cuBLASLt for the products of a model as wide as this one; looked in: %s%s\n"
+                   "it comes with the CUDA toolkit: name its folder in LONGHAND_CUDA_ROOT, or the library itself in "
+                   "LONGHAND_CUBLASLT",
+                   is_given ? given : search.places, search.refused);
+}
+
+static void choose_precision(lh_cuda_library *library) {
+    const char *precision = library->device->program->precision;
+    library->type = LH_LT_REAL_32F;
+    library->compute = LH_LT_COMPUTE_32F;
+    if (strcmp(precision, "tf32") == 0) library->compute = LH_LT_COMPUTE_32F_FAST_TF32;
+    if (strcmp(precision, "bf16") == 0) library->compute = LH_LT_COMPUTE_32F_FAST_16BF;
+    if (strcmp(precision, "float64") != 0) return;
+    library->type = LH_LT_REAL_64F;
+    library->compute = LH_LT_COMPUTE_64F;
+}
+
+lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **opened, lh_error *error) {
+    lh_cuda_library *library = lh_engine_memory(sizeof *library, "the shapes of products", error);
+    *opened = NULL;
+    if (library == NULL) return LH_ERR_ENVIRONMENT;
+    library->device = device;
+    choose_precision(library);
+    lh_status status = find(library, error);
+    if (status == LH_OK)
+        status = check(library, library->call.cublasLtCreate(&library->handle), "cublasLtCreate", error);
+    if (status == LH_OK)
+        status = lh_cuda_allocate(device, WORKSPACE_BYTES, "parts of products", &library->workspace, error);
+    if (status != LH_OK) lh_cuda_library_close(library);
+    else *opened = library;
+    return status;
+}
+
+const char *lh_cuda_library_name(const lh_cuda_library *library) { return library->name; }
+
+/* --- products --------------------------------------------------------------------------------------------------- */
+
+static void forget(lh_cuda_library *library, method *m) {
+    if (m->operation != NULL) library->call.cublasLtMatmulDescDestroy(m->operation);
+    void *layouts[] = {m->first, m->second, m->out};
+    for (int i = 0; i < 3; i++)
+        if (layouts[i] != NULL) library->call.cublasLtMatrixLayoutDestroy(layouts[i]);
+    *m = (method){0};
+}
+
+void lh_cuda_library_close(lh_cuda_library *library) {
+    if (library == NULL) return;
+    for (int i = 0; i < REMEMBERED; i++) forget(library, &library->methods[i]);
+    if (library->handle != NULL) library->call.cublasLtDestroy(library->handle);
+    lh_cuda_release(library->device, &library->workspace);
+    free(library);
+}
+
+/* A matrix that lies row-major in memory. */
+static lh_status lay_out(lh_cuda_library *library, int rows, int columns, void **layout, lh_error *error) {
+    int result = library->call.cublasLtMatrixLayoutCreate(layout, library->type, (uint64_t)columns, (uint64_t)rows,
+                                                          (int64_t)columns);
+    return check(library, result, "cublasLtMatrixLayoutCreate", error);
+}
+
+static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, method *m, lh_error *error) {
+    const functions *call = &library->call;
+    int first = p->turned_b ? LH_LT_TURNED : LH_LT_AS_IT_IS, second = p->turned_a ? LH_LT_TURNED : LH_LT_AS_IT_IS;
+    lh_status status = check(library, call->cublasLtMatmulDescCreate(&m->operation, library->compute, library->type),
+                             "cublasLtMatmulDescCreate", error);
+    if (status != LH_OK) return status;
+    int result = call->cublasLtMatmulDescSetAttribute(m->operation, LH_LT_TRANSA, &first, sizeof first);
+    if (result == 0) result = call->cublasLtMatmulDescSetAttribute(m->operation, LH_LT_TRANSB, &second, sizeof second);
+    status = check(library, result, "cublasLtMatmulDescSetAttribute", error);
+    if (status == LH_OK)
+        status = lay_out(library, p->turned_b ? p->columns : p->inner, p->turned_b ? p->inner : p->columns, &m->first,
+                         error);
+    if (status == LH_OK)
+        status =
+            lay_out(library, p->turned_a ? p->inner : p->rows, p->turned_a ? p->rows : p->inner, &m->second, error);
+    return status == LH_OK ? lay_out(library, p->rows, p->columns, &m->out, error) : status;
+}
+
+/* The algorithm that the library thinks best. */
+static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
+    const functions *call = &library->call;
+    const size_t workspace = WORKSPACE_BYTES;
+    const uint32_t alignment = ALIGNMENT;
+    void *preference = NULL;
+    lh_lt_heuristic best = {.state = 0};
+    int count = 0;
+    int result = call->cublasLtMatmulPreferenceCreate(&preference);
+    if (result != 0) return check(library, result, "cublasLtMatmulPreferenceCreate", error);
+    result =
+        call->cublasLtMatmulPreferenceSetAttribute(preference, LH_LT_WORKSPACE_BYTES, &workspace, sizeof workspace);
+    for (int i = LH_LT_ALIGNMENT_A; result == 0 && i <= LH_LT_ALIGNMENT_D; i++)
+        result = call->cublasLtMatmulPreferenceSetAttribute(preference, i, &alignment, sizeof alignment);
+    if (result == 0)
+        result = call->cublasLtMatmulAlgoGetHeuristic(library->handle, m->operation, m->first, m->second, m->out,
+                                                      m->out, preference, 1, &best, &count);
+    call->cublasLtMatmulPreferenceDestroy(preference);
+    if (result == 0 && count > 0) result = best.state;
+    if (result == 0 && count == 0)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s (%s) knows no way to multiply [%d][%d] by [%d][%d] in %s",
+                       library->name, library->file, m->rows, m->inner, m->inner, m->columns,
+                       library->device->program->precision);
+    m->algorithm = best.algorithm;
+    return check(library, result, "cublasLtMatmulAlgoGetHeuristic", error);
+}
+
+static unsigned place_of(const lh_cuda_product *p) {
+    const unsigned numbers[] = {(unsigned)p->rows, (unsigned)p->columns, (unsigned)p->inner,
+                                (unsigned)p->turned_a * 2 + p->turned_b};
+    unsigned hash = 0;
+    for (int i = 0; i < 4; i++) hash = (hash ^ numbers[i]) * 0x9e3779b1u;
+    return (hash >> 16) % REMEMBERED;
+}
+
+/* How products of this shape are made; a shape that has the same place in the table is forgotten. */
+static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, const method **found, lh_error *error) {
+    method *m = &library->methods[place_of(p)];
+    *found = m;
+    if (m->rows == p->rows && m->columns == p->columns && m->inner == p->inner && m->turned_a == p->turned_a &&
+        m->turned_b == p->turned_b)
+        return LH_OK;
+    forget(library, m);
+    lh_status status = describe(library, p, m, error);
+    *m = (method){.rows = p->rows,
+                  .columns = p->columns,
+                  .inner = p->inner,
+                  .turned_a = p->turned_a,
+                  .turned_b = p->turned_b,
+                  .operation = m->operation,
+                  .first = m->first,
+                  .second = m->second,
+                  .out = m->out};
+    if (status == LH_OK) status = choose(library, m, error);
+    if (status != LH_OK) forget(library, m);
+    return status;
+}
+
+lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *p, CUstream stream,
+                                   lh_error *error) {
+    const method *m;
+    lh_status status = method_of(library, p, &m, error);
+    if (status != LH_OK) return status;
+    const float one = 1, kept = p->adds;
+    const double one_double = 1, kept_double = p->adds;
+    const bool is_double = library->type == LH_LT_REAL_64F;
+    int result = library->call.cublasLtMatmul(
+        library->handle, m->operation, is_double ? (const void *)&one_double : &one, p->b, m->first, p->a, m->second,
+        is_double ? (const void *)&kept_double : &kept, p->out, m->out, p->out, m->out, &m->algorithm,
+        (void *)(uintptr_t)library->workspace, WORKSPACE_BYTES, stream);
+    return check(library, result, "cublasLtMatmul", error);
+}

@@ -1,0 +1,53 @@
+/* Steps and evaluations of wide models: phases of their kernels and the library's products, one launch after the other
+ * on the fleet's stream. */
+#include <stdio.h>
+
+#include "cuda/fleet_parts.h"
+#include "cuda/place.h"
+
+static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *call, lh_error *error) {
+    return lh_cuda_check(fleet->driver, result, call, error);
+}
+
+lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error) {
+    const lh_cuda_program *program = fleet->program;
+    if (program->launches == NULL) return LH_OK;
+    fleet->launches = lh_engine_memory((size_t)program->most_launches * sizeof *fleet->launches, "launches", error);
+    if (fleet->launches == NULL) return LH_ERR_ENVIRONMENT;
+    lh_status status = lh_cuda_library_open(fleet->device, &fleet->library, error);
+    if (status == LH_OK)
+        snprintf(fleet->compiler, sizeof fleet->compiler, "%s, %s", fleet->device->compiler,
+                 lh_cuda_library_name(fleet->library));
+    return status;
+}
+
+/* Both are where the blocks of a grid meet. */
+static bool meets(int phase) { return phase == LH_CUDA_BEGIN || phase == LH_CUDA_END; }
+
+static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
+                           lh_error *error) {
+    const lh_cuda_driver *driver = fleet->driver;
+    lh_cuda_place place = {launch->phase, launch->layer, pass->first};
+    void *arguments[] = {pass->arguments, &place};
+    CUresult result = 0;
+    if (meets(launch->phase)) result = driver->cuMemsetD8Async(pass->arrivals, 0, sizeof(unsigned int), fleet->stream);
+    if (result != 0) return check(fleet, result, "cuMemsetD8Async", error);
+    result =
+        driver->cuLaunchCooperativeKernel(pass->kernel, (unsigned)pass->blocks, 1, 1, (unsigned)fleet->program->threads,
+                                          1, 1, (unsigned)fleet->program->block_memory, fleet->stream, arguments);
+    return check(fleet, result, "cuLaunchCooperativeKernel of a phase", error);
+}
+
+lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error) {
+    int count = fleet->program->launches(&pass->shape, pass->mode, (void *)(uintptr_t)pass->workspace,
+                                         (const void *)(uintptr_t)pass->parameters, (void *)(uintptr_t)pass->gradient,
+                                         fleet->launches);
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        const lh_cuda_launch *launch = &fleet->launches[i];
+        if (launch->phase == LH_CUDA_PRODUCT)
+            status = lh_cuda_library_multiply(fleet->library, &launch->product, fleet->stream, error);
+        else if (launch->phase != LH_CUDA_BEGIN || pass->first == 0) status = run_phase(fleet, pass, launch, error);
+    }
+    return status;
+}

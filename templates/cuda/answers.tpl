@@ -1,0 +1,18 @@
+/* The answers of a group, and its logits where they are asked for. */
+INLINE void give_answers(lh_cuda_answer *answers, real *logits) {
+    const block_state *b = block();
+    const workspace *w = &b->work;
+    const int label_count = b->view.label_count;
+    for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
+        lh_cuda_answer answer = {0, 0, 0};
+        for (int n = sequence * label_count; n < (sequence + 1) * label_count; n++) {
+            answer.loss += w->losses[n];
+            answer.counted += b->mask[n];
+            answer.correct += b->mask[n] & w->correct[n];
+        }
+        answers[b->first + sequence] = answer;
+    }
+    if (!logits) return;
+    for (int e = threadIdx.x; e < b->sequences * label_count * CLASSES; e += THREADS)
+        logits[(size_t)b->first * label_count * CLASSES + e] = w->logits[e / CLASSES * CLASS_COLUMNS + e % CLASSES];
+}

@@ -1,0 +1,58 @@
+/* What a step or evaluation reads. By one thread. */
+INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tables and ", const void *tables" or ""}${cuda.shared and ", char *shared" or ""}) {
+    step_view *v = &b->view;
+    b->step = *in;
+    v->p = (const parameters *)p;
+% if tables then
+    v->tables = (const position_row *)tables;
+% end
+% if cuda.draws then
+    v->draws = in->draws;
+% end
+    v->T = in->T;
+    v->label_count = in->label_count;
+% if cuda.shared then
+    lay_out_shared(&v->shared, shared, in->T);
+% end
+}
+
+% if cuda.products == "generated" then
+/* Makes `sequences` examples from `first` on the block's. By one thread. */
+INLINE void take_examples(block_state *b, int first, int sequences, char *memory, const bool training) {
+    b->first = first;
+    b->sequences = sequences;
+    b->tokens = b->step.tokens + (size_t)first * b->view.T;
+    b->labels = b->step.labels + (size_t)first * b->view.label_count;
+    b->mask = b->step.mask + (size_t)first * b->view.label_count;
+    lay_out(&b->work, memory, sequences, b->view.T, b->view.label_count, training);
+}
+
+/* Makes layer l of a shard in training the block's. */
+INLINE void enter_layer(int l) {
+    block_state *b = block();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const size_t step = layer_bytes(b->sequences, b->view.T);
+        size_t used = 0;
+        b->l = l;
+        b->input = b->work.input;
+        if (l > 0) {
+            lay_out_layer(&b->layer, b->work.layers + (l - 1) * step, &used, b->sequences, b->view.T);
+            b->input = b->layer.output;
+            used = 0;
+        }
+        lay_out_layer(&b->layer, b->work.layers + l * step, &used, b->sequences, b->view.T);
+    }
+    __syncthreads();
+}
+
+% end
+/* Shards have equal sizes; the first ones take what is left over, one each. */
+INLINE int shard_start(int sequences, int shards, int shard) {
+    const int rest = sequences % shards;
+    return shard * (sequences / shards) + (shard < rest ? shard : rest);
+}
+% if cuda.products == "library" then
+
+% include("cuda/part.tpl")
+% end

@@ -1,0 +1,217 @@
+% local scratch_of_set = cuda.end_by_layer and " + (size_t)l * score_scratch(v->T)" or ""
+% if cuda.sums then
+
+/* Takes the folded gradients of the step's tables on to the parameters' gradient. */
+INLINE void end_tables(parameters *g) {
+    const step_view *v = &block()->view;
+    const team *t = &block()->members;
+    table_sums sums;
+    size_t used = 0;
+    lay_out_sums(&sums, v->shared.sums, &used, v->T);
+% if additive.kind == "learned" then
+    for (int e = t->rank * THREADS + (int)threadIdx.x; e < v->T * WIDTH; e += t->blocks * THREADS)
+        g->position_table[(${input_draw and "v->draws[e / WIDTH]" or "e / WIDTH"}) * WIDTH + e % WIDTH] = sums.places[e];
+% end
+% if relative.kind == "transformer_xl" then
+    const int room = distance_count(v->T);
+% if cuda.products == "library" then
+    for (int part = t->rank; part < LAYERS * (WIDTH / SLICE); part += t->blocks) {
+        const int l = part / (WIDTH / SLICE), first = part % (WIDTH / SLICE) * SLICE;
+% else
+    for (int l = t->rank; l < LAYERS; l += t->blocks) {
+% end
+        const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v, l);
+        real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
+        const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
+% if cuda.products == "library" then
+        for (int c = first + threadIdx.x; c < first + SLICE; c += THREADS) {
+% else
+        for (int c = threadIdx.x; c < WIDTH; c += THREADS) {
+% end
+            const int h = c / HEAD_WIDTH, d = c % HEAD_WIDTH;
+            const real bias = v->p->layer[l].position_bias[c];
+            real sum = 0;
+            for (int x = 0; x < count; x++) {
+                sum += row_sums[h * count + x] * rows[(h * count + x) * HEAD_WIDTH + d];
+                drows[x * WIDTH + c] = (drows[x * WIDTH + c] + row_sums[h * count + x] * bias) * LOGIT_SCALE;
+            }
+            g->layer[l].position_bias[c] = sum * LOGIT_SCALE;
+        }
+        __syncthreads();
+% if cuda.products == "library" then
+        product(WIDTH, SLICE, count, ROWS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS, drows + first,
+                WIDTH, FINISH_STORE, (const real *)0, g->layer[l].relative + first, WIDTH);
+% else
+        product(WIDTH, WIDTH, count, ROWS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS, drows, WIDTH,
+                FINISH_STORE, (const real *)0, g->layer[l].relative, WIDTH);
+% end
+    }
+% elseif relative.kind == "shaw" then
+    const int count = distance_count(v->T);
+    const int elements = LAYERS * (2 * CLIP + 1) * HEAD_WIDTH;
+    for (int e = t->rank * THREADS + (int)threadIdx.x; e < elements; e += t->blocks * THREADS) {
+        const int l = e / HEAD_WIDTH / (2 * CLIP + 1), row = e / HEAD_WIDTH % (2 * CLIP + 1), d = e % HEAD_WIDTH;
+        real sum = 0;
+% if relative.toeplitz then
+        for (int x = 0; x < count; x++) {
+            if (table_row(relative_distance(v, RELATIVE_SETS > 1 ? l : 0, x)) != row) continue;
+            for (int h = 0; h < HEADS; h++) sum += sums.rows[(((size_t)l * HEADS + h) * count + x) * HEAD_WIDTH + d];
+        }
+% else
+        for (int h = 0; h < HEADS; h++) sum += sums.rows[(((size_t)l * HEADS + h) * count + row) * HEAD_WIDTH + d];
+% end
+        g->layer[l].relative_table[row * HEAD_WIDTH + d] = sum * LOGIT_SCALE;
+    }
+% end
+% if score.trains then
+% if cuda.end_by_layer then
+    for (int l = t->rank; l < SCORE_SETS; l += t->blocks) {
+% else
+    for (int l = 0; t->rank == 0 && l < SCORE_SETS; l++) {
+% end
+        score_tables tables;
+        score_gradients d;
+        score_tables_of(v, l, &tables);
+        used = 0;
+        lay_out_score_gradients(&d, sums.score + (size_t)l * score_gradient_bytes(v->T), &used, v->T);
+        __syncthreads();
+        end_score(v, l, &tables, &d, g, v->shared.scratch${scratch_of_set}, staging());
+    }
+% end
+}
+% end
+
+% if cuda.products == "generated" then
+/* The step's gradient, and the squares of its pieces. */
+INLINE void fold_gradients(void) {
+    const block_state *b = block();
+    team *t = &block()->members;
+    real *gradient = (real *)b->replica.gradient;
+% if cuda.sums then
+    for (int piece = t->rank; piece < PIECES; piece += t->blocks)
+        fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
+                THREADS, PIECE, gradient + piece * PIECE);
+    fold(b->train.shards, b->replica.partials + PARAMETER_STORAGE * sizeof(real), b->train.partial_stride,
+            t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS, (int)(sum_bytes(b->view.T) / sizeof(real)),
+            (real *)b->view.shared.sums);
+    team_barrier(t);
+    end_tables((parameters *)gradient);
+    team_barrier(t);
+% end
+    for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
+% if not cuda.sums then
+        fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
+                THREADS, PIECE, gradient + piece * PIECE);
+% end
+        const double squares = piece_squares(gradient + piece * PIECE);
+        if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
+    }
+    team_barrier(t);
+}
+
+% else
+/* to[count] = the sum over shards of what lies at `from` of each, by all blocks of the team. */
+INLINE void fold_shards(const real *from, int count, real *to) {
+    const block_state *b = block();
+    const team *t = &b->members;
+    fold(b->train.shards, (const char *)from, b->train.partial_stride, t->rank * THREADS + (int)threadIdx.x,
+            t->blocks * THREADS, count, to);
+}
+
+/* The rest of the step's gradient, beside that of the weights, and the squares of its pieces. */
+INLINE void fold_gradients(void) {
+    const block_state *b = block();
+    team *t = &block()->members;
+    real *gradient = (real *)b->replica.gradient;
+    parameters *to = (parameters *)gradient;
+    const gradients *g = (const gradients *)b->replica.partials;
+    fold_shards(g->token, TOKENS * WIDTH, to->token);
+    for (int l = 0; l < LAYERS; l++) {
+        const layer_gradients *from = &g->layer[l];
+% if relative.biases then
+        fold_shards(from->content_bias, WIDTH, to->layer[l].content_bias);
+% end
+        fold_shards(from->norm1_scale, WIDTH, to->layer[l].norm1_scale);
+        fold_shards(from->norm1_offset, WIDTH, to->layer[l].norm1_offset);
+        fold_shards(from->up_bias, FEEDFORWARD, to->layer[l].up_bias);
+        fold_shards(from->down_bias, WIDTH, to->layer[l].down_bias);
+        fold_shards(from->norm2_scale, WIDTH, to->layer[l].norm2_scale);
+        fold_shards(from->norm2_offset, WIDTH, to->layer[l].norm2_offset);
+    }
+    fold_shards(g->output, WIDTH * CLASS_COLUMNS, to->output);
+    fold_shards(g->output_bias, CLASS_COLUMNS, to->output_bias);
+% if cuda.sums then
+    fold_shards((const real *)(b->replica.partials + GRADIENT_BYTES), (int)(sum_bytes(b->view.T) / sizeof(real)),
+            (real *)b->view.shared.sums);
+    team_barrier(t);
+    end_tables(to);
+% end
+    team_barrier(t);
+    for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
+        const double squares = piece_squares(gradient + piece * PIECE);
+        if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
+    }
+    team_barrier(t);
+}
+
+% end
+INLINE double gradient_squares(void) { return total_of(block()->replica.piece_sums, PIECES, 1); }
+
+INLINE double total_loss(void) {
+    return total_of(&block()->replica.shard_sums->loss, block()->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
+}
+
+/* Clips and updates; false, and nothing is updated, where the loss or the gradient is not finite. */
+INLINE bool update(void) {
+    const lh_cuda_replica *r = &block()->replica;
+    const double squares = gradient_squares(), loss = total_loss();
+    if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
+% if clip.kind == "global_norm" then
+    const double norm = sqrt(squares), clip = norm < MAX_NORM ? 1 : MAX_NORM / norm;
+% else
+    const double clip = 1;
+% end
+    const adam constants = {(real)clip, (real)block()->step.rate, (real)block()->step.correct2};
+    for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
+        const size_t e = (size_t)piece * PIECE;
+        double parameters, changes;
+        adam_piece(constants, (const real *)r->gradient + e, (real *)r->moment1 + e, (real *)r->moment2 + e,
+                (real *)r->parameters + e, &parameters, &changes);
+        if (threadIdx.x == 0) {
+            r->piece_sums[PIECES + piece] = parameters;
+            r->piece_sums[2 * PIECES + piece] = changes;
+        }
+    }
+    return true;
+}
+
+/* What the step came to, but for the update. By one block, before the others go on to the next step. */
+INLINE void report(bool finite, lh_cuda_result *to) {
+    const lh_cuda_replica *r = &block()->replica;
+    const double squares = gradient_squares(), loss = total_loss();
+    if (threadIdx.x != 0) return;
+    lh_cuda_result result = {{loss, 0, 0, 0}, squares, 0, 0, 0, 0, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
+    for (int shard = 0; shard < block()->train.shards; shard++) {
+        result.sums.counted += r->shard_sums[shard].counted;
+        result.sums.correct += r->shard_sums[shard].correct;
+        result.sums.exact_ones += r->shard_sums[shard].exact_ones;
+    }
+    for (int chunk = 0; chunk < PIECES / CHUNK_PIECES; chunk++) {
+        double sum = 0;
+        for (int piece = 0; piece < CHUNK_PIECES; piece++) sum += r->piece_sums[chunk * CHUNK_PIECES + piece];
+        if (sum > result.heavy_squares) {
+            result.heavy_squares = sum;
+            result.heavy_chunk = chunk;
+        }
+    }
+    *to = result;
+}
+
+/* The rest of it, when all have made their updates. */
+INLINE void report_update(lh_cuda_result *to) {
+    const double *sums = block()->replica.piece_sums;
+    const double parameters = total_of(sums + PIECES, PIECES, 1), changes = total_of(sums + 2 * PIECES, PIECES, 1);
+    if (threadIdx.x != 0) return;
+    to->parameter_squares = parameters;
+    to->update_squares = changes;
+}

@@ -1,0 +1,48 @@
+/* What the runtime declares of cuBLASLt (runtime/cuda/cublaslt.h) against the headers of a toolkit; tests/cuda/check.sh
+ * compiles it, nothing runs it. */
+#include <cublasLt.h>
+
+#include "cuda/cublaslt.h"
+
+#define SAME(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #ours " is not " #theirs)
+
+SAME(LH_LT_COMPUTE_32F, CUBLAS_COMPUTE_32F);
+SAME(LH_LT_COMPUTE_64F, CUBLAS_COMPUTE_64F);
+SAME(LH_LT_COMPUTE_32F_FAST_16BF, CUBLAS_COMPUTE_32F_FAST_16BF);
+SAME(LH_LT_COMPUTE_32F_FAST_TF32, CUBLAS_COMPUTE_32F_FAST_TF32);
+SAME(LH_LT_REAL_32F, CUDA_R_32F);
+SAME(LH_LT_REAL_64F, CUDA_R_64F);
+SAME(LH_LT_TRANSA, CUBLASLT_MATMUL_DESC_TRANSA);
+SAME(LH_LT_TRANSB, CUBLASLT_MATMUL_DESC_TRANSB);
+SAME(LH_LT_AS_IT_IS, CUBLAS_OP_N);
+SAME(LH_LT_TURNED, CUBLAS_OP_T);
+SAME(LH_LT_WORKSPACE_BYTES, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+SAME(LH_LT_ALIGNMENT_A, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+SAME(LH_LT_ALIGNMENT_A + 1, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+SAME(LH_LT_ALIGNMENT_A + 2, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+SAME(LH_LT_ALIGNMENT_D, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+SAME(sizeof(lh_lt_algorithm), sizeof(cublasLtMatmulAlgo_t));
+SAME(sizeof(lh_lt_heuristic), sizeof(cublasLtMatmulHeuristicResult_t));
+SAME(offsetof(lh_lt_heuristic, workspace_bytes), offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+SAME(offsetof(lh_lt_heuristic, state), offsetof(cublasLtMatmulHeuristicResult_t, state));
+
+/* The calls take what ours take; a wrong count or kind of argument does not compile. */
+extern cublasLtHandle_t handle;
+extern cublasLtMatmulDesc_t operation;
+extern cublasLtMatrixLayout_t layout;
+extern cublasLtMatmulPreference_t preference;
+extern cublasLtMatmulHeuristicResult_t result;
+extern cudaStream_t stream;
+int calls(const void *from, void *to, int *count, size_t bytes);
+int calls(const void *from, void *to, int *count, size_t bytes) {
+    int status = (int)cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    status += (int)cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, (uint64_t)bytes, (uint64_t)bytes, (int64_t)bytes);
+    status += (int)cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, from, bytes);
+    status +=
+        (int)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, from, bytes);
+    status += (int)cublasLtMatmulAlgoGetHeuristic(handle, operation, layout, layout, layout, layout, preference, 1,
+                                                  &result, count);
+    status += (int)cublasLtMatmul(handle, operation, from, from, layout, from, layout, from, from, layout, to, layout,
+                                  &result.algo, to, bytes, stream);
+    return status + (int)cublasLtGetVersion();
+}

@@ -1,0 +1,214 @@
+/* The calls of cuBLASLt that the runtime makes, over the emulated device's memory: column-major matrices, sums in
+ * double, done when the stream comes to them. LONGHAND_CUBLASLT may name the library of the emulation for them. */
+#include <math.h>
+
+#include "device.h"
+
+namespace {
+
+enum {
+    NOT_READY = 1,    /* CUBLAS_STATUS_NOT_INITIALIZED */
+    WRONG = 7,        /* CUBLAS_STATUS_INVALID_VALUE */
+    FAILED = 13,      /* CUBLAS_STATUS_EXECUTION_FAILED */
+    UNSUPPORTED = 15, /* CUBLAS_STATUS_NOT_SUPPORTED */
+    REAL_32F = 0,     /* CUDA_R_32F */
+    REAL_64F = 1,     /* CUDA_R_64F */
+    TRANSA = 3,       /* CUBLASLT_MATMUL_DESC_... */
+    TRANSB = 4,
+    WORKSPACE = 1, /* CUBLASLT_MATMUL_PREF_... */
+    ALIGNMENT_A = 5,
+    ALIGNMENT_D = 8,
+    COMPUTE_64F = 70,
+    ALIGNMENT = 16,        /* of matrices, bytes: what the runtime says they have at least */
+    LEAST_WORKSPACE = 1024 /* that the only algorithm here says it needs */
+};
+
+struct operation {
+    int compute, scale, turned[2];
+};
+
+struct layout {
+    int type;
+    unsigned long long rows, columns;
+    long long stride;
+};
+
+struct preference {
+    size_t workspace;
+    unsigned alignment[4];
+};
+
+struct algorithm {
+    unsigned long long data[8];
+};
+
+struct heuristic {
+    algorithm chosen;
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+};
+
+struct handle {
+    CUcontext context;
+};
+
+const unsigned long long MARK = 0x6c6f6e6768616e64ull; /* of the only algorithm, with the shape behind it */
+
+struct matrix {
+    const char *memory;
+    layout l;
+    bool turned;
+
+    double at(unsigned long long row, unsigned long long column) const {
+        size_t i = turned ? column + row * l.stride : row + column * l.stride;
+        return l.type == REAL_64F ? reinterpret_cast<const double *>(memory)[i]
+                                  : reinterpret_cast<const float *>(memory)[i];
+    }
+    unsigned long long rows() const { return turned ? l.columns : l.rows; }
+    unsigned long long columns() const { return turned ? l.rows : l.columns; }
+    bool on_device() const {
+        if (reinterpret_cast<size_t>(memory) % ALIGNMENT != 0) return false;
+        size_t elements = (size_t)(l.stride * (l.columns - 1) + l.rows);
+        return lh_device_holds(memory, elements * (l.type == REAL_64F ? 8 : 4));
+    }
+};
+
+bool fit(const operation *o, const layout *a, const layout *b, const layout *c) {
+    matrix first = {NULL, *a, o->turned[0] != 0}, second = {NULL, *b, o->turned[1] != 0};
+    bool types = a->type == o->scale && b->type == o->scale && c->type == o->scale;
+    bool compute = (o->scale == REAL_64F) == (o->compute == COMPUTE_64F);
+    return types && compute && first.rows() == c->rows && second.columns() == c->columns &&
+           first.columns() == second.rows();
+}
+
+algorithm choice_for(const layout *a, const layout *b, const layout *c) {
+    return {{MARK, a->rows, a->columns, b->rows, b->columns, c->rows, c->columns, (unsigned long long)c->type}};
+}
+
+void multiply(double alpha, const matrix &a, const matrix &b, double beta, const matrix &c) {
+    char *to = const_cast<char *>(c.memory);
+    for (unsigned long long column = 0; column < c.l.columns; column++)
+        for (unsigned long long row = 0; row < c.l.rows; row++) {
+            double sum = 0;
+            for (unsigned long long k = 0; k < a.columns(); k++) sum += a.at(row, k) * b.at(k, column);
+            sum = alpha * sum + (beta != 0 ? beta * c.at(row, column) : 0);
+            size_t i = row + column * c.l.stride;
+            if (c.l.type == REAL_64F) reinterpret_cast<double *>(to)[i] = sum;
+            else reinterpret_cast<float *>(to)[i] = (float)sum;
+        }
+}
+
+} /* namespace */
+
+extern "C" {
+
+size_t cublasLtGetVersion(void) { return 130100; }
+
+const char *cublasLtGetStatusString(int status) {
+    return status == NOT_READY ? "not initialised" : status == WRONG ? "invalid value" : "something else";
+}
+
+int cublasLtCreate(handle **made) {
+    lh_device_call c("cublasLtCreate", CONTEXT);
+    if (c.failure) return NOT_READY;
+    *made = new handle{lh_device_context};
+    lh_device.libraries++;
+    return 0;
+}
+
+int cublasLtDestroy(handle *made) {
+    lh_device_call c("cublasLtDestroy", CONTEXT);
+    lh_device.libraries--;
+    delete made;
+    return 0;
+}
+
+int cublasLtMatmulDescCreate(operation **made, int compute, int scale) {
+    *made = new operation{compute, scale, {0, 0}};
+    lh_device.libraries++;
+    return 0;
+}
+
+int cublasLtMatmulDescSetAttribute(operation *o, int attribute, const void *value, size_t bytes) {
+    if ((attribute != TRANSA && attribute != TRANSB) || bytes != sizeof(int)) return WRONG;
+    memcpy(&o->turned[attribute - TRANSA], value, bytes);
+    return 0;
+}
+
+int cublasLtMatmulDescDestroy(operation *o) {
+    lh_device.libraries--;
+    delete o;
+    return 0;
+}
+
+int cublasLtMatrixLayoutCreate(layout **made, int type, unsigned long long rows, unsigned long long columns,
+                               long long stride) {
+    if (rows == 0 || columns == 0 || stride < (long long)rows) return WRONG;
+    *made = new layout{type, rows, columns, stride};
+    lh_device.libraries++;
+    return 0;
+}
+
+int cublasLtMatrixLayoutDestroy(layout *l) {
+    lh_device.libraries--;
+    delete l;
+    return 0;
+}
+
+int cublasLtMatmulPreferenceCreate(preference **made) {
+    *made = new preference{0, {256, 256, 256, 256}};
+    lh_device.libraries++;
+    return 0;
+}
+
+int cublasLtMatmulPreferenceSetAttribute(preference *p, int attribute, const void *value, size_t bytes) {
+    if (attribute == WORKSPACE && bytes == sizeof p->workspace) memcpy(&p->workspace, value, bytes);
+    else if (attribute >= ALIGNMENT_A && attribute <= ALIGNMENT_D && bytes == sizeof(unsigned))
+        memcpy(&p->alignment[attribute - ALIGNMENT_A], value, bytes);
+    else return WRONG;
+    return 0;
+}
+
+int cublasLtMatmulPreferenceDestroy(preference *p) {
+    lh_device.libraries--;
+    delete p;
+    return 0;
+}
+
+int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b, layout *c, layout *d, preference *p,
+                                   int wanted, heuristic *results, int *count) {
+    lh_device_call call("cublasLtMatmulAlgoGetHeuristic", CONTEXT);
+    *count = 0;
+    if (call.failure) return NOT_READY;
+    if (wanted < 1 || !fit(o, a, b, c) || !fit(o, a, b, d)) return WRONG;
+    for (unsigned alignment : p->alignment)
+        if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT) return 0; /* none that is sure to work */
+    *count = 1;
+    results[0] = {choice_for(a, b, c), LEAST_WORKSPACE, 0, 1, {0}};
+    return 0;
+}
+
+int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, layout *a_layout, const void *b,
+                   layout *b_layout, const void *beta, const void *c, layout *c_layout, void *d, layout *d_layout,
+                   const algorithm *chosen, void *workspace, size_t workspace_bytes, CUstream stream) {
+    lh_device_call call("cublasLtMatmul", CONTEXT);
+    if (call.failure) return FAILED;
+    const algorithm expected = choice_for(a_layout, b_layout, d_layout);
+    if (!fit(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0) return WRONG;
+    if (c != d || memcmp(c_layout, d_layout, sizeof *d_layout) != 0) return UNSUPPORTED;
+    matrix first = {static_cast<const char *>(a), *a_layout, o->turned[0] != 0};
+    matrix second = {static_cast<const char *>(b), *b_layout, o->turned[1] != 0};
+    matrix out = {static_cast<const char *>(d), *d_layout, false};
+    bool room = workspace_bytes >= LEAST_WORKSPACE && lh_device_holds(workspace, workspace_bytes);
+    if (!room || !first.on_device() || !second.on_device() || !out.on_device()) return WRONG;
+    if (!lh_device.streams.count(stream)) return WRONG;
+    bool is_double = o->scale == REAL_64F;
+    double factor = is_double ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
+    double kept = is_double ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
+    stream->waiting.push_back([=] { multiply(factor, first, second, kept, out); });
+    return 0;
+}
+
+} /* extern "C" */

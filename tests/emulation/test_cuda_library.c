@@ -1,0 +1,188 @@
+/* runtime/cuda/library.h over the emulated cuBLASLt: products of every form, more shapes than are remembered, and what
+ * is said where there is no library or it fails. */
+#include "support/lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/library.h"
+#include "emulation.h"
+#include "support/toy_cuda.h"
+
+enum { MOST = 4096, EXECUTION_FAILED = 700 };
+
+static lh_cuda_device device;
+static lh_cuda_program program;
+static CUstream stream;
+static CUdeviceptr memory[3];
+
+static void open_device(lh_emulation emulation, const char *precision) {
+    lh_error error;
+    lh_emulation_set(&emulation);
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+    program = toy_cuda;
+    program.precision = precision;
+    lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
+    assert_int_equal(device.driver->cuStreamCreate(&stream, 0), 0);
+    for (int i = 0; i < 3; i++) assert_int_equal(device.driver->cuMemAlloc(&memory[i], MOST * sizeof(double)), 0);
+}
+
+static void close_device(void) {
+    lh_cuda_use(&device, NULL);
+    for (int i = 0; i < 3; i++) device.driver->cuMemFree(memory[i]);
+    device.driver->cuStreamDestroy(stream);
+    lh_cuda_device_close(&device);
+    assert_int_equal(lh_emulation_held(), 0);
+}
+
+static lh_cuda_library *open_library(void) {
+    lh_cuda_library *library;
+    lh_error error;
+    lh_assert_ok(lh_cuda_library_open(&device, &library, &error), &error);
+    assert_string_equal(lh_cuda_library_name(library), "cuBLASLt 13.1.0");
+    return library;
+}
+
+static bool in_double(void) { return strcmp(program.precision, "float64") == 0; }
+
+static double value_of(int operand, size_t i) { return (double)((int)(i * 7 + (size_t)operand * 3) % 11 - 5); }
+
+/* Small whole numbers, so that every order of sums gives the same. */
+static void fill(int operand, size_t count) {
+    double doubles[MOST];
+    float floats[MOST];
+    for (size_t i = 0; i < count; i++) floats[i] = (float)(doubles[i] = value_of(operand, i));
+    const void *from = in_double() ? (void *)doubles : floats;
+    size_t bytes = count * (in_double() ? sizeof(double) : sizeof(float));
+    assert_int_equal(device.driver->cuMemcpyHtoDAsync(memory[operand], from, bytes, stream), 0);
+}
+
+static double product_at(const lh_cuda_product *p, int row, int column) {
+    double sum = p->adds ? value_of(2, (size_t)(row * p->columns + column)) : 0;
+    for (int k = 0; k < p->inner; k++)
+        sum += value_of(0, (size_t)(p->turned_a ? k * p->rows + row : row * p->inner + k)) *
+               value_of(1, (size_t)(p->turned_b ? column * p->inner + k : k * p->columns + column));
+    return sum;
+}
+
+static void check_product(lh_cuda_library *library, lh_cuda_product p) {
+    double doubles[MOST];
+    float floats[MOST];
+    lh_error error;
+    size_t count = (size_t)(p.rows * p.columns);
+    fill(0, (size_t)(p.rows * p.inner));
+    fill(1, (size_t)(p.inner * p.columns));
+    fill(2, count);
+    p.a = (const void *)(uintptr_t)memory[0];
+    p.b = (const void *)(uintptr_t)memory[1];
+    p.out = (void *)(uintptr_t)memory[2];
+    lh_assert_ok(lh_cuda_library_multiply(library, &p, stream, &error), &error);
+    void *to = in_double() ? (void *)doubles : floats;
+    size_t bytes = count * (in_double() ? sizeof(double) : sizeof(float));
+    assert_int_equal(device.driver->cuMemcpyDtoHAsync(to, memory[2], bytes, stream), 0);
+    assert_int_equal(device.driver->cuStreamSynchronize(stream), 0);
+    for (int row = 0; row < p.rows; row++)
+        for (int column = 0; column < p.columns; column++) {
+            size_t i = (size_t)(row * p.columns + column);
+            assert_true((in_double() ? doubles[i] : (double)floats[i]) == product_at(&p, row, column));
+        }
+}
+
+/* Every form twice: the second time the shape is known. */
+static void test_products_of_every_form_and_precision(void **state) {
+    (void)state;
+    static const char *const precisions[] = {"float64", "float32", "tf32", "bf16"};
+    for (int i = 0; i < 4; i++) {
+        open_device((lh_emulation){.multiprocessors = 2}, precisions[i]);
+        lh_cuda_library *library = open_library();
+        for (int form = 0; form < 16; form++)
+            check_product(library, (lh_cuda_product){.rows = 5,
+                                                     .columns = 8,
+                                                     .inner = 3,
+                                                     .turned_a = (form & 1) != 0,
+                                                     .turned_b = (form & 2) != 0,
+                                                     .adds = (form & 4) != 0});
+        lh_cuda_library_close(library);
+        close_device();
+    }
+}
+
+static void test_more_shapes_than_are_remembered(void **state) {
+    (void)state;
+    open_device((lh_emulation){.multiprocessors = 2}, "float64");
+    lh_cuda_library *library = open_library();
+    for (int round = 0; round < 2; round++)
+        for (int rows = 1; rows <= 12; rows++)
+            for (int columns = 1; columns <= 12; columns++)
+                for (int inner = 1; inner <= 12; inner++)
+                    check_product(library, (lh_cuda_product){.rows = rows, .columns = columns, .inner = inner});
+    lh_cuda_library_close(library);
+    close_device();
+}
+
+static void assert_refused(const char *first, const char *second) {
+    lh_cuda_library *library = (lh_cuda_library *)&device;
+    lh_error error;
+    assert_int_equal(lh_cuda_library_open(&device, &library, &error), LH_ERR_ENVIRONMENT);
+    assert_null(library);
+    if (strstr(error.text, first) == NULL || strstr(error.text, second) == NULL) fail_msg("%s", error.text);
+}
+
+static void test_open_says_what_is_missing(void **state) {
+    (void)state;
+    open_device((lh_emulation){.multiprocessors = 2}, "float32");
+    setenv("LONGHAND_CUBLASLT", "/nowhere/libcublasLt.so", 1);
+    assert_refused("looked in: /nowhere/libcublasLt.so", "in LONGHAND_CUBLASLT");
+    setenv("LONGHAND_CUBLASLT", "", 1);
+    setenv("LONGHAND_CUDA_ROOT", "/nowhere", 1);
+    assert_refused("looked in: /nowhere/lib64, /nowhere/lib\n", "name its folder in LONGHAND_CUDA_ROOT");
+    unsetenv("LONGHAND_CUDA_ROOT");
+    setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
+    device.driver_version = 12080;
+    assert_refused("cuBLASLt 13.1.0", "is not for this driver, which knows CUDA up to 12.8");
+    close_device();
+}
+
+static void test_calls_that_fail_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *call, *text;
+    } cases[] = {
+        {"cublasLtCreate", "failed in cublasLtCreate: not initialised (1)"},
+        {"cuMemAlloc", "cuMemAlloc"},
+        {"cublasLtMatmulAlgoGetHeuristic", "failed in cublasLtMatmulAlgoGetHeuristic: not initialised (1)"},
+        {"cublasLtMatmul", "failed in cublasLtMatmul: something else (13)"},
+    };
+    for (int i = 0; i < 4; i++) {
+        lh_emulation emulation = {
+            .multiprocessors = 2, .failing_call = cases[i].call, .failing_result = EXECUTION_FAILED};
+        if (i == 1) emulation.failing_after = 3; /* those of open_device */
+        open_device(emulation, "float32");
+        lh_cuda_library *library;
+        lh_error error;
+        lh_cuda_product p = {.rows = 2, .columns = 3, .inner = 4, .a = (const void *)(uintptr_t)memory[0]};
+        p.b = (const void *)(uintptr_t)memory[1];
+        p.out = (void *)(uintptr_t)memory[2];
+        lh_status status = lh_cuda_library_open(&device, &library, &error);
+        if (i > 1) {
+            lh_assert_ok(status, &error);
+            status = lh_cuda_library_multiply(library, &p, stream, &error);
+        }
+        assert_int_equal(status, LH_ERR_ENVIRONMENT);
+        if (strstr(error.text, cases[i].text) == NULL) fail_msg("%s", error.text);
+        lh_cuda_library_close(library);
+        close_device();
+    }
+}
+
+int main(void) {
+    setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
+    setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products_of_every_form_and_precision),
+        cmocka_unit_test(test_more_shapes_than_are_remembered),
+        cmocka_unit_test(test_open_says_what_is_missing),
+        cmocka_unit_test(test_calls_that_fail_are_named),
+    };
+    return cmocka_run_group_tests_name("cuda_library", tests, NULL, NULL);
+}
