@@ -229,7 +229,7 @@ $(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c Makefile $(B)/compiler
 
 $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(STEP_CFLAGS) $(if $(filter emulated_%,$(1)),-O1 -g0) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(STEP_CFLAGS) $(if $(filter emulate%,$(1)),-O1 -g0) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 

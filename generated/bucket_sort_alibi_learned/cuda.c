@@ -213,7 +213,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_alibi_learned_cuda;
 const lh_cuda_program lh_bucket_sort_alibi_learned_cuda = {
-        .source_digest = "8d4c1cf9e3502afa",
+        .source_digest = "012473ee39dd496f",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_alibi_learned_train_kernel",
@@ -222,7 +222,7 @@ const lh_cuda_program lh_bucket_sort_alibi_learned_cuda = {
         .threads = 256,
         .block_memory = 9216 * sizeof(real) + 1024,
         .chip = {"chip", 128},
-        .replicas = {"replicas", 8},
+        .replicas = {"replicas", 4},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
         .images = lh_cuda_images,

@@ -155,7 +155,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
 const lh_cuda_program lh_bucket_sort_sinusoid_cuda = {
-        .source_digest = "d21f0cf88f18eead",
+        .source_digest = "d9244d83348792be",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_sinusoid_train_kernel",
@@ -164,7 +164,7 @@ const lh_cuda_program lh_bucket_sort_sinusoid_cuda = {
         .threads = 256,
         .block_memory = 9216 * sizeof(real) + 1024,
         .chip = {"chip", 128},
-        .replicas = {"replicas", 8},
+        .replicas = {"replicas", 4},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
         .images = lh_cuda_images,

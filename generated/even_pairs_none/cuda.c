@@ -125,7 +125,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_even_pairs_none_cuda;
 const lh_cuda_program lh_even_pairs_none_cuda = {
-        .source_digest = "9f91c73516d0dce8",
+        .source_digest = "9b7e7711d2f31b3b",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "even_pairs_none_train_kernel",
@@ -134,7 +134,7 @@ const lh_cuda_program lh_even_pairs_none_cuda = {
         .threads = 256,
         .block_memory = 9216 * sizeof(real) + 1024,
         .chip = {"chip", 128},
-        .replicas = {"replicas", 8},
+        .replicas = {"replicas", 4},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
         .images = lh_cuda_images,

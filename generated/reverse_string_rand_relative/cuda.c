@@ -219,7 +219,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
 const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
-        .source_digest = "867c475919fe1fd4",
+        .source_digest = "4b85e37eeb7bb0ee",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_relative_train_kernel",
@@ -228,7 +228,7 @@ const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
         .threads = 256,
         .block_memory = 9216 * sizeof(real) + 1024,
         .chip = {"chip", 128},
-        .replicas = {"replicas", 8},
+        .replicas = {"replicas", 4},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
         .images = lh_cuda_images,

@@ -1234,6 +1234,7 @@ INLINE void attend(void) {
     }
     __syncthreads();
 }
+
 /* Gradients of the queries. */
 INLINE void attend_queries(void) {
     const step_view *v = &block()->view;
@@ -1253,7 +1254,7 @@ INLINE void attend_queries(void) {
         const real delta = dot_head(dout, out);
         w->delta[task] = delta;
         clear_head(dquery);
-#pragma unroll 2
+#pragma unroll 4
         for (int j = 0; j < a.T; j++) {
             real key[HEAD_WIDTH], value[HEAD_WIDTH];
             load_head(key, a.key + j * QUERY_STRIDE);
@@ -1286,7 +1287,7 @@ INLINE void attend_keys(int first, int count) {
         load_head(value, a.value + j * QUERY_STRIDE);
         clear_head(dkey);
         clear_head(dvalue);
-#pragma unroll 2
+#pragma unroll 4
         for (int i = 0; i < a.T; i++) {
             const int of_query = task - j + i;
             const real largest = s->largest[of_query], inverse = s->inverse_sum[of_query], delta = w->delta[of_query];
@@ -1863,7 +1864,7 @@ INLINE void report_update(lh_cuda_result *to) {
     to->update_squares = changes;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 reverse_string_rand_relative_train_kernel(const lh_cuda_train a) {
     block_state *b = block();
     team *t = &b->members;

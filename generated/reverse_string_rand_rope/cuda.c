@@ -170,7 +170,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_rope_cuda;
 const lh_cuda_program lh_reverse_string_rand_rope_cuda = {
-        .source_digest = "4da6f699f9515b47",
+        .source_digest = "c0377fde26cbfec4",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_rope_train_kernel",
@@ -179,7 +179,7 @@ const lh_cuda_program lh_reverse_string_rand_rope_cuda = {
         .threads = 256,
         .block_memory = 9216 * sizeof(real) + 1024,
         .chip = {"chip", 128},
-        .replicas = {"replicas", 8},
+        .replicas = {"replicas", 4},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
         .images = lh_cuda_images,

@@ -4,7 +4,7 @@
 % local gathers = scored and score.cuda.gathers or {}
 % local logit_grad = scored and score.cuda.logit_grad
 % local toeplitz = relative.toeplitz
-% local unroll = head_width <= 16 and not logit_grad and 2 or false
+% local unroll = head_width <= 16 and not logit_grad and 4 or false
 % local keys_at_once = head_width > 16 and 2 or 4
 % local to_middle = toeplitz and " + v->T - 1" or ""
 % local masked = mask.kind ~= "none"
@@ -263,6 +263,7 @@ INLINE void attend(void) {
 % local pair = { logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = false }
 % local scores = { logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = true }
 % local dscore = logit_grad and "dscore" or "dlogit"
+
 /* Gradients of the queries. */
 INLINE void attend_queries(void) {
     const step_view *v = &block()->view;

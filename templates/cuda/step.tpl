@@ -40,7 +40,7 @@ INLINE void train_shard(int shard) {
 }
 % include("cuda/update.tpl")
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 ${id}_train_kernel(const lh_cuda_train a) {
     block_state *b = block();
     team *t = &b->members;

@@ -3,7 +3,7 @@
 
 . tests/system/common.sh
 
-family=emulated_all
+family=emulate
 . tests/system/schemes.sh
 
 # Both lists of the gradient checks.
@@ -11,10 +11,10 @@ SCHEMES=$(sed -n '/^SCHEMES=/,/"}*$/p' tests/system/test_gradcheck.sh tests/syst
     sed 's/^SCHEMES=\(${SCHEMES:-\)\{0,1\}//' | tr -d '"}' | tr '\n' ' ')
 
 programs=''
-for scheme in $SCHEMES; do
-    spec_of "$scheme"
-    id=${family}_$scheme
-    ./longhand gen "$work/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "emulation_$scheme" false
+for name in $SCHEMES; do
+    id=${family}_$name
+    spec_of "$name"
+    ./longhand gen "$work/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "$id" false
     programs="$programs build/release/tests/emulation/test_model.$id"
 done
 expect emulated_models_build make -s -j2 LEVELS=best VARIANT=release MORE_EMULATED="$(echo "$SCHEMES" |
