@@ -155,7 +155,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
 const lh_cuda_program lh_bucket_sort_sinusoid_cuda = {
-        .source_digest = "d9244d83348792be",
+        .source_digest = "09fa8b22ed580990",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_sinusoid_train_kernel",

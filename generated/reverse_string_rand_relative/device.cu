@@ -1014,7 +1014,7 @@ INLINE const int *distances_of(const step_view *v, int l) {
     return v->draws + (0 + l) * v->T;
 }
 
-INLINE int row_count(const step_view *v, int l) { return distance_count(v->T) + 0 * l; }
+INLINE int row_count(const step_view *v, int) { return distance_count(v->T); }
 
 /* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:
  * in registers it would leave no room for numbers. One thread writes it, between barriers. */
@@ -1080,9 +1080,9 @@ INLINE void begin_step(void) {
     team_barrier(t);
 }
 
-/* Self-attention of a shard. A thread has one query (or, backward, one key or one diagonal) of one head and walks over
- * the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are not kept:
- * the backward pass makes each again from the largest score of its query and the inverse of the sum. */
+/* Self-attention of a shard. A thread has one query of one head (backward, then a key, then what a table goes by) and
+ * walks over the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are
+ * not kept: the backward pass makes each again from the largest score of its query and the inverse of the sum. */
 
 enum { KEYS = 4 }; /* whose logits are made side by side */
 
@@ -1094,8 +1094,7 @@ typedef struct head {
     int T;
 } head;
 
-INLINE head head_at(const step_view *v, int l, const layer_state *s,
-        int sequence, int h) {
+INLINE head head_at(const step_view *v, int l, const layer_state *s, int sequence, int h) {
     head a;
     a.T = v->T;
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
@@ -1488,7 +1487,7 @@ NOINLINE void residual_norm_grad(int rows, const unsigned char *keep, const real
     __syncthreads();
 }
 
-/* The products of a layer, each compiled once. */
+/* The products of a layer. */
 INLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
     product(rows, 3 * WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, 3 * WIDTH, FINISH_STORE, (const real *)0, y,
             QUERY_STRIDE);
@@ -1885,10 +1884,11 @@ reverse_string_rand_relative_train_kernel(const lh_cuda_train a) {
         fold_gradients();
         const bool finite = update();
         lh_cuda_result *result = a.results + replica * a.count + n;
-        if (t->rank == 0) report(finite, result);
+        const bool reports = t->rank == t->blocks - 1; /* it has the fewest pieces to update */
+        if (reports) report(finite, result);
         team_barrier(t);
         if (!finite) return;
-        if (t->rank == 0) report_update(result);
+        if (reports) report_update(result);
     }
 }
 

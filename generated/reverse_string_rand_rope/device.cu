@@ -973,10 +973,9 @@ static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too 
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 
-
-/* Self-attention of a shard. A thread has one query (or, backward, one key or one diagonal) of one head and walks over
- * the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are not kept:
- * the backward pass makes each again from the largest score of its query and the inverse of the sum. */
+/* Self-attention of a shard. A thread has one query of one head (backward, then a key) and
+ * walks over the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are
+ * not kept: the backward pass makes each again from the largest score of its query and the inverse of the sum. */
 
 enum { KEYS = 4 }; /* whose logits are made side by side */
 
@@ -985,8 +984,7 @@ typedef struct head {
     int T;
 } head;
 
-INLINE head head_at(const step_view *v, const layer_state *s,
-        int sequence, int h) {
+INLINE head head_at(const step_view *v, const layer_state *s, int sequence, int h) {
     head a;
     a.T = v->T;
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
@@ -1293,7 +1291,7 @@ NOINLINE void residual_norm_grad(int rows, const unsigned char *keep, const real
     __syncthreads();
 }
 
-/* The products of a layer, each compiled once. */
+/* The products of a layer. */
 INLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
     product(rows, 3 * WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, 3 * WIDTH, FINISH_STORE, (const real *)0, y,
             QUERY_STRIDE);
@@ -1653,10 +1651,11 @@ reverse_string_rand_rope_train_kernel(const lh_cuda_train a) {
         fold_gradients();
         const bool finite = update();
         lh_cuda_result *result = a.results + replica * a.count + n;
-        if (t->rank == 0) report(finite, result);
+        const bool reports = t->rank == t->blocks - 1; /* it has the fewest pieces to update */
+        if (reports) report(finite, result);
         team_barrier(t);
         if (!finite) return;
-        if (t->rank == 0) report_update(result);
+        if (reports) report_update(result);
     }
 }
 

@@ -8,10 +8,11 @@
 % local keys_at_once = head_width > 16 and 2 or 4
 % local to_middle = toeplitz and " + v->T - 1" or ""
 % local masked = mask.kind ~= "none"
+% local owners = cuda.owned[1] and ", then what a table goes by" or ""
 % local left_end, right_end = (mask.left or 0) + 1, (mask.right or 0) + 1
-/* Self-attention of a shard. A thread has one query (or, backward, one key or one diagonal) of one head and walks over
- * the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are not kept:
- * the backward pass makes each again from the largest score of its query and the inverse of the sum. */
+/* Self-attention of a shard. A thread has one query of one head (backward, then a key${owners}) and
+ * walks over the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are
+ * not kept: the backward pass makes each again from the largest score of its query and the inverse of the sum. */
 
 enum { KEYS = ${keys_at_once} }; /* whose logits are made side by side */
 
@@ -48,8 +49,12 @@ INLINE unsigned int head_lanes(void) {
 INLINE bool leads_head(void) { return threadIdx.x % HEAD_LANES == 0; }
 
 % end
-INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const layer_state *s,
-        ${scored and "const score_tables *score, " or ""}int sequence, int h) {
+% if scored then
+INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const layer_state *s, const score_tables *score,
+        int sequence, int h) {
+% else
+INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const layer_state *s, int sequence, int h) {
+% end
     head a;
     a.T = v->T;
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel};
@@ -123,15 +128,14 @@ INLINE void add_head(real x[${cuda.head_part}], real factor, const real y[${cuda
 INLINE int first_key(int i) { return i > ${mask.left} ? i - ${mask.left} : 0; }
 INLINE int end_query(int j, int T) { return j + ${left_end} < T ? j + ${left_end} : T; }
 % else
-INLINE int first_key(int i) { return 0 * i; }
-INLINE int end_query(int j, int T) { return T + 0 * j; }
+INLINE int first_key(int) { return 0; }
+INLINE int end_query(int, int T) { return T; }
 % end
 INLINE int end_key(int i, int T) { return i + ${right_end} < T ? i + ${right_end} : T; }
 INLINE int first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
 % end
 % local keys = masked and "int j = first_key(i); j < end_key(i, a.T); j++" or "int j = 0; j < a.T; j++"
 % local queries = masked and "int i = first_query(j); i < end_query(j, a.T); i++" or "int i = 0; i < a.T; i++"
-% local key_loads = with_rows and "key + row of the pair" or "key"
 
 % if with_rows then
 /* Which row a pair has. */

@@ -58,8 +58,10 @@ enum {
 % include("cuda/score.tpl")
 
 % end
+% if cuda.begins then
 % include("cuda/begin.tpl")
 
+% end
 % include("cuda/attention.tpl")
 
 % include("cuda/layers.tpl")

@@ -13,7 +13,10 @@ INLINE int distance_count(int T) {
 }
 % else
 /* The vectors of distances: the rows of the table. */
-INLINE int distance_count(int T) { return 2 * CLIP + 1 + 0 * T; }
+INLINE int distance_count(int T) {
+    (void)T;
+    return 2 * CLIP + 1;
+}
 % end
 
 /* Which pairs of a set have which vector; made on the host, since positions are drawn there. */

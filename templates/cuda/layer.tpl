@@ -1,6 +1,6 @@
 % local branch_drops = dropout.kind == "bernoulli"
 % local dbranch = branch_drops and "dbranch" or "gradient"
-/* The products of a layer, each compiled once. */
+/* The products of a layer. */
 INLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
     product(rows, 3 * WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, 3 * WIDTH, FINISH_STORE, (const real *)0, y,
             QUERY_STRIDE);

@@ -63,10 +63,11 @@ ${id}_train_kernel(const lh_cuda_train a) {
         fold_gradients();
         const bool finite = update();
         lh_cuda_result *result = a.results + replica * a.count + n;
-        if (t->rank == 0) report(finite, result);
+        const bool reports = t->rank == t->blocks - 1; /* it has the fewest pieces to update */
+        if (reports) report(finite, result);
         team_barrier(t);
         if (!finite) return;
-        if (t->rank == 0) report_update(result);
+        if (reports) report_update(result);
     }
 }
 

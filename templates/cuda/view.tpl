@@ -60,7 +60,7 @@ INLINE pair_rows pair_rows_of(const step_view *v, int l) {
 INLINE int row_count(const step_view *v, int l) { return *pair_rows_of(v, l).count; }
 % elseif relative.kind ~= "none" then
 
-INLINE int row_count(const step_view *v, int l) { return distance_count(v->T) + 0 * l; }
+INLINE int row_count(const step_view *v, int) { return distance_count(v->T); }
 % end
 % if score.kind ~= "none" then
 
