@@ -23,13 +23,13 @@ end
 -- is allowed.
 function M.token_counts(lengths, facts)
   if facts.data then
-    local T = facts.data.longest
+    local T = tasks.most_tokens(facts)
     return T, T, T * T
   end
   local longest, sum, squares = 0, 0, 0
   local all = train_lengths(lengths)
   for _, n in ipairs(all) do
-    local T = tasks.length(facts.input_length, n) + tasks.length(facts.output_length, n)
+    local T = tasks.tokens(facts, n)
     longest = math.max(longest, T)
     sum, squares = sum + T, squares + T * T
   end

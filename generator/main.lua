@@ -259,6 +259,9 @@ function verbs.list(project, arguments)
   end
   for _, fact in ipairs(facts.list) do
     io.stdout:write(("%-34s %s\n"):format(fact.kind, fact.summary))
+    for _, option in ipairs(fact.options or {}) do
+      io.stdout:write(("    options.%s: %s; %s\n"):format(option.name, table.concat(option.choices, " "), option.doc))
+    end
   end
   io.stdout:write(("%-34s %s\n"):format('source = "<kind>.c"', "one of your own: docs/own-task.md"))
   io.stdout:write(("%-34s %s\n"):format('data = "<file>.jsonl"', "examples of your own: docs/own-task.md"))

@@ -106,13 +106,32 @@ local function quoted_lines(names)
   return lines
 end
 
-local function task_fields(facts)
+-- The choices as a task's code sees them: numbers as they are, words by their place from 0.
+local function option_fields(facts, chosen)
+  if not chosen then
+    return false
+  end
+  local values, words = {}, {}
+  for i, option in ipairs(facts.options) do
+    local choice = chosen[option.name]
+    for place, name in ipairs(option.choices) do
+      if name == choice then
+        values[i] = math.type(name) and name or place - 1
+      end
+    end
+    words[i] = ("%s = %s"):format(option.name, choice)
+  end
+  return { values = table.concat(values, ", "), about = table.concat(words, ", ") }
+end
+
+local function task_fields(facts, task)
   return {
     kind = facts.kind,
     source = facts.text and facts.kind .. ".c",
     path = facts.path,
     text = facts.text,
     data = facts.data,
+    options = option_fields(facts, task.options),
     lengths = not facts.data and {
       { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },
       { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
@@ -158,9 +177,11 @@ end
 -- what task.longest settles.
 local function task_identity(resolved, plan)
   local task, scaling = plan.task, plan.rotation.scaling or {}
-  return task.text and { kind = task.kind, text = task.text }
-    or task.data and { data = { task.input_count, task.output_count }, original_length = scaling.original_length }
-    or resolved.task
+  local given = resolved.task
+  return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
+    or task.data and { data = { task.input_count, task.output_count }, original_length = scaling.original_length,
+      computation = given.computation }
+    or given
 end
 
 -- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
@@ -199,8 +220,8 @@ local function parameter_shapes(parameters)
   return list
 end
 
--- What decides whether a checkpoint fits a model: names, shapes, vocabulary, encoding kinds. A scaling of the rotation
--- is outside it: it is for checkpoints that were trained without.
+-- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds. A
+-- scaling of the rotation is outside it: it is for checkpoints that were trained without.
 local function model_digest_of(resolved, plan, sha256)
   local tensors = {}
   for i, t in ipairs(plan.tensors) do
@@ -210,6 +231,8 @@ local function model_digest_of(resolved, plan, sha256)
   local text = canonical.text({
     tensors = tensors,
     task = { plan.task.input_count, plan.task.output_count },
+    options = resolved.task.options,
+    computation = plan.computation and true or nil,
     additive = encoding.additive.kind,
     rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
     positions = encoding.positions.kind,
@@ -285,6 +308,20 @@ local function trace_sites(plan)
   return sites
 end
 
+-- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
+local function build_tokens(plan, resolved)
+  local inputs, times = plan.task.input_count, resolved.task.computation
+  local spare = times or resolved.model.spare_token ~= false
+  plan.computation = times and {
+    token = inputs,
+    all = times + 1,
+    factor = times > 1 and times .. " * " or "",
+    words = times > 1 and times .. " computation tokens" or "a computation token",
+  } or false
+  plan.tokens = inputs + (spare and 2 or 1)
+  plan.empty_token = plan.tokens - 1
+end
+
 local function build_model(plan, resolved)
   local model = resolved.model
   plan.layers, plan.width, plan.heads = model.layers, model.width, model.heads
@@ -295,8 +332,7 @@ local function build_model(plan, resolved)
   plan.logit_scale = 1 / math.sqrt(plan.head_width)
   plan.classes = plan.task.output_count
   plan.class_columns = (plan.classes + 15) // 16 * 16
-  plan.tokens = plan.task.input_count + 2
-  plan.empty_token = plan.task.input_count + 1
+  build_tokens(plan, resolved)
   plan.block_tokens = BLOCK_TOKENS
   plan.attentions = { { name = "self" } }
   plan.trace_sites = trace_sites(plan)
@@ -345,7 +381,7 @@ function M.build(resolved, facts)
     precision = resolved.precision,
     resolved = resolved,
     score_text = resolved.encoding.score,
-    task = task_fields(facts.task),
+    task = task_fields(facts.task, resolved.task),
     lists = {},
     files = file_list(),
     optimizer = resolved.train.optimizer,

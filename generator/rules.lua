@@ -145,11 +145,12 @@ local function limit_rule(context, path, limit, what, why, way_out)
     return
   end
   if facts.data then
-    if facts.data.longest and facts.data.longest > limit then
+    local most = facts.data.longest and tasks.most_tokens(facts) or 0
+    if most > limit then
       add(context, { "task.longest", "task.data", path }, {
-        what = ("%d tokens are past %s"):format(facts.data.longest, what), notes = { note(context, path, limit) },
+        what = ("%d tokens are past %s"):format(most, what), notes = { note(context, path, limit) },
         expected = ("at most %s tokens; %s"):format(path, why),
-        hint = ("raise %s to %d, lower task.longest, or %s"):format(path, facts.data.longest, way_out) })
+        hint = ("raise %s to %d, lower task.longest, or %s"):format(path, most, way_out) })
     end
     return
   end
@@ -236,6 +237,12 @@ local function warn_cadence(resolved, warn)
   end
 end
 
+local function warn_spare_token(resolved, warn)
+  if resolved.model.spare_token == false and resolved.task.computation then
+    warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
+  end
+end
+
 -- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
 local function warn_dropout(resolved, warn)
   for _, entry in ipairs({ { "model", resolved.model.dropout },
@@ -261,6 +268,7 @@ function M.apply(context)
   end
   if context.good then
     warn_positions(resolved, warn)
+    warn_spare_token(resolved, warn)
     warn_cadence(resolved, warn)
     warn_dropout(resolved, warn)
   end

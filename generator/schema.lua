@@ -4,12 +4,12 @@
 -- An entry is
 --   path, doc      where it stands, one line on what it says
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
---                  of the user's), file (any other), symbols
+--                  of the user's), file (any other), symbols, options
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
---   left_out       (type table) a kind whose table stays out of the resolved spec: the same spec, written or not
+--   left_out       a value that stays out of the resolved spec, of a table its kind: the same spec, written or not
 --   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
@@ -95,6 +95,11 @@ M.fields = {
     doc = "the alphabet of targets" },
   { path = "task.longest", type = "integer", min = 2, max = 100000, optional = true, with = "data", unit = "tokens",
     doc = "the most that an input and its target have together; with data, 512 unless given" },
+  { path = "task.options", type = "options", default = settled_by_the_plan,
+    default_text = "the first choice of each option", doc = "what a task leaves open, by name: ./longhand list tasks" },
+  { path = "task.computation", type = "integer", min = 0, max = 1000, default = 0, left_out = 0,
+    unit = "tokens per input token",
+    doc = "tokens without content between the input and the outputs: room to compute" },
 
   { path = "model", type = "table", doc = "the network" },
   { path = "model.kind", type = "kind", default = "encoder", doc = "its form",
@@ -109,6 +114,8 @@ M.fields = {
     unit = "channels", doc = "hidden size of the feed-forward layers" },
   { path = "model.dropout", type = "number", min = 0, max = 0.99, default = 0.1, unit = "share of elements",
     fingerprints = { "dropout" }, doc = "dropped after attention and after feed-forward, in training" },
+  { path = "model.spare_token", type = "boolean", default = true, left_out = true,
+    doc = "an embedding that no token has, as in Ruoss et al.'s counts of parameters; computation tokens take it" },
 
   { path = "encoding", type = "table", doc = "how the network learns where tokens stand; absent: it does not" },
   { path = "encoding.rotation", type = "table", doc = "how queries and keys turn with the position" },
@@ -344,6 +351,7 @@ M.TEXT = {
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
   source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 39 of a-z, 0-9 and _",
   file = "the path of a file, relative to the spec file",
+  options = "{ name = choice, ... }",
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 

@@ -1,9 +1,10 @@
 -- What the generator knows of tasks: the first comment of each runtime/data/tasks/<kind>.c, or of a user's own file.
 --
 -- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
--- input_length, output_length, chance, baseline, baseline_name, path }, lengths as formulas in n; and in `list` the
--- facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. The facts
--- of a user's own file have its text, too.
+-- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n; and in
+-- `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is nil or a
+-- list of { name, choices, doc }, choices all strings or all integers. The facts of a user's own file have its text,
+-- too; those of a spec's task have `computation`, its computation tokens per input token.
 -- Invariants: formulas hold digits, n, + - * / ( ) and blanks only; they give integers >= 1 for the lengths of
 -- LENGTHS_TRIED. `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
@@ -51,9 +52,14 @@ function M.length(formula, n)
   return value
 end
 
--- Tokens of the encoder's sequence at task length n: the input, then one token per output.
+-- Tokens of the encoder's sequence at task length n: the input, computation tokens, then one token per output.
 function M.tokens(facts, n)
-  return M.length(facts.input_length, n) + M.length(facts.output_length, n)
+  return (1 + (facts.computation or 0)) * M.length(facts.input_length, n) + M.length(facts.output_length, n)
+end
+
+-- The most tokens that a sequence of finite data can have: all but one of task.longest are input.
+function M.most_tokens(facts)
+  return facts.data.longest + (facts.computation or 0) * (facts.data.longest - 1)
 end
 
 -- The lines of the first comment, without its stars: { { line, col, text }, ... }, or nil.
@@ -119,6 +125,44 @@ readers["input symbols"], readers["output symbols"] = read_symbols, read_symbols
 readers["input length"], readers["output length"] = read_length, read_length
 readers["chance"], readers["baseline"] = read_share, read_share
 
+-- The choices of an option: words, or integers.
+local function read_choices(text)
+  local choices, seen, numbers = {}, {}, nil
+  for word in text:gmatch("%S+") do
+    local number = word:match("^%-?%d+$") and math.tointeger(tonumber(word))
+    if number and math.abs(number) > 2147483647 or not number and not word:match("^%l[%l%d_]*$") then
+      return nil, diagnostics.show(word) .. " is no choice", "words of a-z, 0-9 and _, or integers of 32 bits"
+    elseif numbers ~= nil and numbers ~= (number ~= nil) then
+      return nil, "words stand beside integers", "choices of one sort"
+    elseif seen[number or word] then
+      return nil, ("the choice %s stands twice"):format(word)
+    end
+    numbers, seen[number or word] = number ~= nil, true
+    choices[#choices + 1] = number or word
+  end
+  if #choices < 2 then
+    return nil, ("there %s"):format(#choices == 1 and "is one choice" or "are no choices"), "two choices or more"
+  end
+  return choices
+end
+
+-- Reads `option NAME: choices; what they say` into facts.options; nil and what is wrong otherwise.
+local function read_option(facts, key, value)
+  local name, choices_text, doc = key:match("^option +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
+  if not name then
+    return nil, "an option has a name of a-z, 0-9 and _", "option <name>: choices; what they say"
+  elseif not doc then
+    return nil, "nothing says what the choices are", "choices, a semicolon, what they say"
+  end
+  local choices, what, expected = read_choices(choices_text)
+  if not choices then
+    return nil, what, expected
+  end
+  facts.options = facts.options or {}
+  table.insert(facts.options, { name = name, choices = choices, doc = doc })
+  return choices
+end
+
 local function is_key(name)
   for _, key in ipairs(KEYS) do
     if key == name then
@@ -130,10 +174,11 @@ end
 
 -- Reads one line "key: value" of a header into facts; errors go to report(entry, what, expected, hint).
 local function read_line(facts, given, entry, report)
-  local key, value = entry.text:match("^([%a ]-):%s*(.*)$")
+  local key, value = entry.text:match("^([%w_ ]-):%s*(.*)$")
+  local option = key and key:match("^option%f[%W]")
   if not key then
     return report(entry, "not of the form key: value", "one of " .. table.concat(KEYS, ", "))
-  elseif not is_key(key) then
+  elseif not option and not is_key(key) then
     local near = diagnostics.nearest(key, KEYS)
     return report(entry, ("there is no %s"):format(diagnostics.show(key)), table.concat(KEYS, ", "),
       near and ('did you mean "%s"?'):format(near))
@@ -141,9 +186,16 @@ local function read_line(facts, given, entry, report)
     return report(entry, ("%s stands twice"):format(key), "each key once")
   end
   given[key] = true
-  local result, what, expected = readers[key](value)
+  local result, what, expected
+  if option then
+    result, what, expected = read_option(facts, key, value)
+  else
+    result, what, expected = readers[key](value)
+  end
   if not result then
     return report(entry, ("%s: %s"):format(key, what), expected)
+  elseif option then
+    return
   end
   facts[key:gsub(" ", "_")] = result
   if key == "baseline" then
@@ -173,7 +225,8 @@ local function read_task(kind, path, text, d)
     i = i + 1
   end
   facts.summary = table.concat(summary, " ")
-  facts.title = facts.summary:match("^(.-)%s*[%(:]") or facts.summary
+  local name = facts.summary:match("^(.-)%s*:") or facts.summary
+  facts.title = name:match("^(.-)%s*%b()$") or name
   for j = i, #lines do
     if lines[j].text ~= "" then
       read_line(facts, given, lines[j], report)

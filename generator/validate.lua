@@ -8,8 +8,10 @@
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
+local canonical = require("canonical")
 local diagnostics = require("diagnostics")
 local locate = require("locate")
+local options = require("options")
 local parameters = require("expression.parameters")
 local rules = require("rules")
 local schema = require("schema")
@@ -115,6 +117,9 @@ local function read_field(context, field, node, into)
   elseif not field.required then
     context.origins[field.path] = DEFAULT
     into[field.name] = default_of(context, field)
+  end
+  if field.type ~= "table" and field.left_out == into[field.name] then
+    into[field.name] = nil
   end
 end
 
@@ -223,6 +228,15 @@ local function choice_of(context, given)
   return choice
 end
 
+-- The facts of a task, which specs share, with what one spec says.
+local function with_computation(facts, computation)
+  local new = facts and copy(facts)
+  if new then
+    new.computation = computation
+  end
+  return new
+end
+
 -- What the task is: context.task, its facts. A user's own is of the kind that its file is named after.
 local function settle_task(context)
   local given, task = context.root.fields.task, context.resolved.task
@@ -240,7 +254,9 @@ local function settle_task(context)
     task.kind = context.own_task.kind
     context.origins["task.kind"] = given.fields.source.origin
   end
-  context.task = choice == "data" and data_facts(context, given, task) or context.own_task or context.tasks[task.kind]
+  local facts = choice == "data" and data_facts(context, given, task) or context.own_task or context.tasks[task.kind]
+  task.options = options.settle(context, facts)
+  context.task = with_computation(facts, task.computation)
   settle_steps(context, context.task)
 end
 
@@ -267,10 +283,10 @@ local function resolve_score(context, texts)
   return formula
 end
 
--- Validates a loaded spec. options.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
+-- Validates a loaded spec. given.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
 -- the diagnostics hold an error, from here or from before.
-function M.resolve(loaded, d, options)
-  local context = { diagnostics = d, tasks = options.tasks, root = loaded.tree, loaded = loaded, origins = {},
+function M.resolve(loaded, d, given)
+  local context = { diagnostics = d, tasks = given.tasks, root = loaded.tree, loaded = loaded, origins = {},
     files = {}, resolved = { id = loaded.id, source = loaded.source } }
   read_children(context, "", loaded.tree, context.resolved)
   settle_task(context)
@@ -317,6 +333,13 @@ local function parameter_rows(list, origins, rows)
   end
 end
 
+local function option_rows(chosen, origins, rows)
+  for _, name in ipairs(canonical.sorted_keys(chosen or {})) do
+    local path = "task.options." .. name
+    rows[#rows + 1] = { path, show(chosen[name]), origins[path] }
+  end
+end
+
 -- A resolved spec as text, one line per field with its value and origin: what `check --print` prints.
 function M.print_resolved(resolved, origins)
   local rows, widest_path, widest_value = {}, 0, 0
@@ -327,6 +350,8 @@ function M.print_resolved(resolved, origins)
     end
     if field.type == "parameters" then
       parameter_rows(value, origins, rows)
+    elseif field.type == "options" then
+      option_rows(value, origins, rows)
     elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
       and origins[field.path] then
       rows[#rows + 1] = { field.path, field.type == "score" and value or value_text(value),

@@ -295,6 +295,15 @@ function readers.source(context, field, node)
   return name
 end
 
+-- Options are read when the task is known (options.lua).
+function readers.options(context, field, node)
+  if not tree.is_table(node) or #node.items > 0 then
+    wrong_type(context, field, node)
+  else
+    context.options_node = node
+  end
+end
+
 -- A score and its parameters are read together, when the rest is known (expression/score.lua).
 function readers.score(context, field, node)
   context.score_node = node

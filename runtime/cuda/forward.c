@@ -301,8 +301,12 @@ static void put_query(lh_cuda_fleet *fleet, const lh_query *query, const lh_shap
     char *memory = fleet->forward.host_batch;
     memset(memory, 0, layout.bytes);
     uint16_t *tokens[LH_MAX_STREAMS] = {(uint16_t *)(void *)memory};
-    lh_example example = {lh_input_length(fleet->spec, query->n), lh_output_length(fleet->spec, query->n), query->input,
-                          (uint16_t *)(void *)(memory + layout.labels), (uint8_t *)memory + layout.mask};
+    lh_example example = {lh_input_length(fleet->spec, query->n),
+                          lh_output_length(fleet->spec, query->n),
+                          query->input,
+                          (uint16_t *)(void *)(memory + layout.labels),
+                          (uint8_t *)memory + layout.mask,
+                          fleet->spec->task->options};
     fleet->spec->format->assemble(&example, tokens);
     make_draws(fleet, &layout, shape->length[0], &query->draw, query->positions, query->distances);
 }

@@ -132,6 +132,7 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
         .input = batch->input,
         .target = batch->labels + at,
         .mask = batch->mask + at,
+        .options = spec->task->options,
     };
     lh_status status = make_example(batch, spec, source, n, index, &example, error);
     if (status != LH_OK) return status;

@@ -126,7 +126,7 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < 2; i++) {
         const struct lh_trial_copy *copy = &trial->copy[i];
-        lh_example made = {p.inputs, p.outputs, copy->input, copy->target, copy->mask};
+        lh_example made = {p.inputs, p.outputs, copy->input, copy->target, copy->mask, task->options};
         lh_rng rng = *start;
         prepare(&p, copy, POISON[i]);
         task->sample(&rng, n, &made);
@@ -155,7 +155,8 @@ static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *er
     uint16_t *room = malloc(((size_t)inputs + (size_t)outputs) * sizeof *room + (size_t)outputs);
     if (room == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to try examples of length %d", n);
     for (uint32_t index = 0; status == LH_OK && index < TRIED; index++) {
-        lh_example example = {inputs, outputs, room, room + inputs, (uint8_t *)(room + inputs + outputs)};
+        lh_example example = {inputs,       outputs, room, room + inputs, (uint8_t *)(room + inputs + outputs),
+                              task->options};
         lh_rng rng = lh_rng_at(key, (uint32_t)n, index, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_SAMPLE));
         status = lh_trial_sample(&trial, task, &rng, n, &example, error);
     }

@@ -95,8 +95,9 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     int labels = lh_shape_at(spec, n, 1).labels;
     memset(p->batch.labels, 0, (size_t)labels * sizeof *p->batch.labels);
     memset(p->batch.mask, 0, (size_t)labels);
-    lh_example example = {lh_input_length(spec, n), lh_output_length(spec, n), query->input, p->batch.labels,
-                          p->batch.mask};
+    lh_example example = {
+        lh_input_length(spec, n), lh_output_length(spec, n), query->input, p->batch.labels, p->batch.mask,
+        spec->task->options};
     spec->format->assemble(&example, p->batch.tokens);
     return LH_OK;
 }

@@ -239,8 +239,12 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
     step->distances = query->distances;
     memset(lane->batch.labels, 0, (size_t)labels * sizeof *lane->batch.labels);
     memset(lane->batch.mask, 0, (size_t)labels);
-    lh_example example = {lh_input_length(spec, query->n), lh_output_length(spec, query->n), query->input,
-                          lane->batch.labels, lane->batch.mask};
+    lh_example example = {lh_input_length(spec, query->n),
+                          lh_output_length(spec, query->n),
+                          query->input,
+                          lane->batch.labels,
+                          lane->batch.mask,
+                          spec->task->options};
     spec->format->assemble(&example, lane->batch.tokens);
     *block = (lh_cpu_block){
         .sequences = 1,

@@ -37,6 +37,11 @@ static int ${length.name}(int n) {
 lh_task_sample lh_task_${task.kind};
 
 % end
+% if task.options then
+/* ${task.options.about} */
+static const int task_options[] = {${task.options.values}};
+
+% end
 static const lh_task task = {
         .kind = "${task.kind}",
 % if task.source then
@@ -46,6 +51,9 @@ static const lh_task task = {
         .sample = lh_task_${task.kind},
         .input_length = input_length,
         .output_length = output_length,
+% end
+% if task.options then
+        .options = task_options,
 % end
         .input_symbols = ${task.input_count},
         .output_symbols = ${task.output_count},
@@ -69,14 +77,26 @@ static const lh_data data = {
 };
 
 % end
+% if computation then
+/* The encoder reads the input, ${computation.words} for each of its tokens, then one empty token per output; the
+ * answers are read at those. */
+enum { COMPUTATION_TOKEN = ${computation.token}, EMPTY_TOKEN = ${empty_token} };
+% else
 /* The encoder reads the input, then one empty token per output; the answers are read at those. */
 enum { EMPTY_TOKEN = ${empty_token} };
+% end
 
 % if task.data then
 static void shape_of(int input, int output, lh_shape *shape) {
+% if computation then
+    shape->length[0] = ${computation.all} * input + output;
+% else
     shape->length[0] = input + output;
+% end
     shape->labels = output;
 }
+% elseif computation then
+static int source_length(int n) { return ${computation.all} * input_length(n) + output_length(n); }
 % else
 static int source_length(int n) { return input_length(n) + output_length(n); }
 % end
@@ -84,6 +104,9 @@ static int source_length(int n) { return input_length(n) + output_length(n); }
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
+% if computation then
+    for (int i = 0; i < ${computation.factor}example->input_length; i++) *source++ = COMPUTATION_TOKEN;
+% end
     for (int i = 0; i < example->output_length; i++) *source++ = EMPTY_TOKEN;
 }
 

@@ -543,6 +543,41 @@ function TestTasks.test_a_task_of_ours_has_no_source_and_no_data()
     { ".source =", "lh_data", ".data =", ".epochs", "shape_of", "NULL}}" })
 end
 
+function TestTasks.test_options_and_computation_tokens_are_absent_unless_asked_for()
+  for _, sets in ipairs({ {}, { OWN }, DATA }) do
+    local text = rendered_task(sets, sets == DATA and "tests/golden/specs/bare.lua" or nil)
+    for path, content in pairs(text) do
+      local low = path ~= "plan.lua" and without_spec(path, content):lower() or ""
+      lu.assertNil(low:find("options", 1, true), path)
+      lu.assertNil(low:find("computation", 1, true), path)
+    end
+  end
+end
+
+function TestTasks.test_options_reach_the_sampler_as_numbers()
+  local own = "task.source=../tasks/own/choices.c"
+  check_words(rendered_task({ own })["spec.c"], { ".options = task_options,",
+    "/* order = up, base = 2 */\nstatic const int task_options[] = {0, 2};" }, {})
+  check_words(rendered_task({ own, "task.options={ base = 16, order = 'down' }" })["spec.c"],
+    { "/* order = down, base = 16 */\nstatic const int task_options[] = {1, 16};" }, {})
+end
+
+function TestTasks.test_computation_tokens_stand_between_input_and_outputs()
+  check_words(rendered_task({ "task.computation=1", "eval.lengths={ 1, 5 }" })["spec.c"], {
+    "enum { COMPUTATION_TOKEN = 5, EMPTY_TOKEN = 6 };", "return 2 * input_length(n) + output_length(n);",
+    "a computation token for each of its tokens",
+    "i < example->input_length; i++) *source++ = COMPUTATION_TOKEN;" }, { "1 * " })
+  local data = rendered_task({ "task.computation=3", DATA[1], DATA[2], DATA[3] }, "tests/golden/specs/bare.lua")
+  check_words(data["spec.c"], {
+    "enum { COMPUTATION_TOKEN = 300, EMPTY_TOKEN = 301 };", "shape->length[0] = 4 * input + output;",
+    "3 computation tokens for each", "i < 3 * example->input_length; i++) *source++ = COMPUTATION_TOKEN;" }, {})
+end
+
+function TestTasks.test_without_the_spare_token_the_empty_one_follows_the_input_s()
+  check_words(rendered_task({})["spec.c"], { "EMPTY_TOKEN = 6 }" }, {})
+  check_words(rendered_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
+end
+
 function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest()
   local text, digest, plan = rendered_task({ OWN })
   lu.assertEquals(text["task.c"], support.read("tests/golden/tasks/own/first_repeat.c")

@@ -3,11 +3,13 @@
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("canonical")
+local diagnostics = require("diagnostics")
 local json = require("dkjson")
 local lu = require("luaunit")
 local plan_module = require("plan")
 local schema = require("schema")
 local sha256 = require("sha256")
+local tasks = require("tasks")
 
 local CHUNK = 4096
 local ENCODER = "return { task = { kind = 'bucket_sort' }, model = { use = 'ruoss_encoder' },"
@@ -82,6 +84,51 @@ function TestParameters.test_counts_are_the_paper_s()
       lu.assertEquals(plan_of(sets, task(row[2], row[3])).parameters, row[1], row[4])
     end
   end
+end
+
+-- The sheet's table: embeddings for all tokens and the spare one, then without it; base and relative.
+local SHEET = {
+  { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
+    "compute_sqrt" },
+  { 249154, 270274, 249090, 270210, "missing_duplicate_string" },
+  { 249155, 270275, 249091, 270211, "binary_addition", "binary_multiplication" },
+  { 249283, 270403, 249219, 270339, "stack_manipulation" },
+  { 249285, 270405, 249221, 270341, "cycle_navigation" },
+  { 249413, 270533, 249349, 270469, "bucket_sort" },
+  { 249669, 270789, 249605, 270725, "modular_arithmetic_simple" },
+  { 249797, 270917, 249733, 270853, "modular_arithmetic_brackets", "solve_equation" },
+}
+
+function TestParameters.test_counts_of_all_tasks_are_the_sheet_s()
+  local d = diagnostics.new()
+  local all, seen = tasks.read("runtime/data/tasks", d), 0
+  lu.assertEquals(d:text(), "")
+  for _, row in ipairs(SHEET) do
+    for i = 5, #row do
+      for column, sets in ipairs({ {}, { ["encoding.relative.kind"] = "transformer_xl" },
+        { ["model.spare_token"] = "false" },
+        { ["model.spare_token"] = "false", ["encoding.relative.kind"] = "transformer_xl" } }) do
+        lu.assertEquals(plan_of(sets, all[row[i]]).parameters, row[column], row[i])
+      end
+      seen = seen + 1
+    end
+  end
+  lu.assertEquals(seen, 15)
+  lu.assertEquals(#all.list, 15)
+end
+
+function TestParameters.test_tokens_of_the_model_come_behind_the_input_s()
+  local function tokens(spare, computation)
+    local facts = task(7, 2)
+    facts.computation = computation
+    local plan = plan_of({ ["model.spare_token"] = spare,
+      ["task.computation"] = computation and tostring(computation) }, facts)
+    return { plan.tokens, plan.empty_token, plan.computation and plan.computation.token }
+  end
+  lu.assertEquals(tokens("true"), { 9, 8, false })
+  lu.assertEquals(tokens("false"), { 8, 7, false })
+  lu.assertEquals(tokens("true", 3), { 9, 8, 7 })
+  lu.assertEquals(tokens("false", 3), { 9, 8, 7 })
 end
 
 function TestParameters.test_a_learned_table_adds_its_rows()
@@ -252,6 +299,7 @@ local FIELDS = {
   { "model.width", 32, true, true },
   { "model.feedforward", 64, true, true },
   { "model.dropout", 0.25, true, false },
+  { "model.spare_token", true, true, true },
   { "encoding.rotation.kind", "none", true, true },
   { "encoding.rotation.base", 500.0, true, true },
   { "encoding.rotation.scaling.kind", "linear", true, false },
@@ -307,7 +355,7 @@ local function everything()
     ["encoding.rotation.scaling"] = "{ kind = 'yarn', factor = 4, original_length = 41, attention_factor = 1.25 }",
     ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "4",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1000",
-    ["encoding.score"] = "{ use = 'alibi' }", ["eval.during.every"] = "5",
+    ["encoding.score"] = "{ use = 'alibi' }", ["eval.during.every"] = "5", ["model.spare_token"] = "false",
   }))
 end
 
@@ -373,6 +421,35 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertNotEquals(other_model, model)
 end
 
+local function task_digests(fields)
+  local resolved, info, d = support.check_text("return { task = { " .. fields .. " } }")
+  assert(resolved, d:text())
+  local plan = build(resolved, info.task)
+  return plan.digest, plan.model_digest
+end
+
+-- Written or not, the first choice is the choice; another is another task, and so is another number of computation
+-- tokens. A model that knows computation tokens takes any number of them.
+function TestDigests.test_options_and_computation_tokens_change_the_data()
+  support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
+  local own = "source = 'choices.c'"
+  local plan, model = task_digests(own)
+  lu.assertEquals({ task_digests(own .. ", options = { base = 2, order = 'up' }, computation = 0") }, { plan, model })
+  for _, fields in ipairs({ "options = { base = 10 }", "options = { order = 'down' }" }) do
+    local other, other_model = task_digests(own .. ", " .. fields)
+    lu.assertNotEquals(other, plan)
+    lu.assertNotEquals(other_model, model)
+  end
+  for _, choice in ipairs({ own, "kind = 'bucket_sort'", "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
+    local none, none_model = task_digests(choice)
+    local one, one_model = task_digests(choice .. ", computation = 1")
+    local two, two_model = task_digests(choice .. ", computation = 2")
+    lu.assertTrue(one ~= none and two ~= one and two ~= none, choice)
+    lu.assertNotEquals(one_model, none_model)
+    lu.assertEquals(two_model, one_model)
+  end
+end
+
 -- YaRN's ramp follows the longest training sequence, of which task.longest is all that is known.
 function TestDigests.test_finite_data_by_what_longest_settles()
   local function planned(longest)
@@ -386,6 +463,22 @@ function TestDigests.test_finite_data_by_what_longest_settles()
   lu.assertEquals(long.rotation.scaling.original_length, 80)
   lu.assertNotEquals(short.digest, long.digest)
   lu.assertEquals(short.model_digest, long.model_digest)
+end
+
+-- With computation tokens a file's longest sequence is all input but for one token.
+function TestDigests.test_computation_tokens_lengthen_sequences()
+  local function planned(fields)
+    local resolved, info, d = support.check_text("return { task = { " .. fields .. " } }")
+    assert(resolved, d:text())
+    return build(resolved, info.task)
+  end
+  lu.assertEquals(planned("kind = 'reverse_string'").longest_training, 80)
+  lu.assertEquals(planned("kind = 'reverse_string', computation = 2").longest_training, 160)
+  lu.assertEquals(planned("kind = 'reverse_string', computation = 2").mean_tokens, 4 * 20.5)
+  lu.assertEquals(planned("kind = 'parity_check', computation = 3").longest_training, 161)
+  local data = "data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40"
+  lu.assertEquals(planned(data).longest_training, 40)
+  lu.assertEquals(planned(data .. ", computation = 2").longest_training, 3 * 39 + 1)
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
@@ -633,7 +726,7 @@ function TestWords.test_json_comes_in_the_documented_order()
   lu.assertEquals(table.concat(got, " "),
     "id digest parameters flops_per_step memory_bytes tensors operations choices")
   lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
-    '"name":"embed.token.weight","shape":[7,16],"offset":0')
+    '"name":"embed.token.weight","shape":[6,16],"offset":0')
   lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_module.json(plan)))
 end
 

@@ -29,6 +29,8 @@ local CASES = {
   { "task.input_symbols", "{ 'a', 'b' }", "{ 'a', 'a' }", 'the symbol "a" stands twice', DATA },
   { "task.output_symbols", "4096", "4097", "4097 symbols are out of range", DATA },
   { "task.longest", "100000", "1", "1 is below 2", DATA },
+  { "task.options", "{ order = 'down' }", "5", "5 does not fit here", { "task.source=../tasks/own/choices.c" } },
+  { "task.computation", "1000", "1001", "1001 is above 1000", { "eval.lengths={ 1, 2 }" } },
   { "model", "{ layers = 1 }", "true", "true does not fit here" },
   { "model.kind", "encoder", "decoder", 'there is no kind "decoder"' },
   { "model.layers", "64", "65", "65 is above 64" },
@@ -36,6 +38,7 @@ local CASES = {
   { "model.width", "128", "72", "80 is the nearest legal value" },
   { "model.feedforward", "16", "8", "8 is below 16" },
   { "model.dropout", "0.99", "0.9901", "0.9901 is above 0.99" },
+  { "model.spare_token", "false", "0", "expected: true or false" },
   { "encoding", "{ kind = 'rope' }", "word", 'write encoding = { kind = "word" }' },
   { "encoding.rotation", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.rotation.kind", "rope", "rop", 'did you mean "rope"?' },
@@ -138,7 +141,8 @@ end
 
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
-    lengths = true, keep = true, score = true, parameters = true, source = true, file = true, symbols = true }
+    lengths = true, keep = true, score = true, parameters = true, source = true, file = true, symbols = true,
+    options = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)

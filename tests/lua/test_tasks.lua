@@ -57,6 +57,26 @@ function TestTasks.test_baseline_is_optional()
   lu.assertNil(all.probe.baseline)
 end
 
+function TestTasks.test_options_are_words_or_integers()
+  local all, d = read(8, " * option order:  odd even ; what comes first; or last\n"
+    .. " * option base_2: 2 -10; of numbers")
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals(all.probe.options, {
+    { name = "order", choices = { "odd", "even" }, doc = "what comes first; or last" },
+    { name = "base_2", choices = { 2, -10 }, doc = "of numbers" },
+  })
+  all, d = read(8, " * option order: odd even; first\n * option order: up down; last")
+  lu.assertNil(all.probe)
+  lu.assertStrContains(d:text(), "probe.c:9:4: error: option order stands twice")
+end
+
+function TestTasks.test_a_title_may_have_brackets()
+  local all = read(1, "/* Test (Simple) (Someone 2020): does it (well).")
+  lu.assertEquals(all.probe.title, "Test (Simple)")
+  all = read(1, "/* Test: does it.")
+  lu.assertEquals(all.probe.title, "Test")
+end
+
 function TestTasks.test_malformed_headers_are_told_with_their_line()
   local cases = {
     { 1, "int x;", "probe.c:1:1: error: the file does not start with a comment" },
@@ -78,6 +98,17 @@ function TestTasks.test_malformed_headers_are_told_with_their_line()
     { 7, " * chance:         20", 'chance: "20" is no accuracy' },
     { 7, " * some words", "probe.c:7:4: error: not of the form key: value" },
     { 8, " * baseline:       0.75", "baseline: it has no name" },
+    { 8, " * option: a b; which", "probe.c:8:4: error: option: an option has a name" },
+    { 8, " * option Order: a b; which", "an option has a name of a-z, 0-9 and _" },
+    { 8, " * option order: a b", "option order: nothing says what the choices are" },
+    { 8, " * option order: a; which", "option order: there is one choice" },
+    { 8, " * option order: ; which", "option order: there are no choices" },
+    { 8, " * option order: a b a; which", "option order: the choice a stands twice" },
+    { 8, " * option order: 1 2 01; which", "option order: the choice 01 stands twice" },
+    { 8, " * option order: a B; which", 'option order: "B" is no choice' },
+    { 8, " * option order: 1 2147483648; which", 'option order: "2147483648" is no choice' },
+    { 8, " * option order: 2 ten; which", "option order: words stand beside integers" },
+    { 8, " * options order: a b; which", 'there is no "options order"' },
     { 10, "void lh_task_other(void);", "lh_task_probe is not defined here" },
   }
   for _, case in ipairs(cases) do
@@ -117,14 +148,17 @@ end
 function TestTasks.test_tokens_is_input_and_output()
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "n" }, 41), 82)
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1" }, 41), 42)
+  lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
 end
 
 function TestTasks.test_the_real_tasks_are_well_formed()
   local d = diagnostics.new()
   local all = tasks.read("runtime/data/tasks", d)
   lu.assertEquals(d:text(), "")
-  for _, kind in ipairs({ "bucket_sort", "reverse_string", "even_pairs", "parity_check" }) do
-    lu.assertNotNil(all[kind], kind)
+  for kind, count in pairs({ modular_arithmetic_simple = 42, duplicate_string = 126, binary_addition = 85,
+    stack_manipulation = 85, binary_multiplication = 84, compute_sqrt = 63, solve_equation = 43, even_pairs = 43,
+    cycle_navigation = 43, odds_first = 84 }) do
+    lu.assertEquals(tasks.tokens(all[kind], 42), count, kind)
   end
 end
 

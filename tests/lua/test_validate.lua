@@ -41,6 +41,26 @@ function TestValidate.test_defaults_are_the_papers()
   })
 end
 
+function TestValidate.test_options_of_a_task_are_resolved_with_their_defaults()
+  local own = 'source = "choices.c"'
+  support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
+  local resolved, info = good("return { task = { " .. own .. ", options = { base = 10 } } }")
+  lu.assertEquals(resolved.task.options, { order = "up", base = 10 })
+  lu.assertEquals({ info.origins["task.options.order"], info.origins["task.options.base"] },
+    { "default", "probe.lua:1:53" })
+  lu.assertStrContains(validate.print_resolved(resolved, info.origins), 'task.options.base ')
+  lu.assertNil(good("return { " .. PLAIN .. "}").task.options)
+end
+
+function TestValidate.test_a_default_that_is_left_out_may_be_written()
+  local written = good('return { task = { kind = "bucket_sort", computation = 0 }, model = { spare_token = true } }')
+  lu.assertEquals(written, good("return { " .. PLAIN .. "}"))
+  local resolved, info = good('return { task = { kind = "bucket_sort", computation = 2 }, '
+    .. "model = { spare_token = false } }")
+  lu.assertEquals({ resolved.task.computation, resolved.model.spare_token }, { 2, false })
+  lu.assertStrContains(info.warnings[1], "model.spare_token: false has no effect")
+end
+
 function TestValidate.test_defaults_follow_other_fields()
   local resolved = good("return { " .. PLAIN .. [[
     model = { dropout = 0.2 }, train = { batch = 5 },

@@ -79,7 +79,7 @@ static void test_fill_rows_are_samples_of_their_counters(void **state) {
     for (uint32_t row = 0; row < ROWS; row++) {
         uint16_t input[N], target[N];
         uint8_t mask[N];
-        lh_example example = {N, N, input, target, mask};
+        lh_example example = {N, N, input, target, mask, NULL};
         lh_rng rng = lh_rng_at(source.key, 9, FIRST + row, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
         lh_toy_spec.task->sample(&rng, N, &example);
         assert_memory_equal(batch.tokens[0] + row * 2 * N, input, sizeof input);
@@ -90,6 +90,34 @@ static void test_fill_rows_are_samples_of_their_counters(void **state) {
         }
     }
     lh_batch_close(&batch);
+}
+
+static void tell_options(lh_rng *rng, int n, lh_example *example) {
+    for (int i = 0; i < n; i++) example->input[i] = (uint16_t)lh_rng_below(rng, 2);
+    for (int i = 0; i < n; i++) example->target[i] = (uint16_t)example->options[i % 2];
+}
+
+/* A task's options reach its sampler, be it one of ours or a user's own, which is tried first. */
+static void test_fill_samplers_see_the_options(void **state) {
+    (void)state;
+    static const int options[] = {3, 1};
+    for (int own = 0; own < 2; own++) {
+        lh_task task = *lh_toy_spec.task;
+        lh_spec spec = lh_toy_spec;
+        task.sample = tell_options;
+        task.options = options;
+        task.source = own ? "tell_options.c" : NULL;
+        spec.task = &task;
+        lh_batch batch;
+        lh_error error;
+        lh_lengths lengths = {NULL, 0, 1, 4, 1};
+        lh_source source = source_of(2, 0);
+        lh_assert_ok(lh_trial_lengths(&task, &lengths, source.key, &error), &error);
+        lh_assert_ok(lh_batch_open(&batch, &spec, 4, 3, &error), &error);
+        lh_assert_ok(lh_batch_fill(&batch, &spec, &source, 4, 0, 3, &error), &error);
+        for (int i = 0; i < 12; i++) assert_int_equal(batch.labels[i], options[i % 2]);
+        lh_batch_close(&batch);
+    }
 }
 
 /* A batch in one piece equals the same batch in shards. */
@@ -166,6 +194,7 @@ int main(void) {
         cmocka_unit_test(test_train_length_counter_as_documented),
         cmocka_unit_test(test_shape_at_lengths_of_streams),
         cmocka_unit_test(test_fill_rows_are_samples_of_their_counters),
+        cmocka_unit_test(test_fill_samplers_see_the_options),
         cmocka_unit_test(test_fill_in_parts_equals_whole),
         cmocka_unit_test(test_fill_distinct_repeats),
         cmocka_unit_test(test_fill_domain_and_step_differ),

@@ -68,7 +68,7 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
     }
     uint16_t input[3], target[2];
     uint8_t mask[2];
-    lh_example example = {3, 1, input, target, mask};
+    lh_example example = {3, 1, input, target, mask, NULL};
     const int first[3] = {1, 0, 2}, targets[3] = {3, 2, 4};
     for (int i = 0; i < 3; i++) {
         lh_dataset_copy(&c.train, 2, i, &example);
@@ -76,7 +76,7 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
         assert_int_equal(target[0], targets[i]);
         assert_int_equal(mask[0], 1);
     }
-    example = (lh_example){1, 2, input, target, mask};
+    example = (lh_example){1, 2, input, target, mask, NULL};
     lh_dataset_copy(&c.train, 1, 0, &example);
     assert_int_equal(mask[0] * 2 + mask[1], 2);
     assert_int_equal(lh_corpus_shape_of(&c, 3), 2); /* the more frequent of both */

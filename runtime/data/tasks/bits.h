@@ -13,4 +13,14 @@ static inline void fill_bits(lh_rng *rng, int n, uint16_t *tokens) {
     }
 }
 
+/* The same, but for n zeros: a number from 1 to 2^n - 1, uniformly. */
+static inline void fill_positive(lh_rng *rng, int n, uint16_t *tokens) {
+    unsigned any;
+    do {
+        fill_bits(rng, n, tokens);
+        any = 0;
+        for (int i = 0; i < n; i++) any |= tokens[i];
+    } while (any == 0);
+}
+
 #endif

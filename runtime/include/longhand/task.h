@@ -11,10 +11,13 @@
  *      * output length:  n
  *      * chance:         0.2        the accuracy of guessing
  *      * baseline:       0.2369 most frequent token of the sequence, everywhere    (optional: value, then its name)
+ *      * option order:   up down; which way the tokens are sorted    (optional, any number: choices, then what they say)
  *      * /
  *
  * Symbols are separated by blanks; token i is the i-th one. The two lengths are integer formulas in n with
- * + - * / ( ), where / rounds down; they become C in the generated spec.c. The file defines one function:
+ * + - * / ( ), where / rounds down; they become C in the generated spec.c. A spec chooses by task.options, as in
+ * { order = "down" }; the first choice is the default. Choices that are all integers are numbers to spec and sampler.
+ * The file defines one function:
  *
  *     void lh_task_bucket_sort(lh_rng *rng, int n, lh_example *example);
  *
@@ -27,11 +30,12 @@
 #include "longhand/rng.h"
 
 typedef struct lh_example {
-    int input_length;  /* set by the caller from the task's formula */
-    int output_length; /* likewise */
-    uint16_t *input;   /* [input_length]  written */
-    uint16_t *target;  /* [output_length] written */
-    uint8_t *mask;     /* [output_length] all 1 on entry; 0: not counted in accuracy */
+    int input_length;   /* set by the caller from the task's formula */
+    int output_length;  /* likewise */
+    uint16_t *input;    /* [input_length]  written */
+    uint16_t *target;   /* [output_length] written */
+    uint8_t *mask;      /* [output_length] all 1 on entry; 0: not counted in accuracy */
+    const int *options; /* of the task, below */
 } lh_example;
 
 typedef void lh_task_sample(lh_rng *rng, int n, lh_example *example);
@@ -42,6 +46,7 @@ typedef struct lh_task {
     lh_task_sample *sample;
     int (*input_length)(int n);
     int (*output_length)(int n);
+    const int *options; /* in the header's order: a choice's index from 0, or the number it is; NULL: there are none */
     int input_symbols, output_symbols; /* alphabet sizes */
     const char *const *input_symbol;   /* [input_symbols] names */
     const char *const *output_symbol;  /* [output_symbols] */

@@ -1,0 +1,34 @@
+/* Binary Addition (Ruoss et al. 2023): the sum of two numbers, lowest bit first, up to its highest 1 and a terminator.
+ *
+ * input symbols:  0 1 +
+ * output symbols: 0 1 .
+ * input length:   n
+ * output length:  n + 1
+ * chance:         0.5
+ * baseline:       0.500 always 1
+ */
+#include "data/tasks/operands.h"
+#include "data/tasks/terminator.h"
+
+lh_task_sample lh_task_binary_addition;
+
+static uint16_t bit_of(const uint16_t *bits, int count, int i) { return i < count ? bits[i] : 0; }
+
+/* Below three tokens there is no operator: the sum is the one number that there is. */
+void lh_task_binary_addition(lh_rng *rng, int n, lh_example *example) {
+    uint16_t *target = example->target;
+    if (n < 3) {
+        int number = fill_short(rng, n, example->input);
+        for (int i = 0; i < n; i++) target[i] = example->input[i];
+        terminate(example, number < 2 ? 1 : 2);
+        return;
+    }
+    operands o = fill_operands(rng, n, example->input);
+    unsigned sum = 0;
+    for (int i = 0; i < n; i++) {
+        sum += (unsigned)bit_of(o.x, o.x_bits, i) + bit_of(o.y, o.y_bits, i);
+        target[i] = (uint16_t)(sum & 1);
+        sum >>= 1;
+    }
+    terminate(example, significant(target, n));
+}

@@ -1,0 +1,43 @@
+/* Binary Multiplication (Ruoss et al. 2023): the product of two numbers, lowest bit first, up to its highest 1 and a
+ * terminator.
+ *
+ * input symbols:  0 1 *
+ * output symbols: 0 1 .
+ * input length:   n
+ * output length:  n
+ * chance:         0.5
+ * baseline:       0.498 always 0
+ */
+#include "data/tasks/operands.h"
+#include "data/tasks/terminator.h"
+
+lh_task_sample lh_task_binary_multiplication;
+
+/* Every bit of the product first counts the pairs of ones that belong to it: fewer than 2^16 below n = 2^17. */
+static void multiply(const operands *o, uint16_t *product) {
+    int bits = o->x_bits + o->y_bits;
+    for (int i = 0; i < bits; i++) product[i] = 0;
+    for (int i = 0; i < o->x_bits; i++) {
+        if (o->x[i] == 0) continue;
+        for (int j = 0; j < o->y_bits; j++) product[i + j] = (uint16_t)(product[i + j] + o->y[j]);
+    }
+    uint32_t carry = 0;
+    for (int i = 0; i < bits; i++) {
+        carry += product[i];
+        product[i] = (uint16_t)(carry & 1);
+        carry >>= 1;
+    }
+}
+
+/* Below three tokens there is no operator: n = 1 has no bits, n = 2 has one, a 0 whatever the number. */
+void lh_task_binary_multiplication(lh_rng *rng, int n, lh_example *example) {
+    if (n < 3) {
+        fill_short(rng, n, example->input);
+        example->target[0] = 0;
+        terminate(example, n - 1);
+        return;
+    }
+    operands o = fill_operands(rng, n, example->input);
+    multiply(&o, example->target);
+    terminate(example, significant(example->target, n - 1));
+}

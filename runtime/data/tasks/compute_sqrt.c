@@ -1,0 +1,70 @@
+/* Compute Sqrt (Ruoss et al. 2023): the square root of a number of n bits, highest bit first, rounded down.
+ *
+ * input symbols:  0 1
+ * output symbols: 0 1
+ * input length:   n
+ * output length:  (n + 1) / 2
+ * chance:         0.5
+ * baseline:       0.502 always 1
+ */
+#include "data/tasks/bits.h"
+#include "longhand/task.h"
+
+lh_task_sample lh_task_compute_sqrt;
+
+/* The method taught at school: every two bits of x give one of the root. After step i the remainder x - root^2 of the
+ * bits so far has i + 2 bits, the highest in `high`, the others beside the root's bits in the same cells. */
+enum { ROOT = 1, REMAINDER = 2 };
+
+static unsigned root_of(uint16_t cell) { return cell & ROOT; }
+static unsigned remainder_of(uint16_t cell) { return cell / REMAINDER; }
+
+/* remainder = 4 remainder + pair; returns what is above the cells 0 .. i. */
+static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
+    cells[i] = 0;
+    unsigned above = i > 0 ? 2 * high + remainder_of(cells[0]) : pair / 2;
+    for (int j = 0; j < i; j++) {
+        unsigned bit = j < i - 1 ? remainder_of(cells[j + 1]) : pair / 2;
+        cells[j] = (uint16_t)(root_of(cells[j]) + REMAINDER * bit);
+    }
+    cells[i] = (uint16_t)(REMAINDER * (pair & 1));
+    return above;
+}
+
+/* Whether remainder >= 4 root + 1. Bit j + 1 of the root stands against cell j, and the 1 against the last cell. */
+static int reaches(const uint16_t *cells, int i, unsigned high) {
+    if (high != root_of(cells[0])) return high > root_of(cells[0]);
+    for (int j = 0; j < i; j++)
+        if (remainder_of(cells[j]) != root_of(cells[j + 1])) return remainder_of(cells[j]) > root_of(cells[j + 1]);
+    return remainder_of(cells[i]) == 1;
+}
+
+/* remainder -= 4 root + 1, root += 1; returns what is above the cells. */
+static unsigned subtract(uint16_t *cells, int i, unsigned high) {
+    unsigned taken = 1; /* the 1, then what is borrowed */
+    for (int j = i; j >= 0; j--) {
+        unsigned less = taken + (j < i ? root_of(cells[j + 1]) : 0), bit = remainder_of(cells[j]);
+        cells[j] = (uint16_t)(root_of(cells[j]) + REMAINDER * ((bit + less) & 1));
+        taken = bit < less ? (less - bit + 1) / 2 : 0;
+    }
+    high -= root_of(cells[0]) + taken;
+    cells[i] += ROOT;
+    return high;
+}
+
+static void square_root(const uint16_t *x, int n, uint16_t *cells) {
+    int length = (n + 1) / 2, first = n % 2; /* an odd n begins with half a pair */
+    unsigned high = 0;
+    for (int i = 0; i < length; i++) {
+        int at = 2 * i - first;
+        high = append(cells, i, high, (at < 0 ? 0 : 2u * x[at]) + x[at + 1]);
+        if (reaches(cells, i, high)) high = subtract(cells, i, high);
+    }
+    for (int i = 0; i < length; i++) cells[i] &= ROOT;
+}
+
+/* The number is not 0. */
+void lh_task_compute_sqrt(lh_rng *rng, int n, lh_example *example) {
+    fill_positive(rng, n, example->input);
+    square_root(example->input, n, example->target);
+}

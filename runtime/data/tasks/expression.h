@@ -1,0 +1,58 @@
+/* Random expressions of digits, operators and brackets with their value, for tasks modulo 5.
+ *
+ * Tokens: the digits 0 to 4, the operators from 5 on in the order + - *, the opening and the closing bracket. */
+#ifndef LONGHAND_TASK_EXPRESSION_H
+#define LONGHAND_TASK_EXPRESSION_H
+
+#include "longhand/rng.h"
+
+enum { MODULUS = 5, PLUS = 5, MINUS = 6 };
+
+/* What value modulo 5 the whole has, as a function of the part that is still to be written: slope part + offset. */
+typedef struct affine {
+    unsigned slope, offset;
+} affine;
+
+/* The part is one side of an operation now; the other side is known. */
+static inline affine narrow(affine whole, unsigned op, unsigned known, int known_is_left) {
+    if (op == PLUS) return (affine){whole.slope, (whole.offset + whole.slope * known) % MODULUS};
+    if (op != MINUS) return (affine){whole.slope * known % MODULUS, whole.offset};
+    unsigned minus = MODULUS - whole.slope;
+    if (known_is_left) return (affine){minus, (whole.offset + whole.slope * known) % MODULUS};
+    return (affine){whole.slope, (whole.offset + minus * known) % MODULUS};
+}
+
+/* A digit, with a minus and in brackets as far as n <= 4 tokens allow; returns its value. */
+static inline unsigned write_digit(lh_rng *rng, int operators, int n, uint16_t *out) {
+    uint32_t digit = lh_rng_below(rng, MODULUS);
+    if (n > 2) {
+        *out++ = (uint16_t)(PLUS + operators);
+        out[n - 2] = (uint16_t)(PLUS + operators + 1);
+        n -= 2;
+    }
+    if (n == 2) *out++ = MINUS;
+    *out = (uint16_t)digit;
+    return n == 2 ? (MODULUS - digit) % MODULUS : digit;
+}
+
+/* Writes an expression of n tokens with the first so many operators and returns its value modulo 5. From n = 5 on it is
+ * (left op right), where the left side has 1 to n - 4 tokens. The shorter side is a call, the longer one the next round:
+ * calls are nested no deeper than log2 n. */
+static inline unsigned write_expression(lh_rng *rng, int operators, int n, uint16_t *out) {
+    affine whole = {1, 0};
+    while (n > 4) {
+        int left = 1 + (int)lh_rng_below(rng, (uint32_t)(n - 4)), right = n - 3 - left, left_first = left < right;
+        unsigned op = PLUS + lh_rng_below(rng, (uint32_t)operators);
+        uint16_t *left_at = out + 1, *right_at = left_at + left + 1;
+        out[0] = (uint16_t)(PLUS + operators);
+        right_at[-1] = (uint16_t)op;
+        right_at[right] = (uint16_t)(PLUS + operators + 1);
+        unsigned known = write_expression(rng, operators, left_first ? left : right, left_first ? left_at : right_at);
+        whole = narrow(whole, op, known, left_first);
+        n = left_first ? right : left;
+        out = left_first ? right_at : left_at;
+    }
+    return (whole.slope * write_digit(rng, operators, n, out) + whole.offset) % MODULUS;
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* Odds First (Ruoss et al. 2023): the bits at odd places, then those at even places.
+ *
+ * input symbols:  0 1
+ * output symbols: 0 1
+ * input length:   n
+ * output length:  n
+ * option order:   odd even; which bits come first, by their index from 0: the paper's code has odd, its comment even
+ * chance:         0.5
+ * baseline:       0.5278 majority bit of the sequence, everywhere
+ */
+#include "data/tasks/bits.h"
+#include "longhand/task.h"
+
+lh_task_sample lh_task_odds_first;
+
+enum { ORDER }; /* options */
+enum { ODD, EVEN };
+
+void lh_task_odds_first(lh_rng *rng, int n, lh_example *example) {
+    fill_bits(rng, n, example->input);
+    uint16_t *out = example->target;
+    int first = example->options[ORDER] == ODD;
+    for (int i = first; i < n; i += 2) *out++ = example->input[i];
+    for (int i = 1 - first; i < n; i += 2) *out++ = example->input[i];
+}

@@ -1,0 +1,32 @@
+/* Solve Equation (Ruoss et al. 2023): the digit that x hides in an expression modulo 5 without products, given its value.
+ *
+ * input symbols:  0 1 2 3 4 + - ( ) x =
+ * output symbols: 0 1 2 3 4
+ * input length:   n
+ * output length:  1
+ * chance:         0.2
+ */
+#include "data/tasks/expression.h"
+#include "longhand/task.h"
+
+lh_task_sample lh_task_solve_equation;
+
+enum { UNKNOWN = 9, EQUALS = 10 };
+
+/* Which digit is hidden is not uniform: it is the first one from a uniform place on, so those after much else are hidden
+ * more often. Below three tokens there is no room for an equation: zeros, and the answer 0. */
+void lh_task_solve_equation(lh_rng *rng, int n, lh_example *example) {
+    uint16_t *input = example->input;
+    if (n < 3) {
+        for (int i = 0; i < n; i++) input[i] = 0;
+        example->target[0] = 0;
+        return;
+    }
+    int length = n - 2;
+    input[n - 1] = (uint16_t)write_expression(rng, 2, length, input);
+    input[n - 2] = EQUALS;
+    int at = (int)lh_rng_below(rng, (uint32_t)length);
+    while (input[at] >= MODULUS) at = (at + 1) % length;
+    example->target[0] = input[at];
+    input[at] = UNKNOWN;
+}

@@ -1,0 +1,154 @@
+/* See lh_tasks.h. */
+#include "lh_tasks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lh_test.h"
+
+enum { GUARD = 0x7777, COPIES = 20, EXAMPLES = 40, MOST_SYMBOLS = 11 };
+
+int lh_same(int n) { return n; }
+int lh_one(int n) { return (void)n, 1; }
+int lh_one_more(int n) { return n + 1; }
+
+void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn *drawn) {
+    drawn->n = n;
+    drawn->inputs = task->inputs(n);
+    drawn->outputs = task->outputs(n);
+    memset(drawn->mask, 1, sizeof drawn->mask);
+    drawn->input[drawn->inputs] = drawn->target[drawn->outputs] = GUARD;
+    lh_example example = {drawn->inputs, drawn->outputs, drawn->input, drawn->target, drawn->mask, task->options};
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+    task->sample(&rng, n, &example);
+    assert_int_equal(drawn->input[drawn->inputs], GUARD);
+    assert_int_equal(drawn->target[drawn->outputs], GUARD);
+    assert_int_equal(drawn->mask[drawn->outputs], 1);
+    for (int i = 0; i < drawn->inputs; i++) assert_in_range(drawn->input[i], 0, task->symbols - 1);
+    for (int i = 0; i < drawn->outputs; i++) assert_in_range(drawn->target[i], 0, task->classes - 1);
+    drawn->counted = 0;
+    while (drawn->counted < drawn->outputs && drawn->mask[drawn->counted] == 1) drawn->counted++;
+    for (int i = drawn->counted; i < drawn->outputs; i++) assert_int_equal(drawn->mask[i], 0);
+}
+
+void lh_check_every_length(const lh_task_case *task) {
+    static const int beyond[] = {41, 77, 150, 499, 500, LH_TASKS_LONGEST};
+    static lh_drawn drawn;
+    for (int i = 0; i < 46; i++) {
+        int n = i < 40 ? i + 1 : beyond[i - 40];
+        for (uint32_t copy = 0; copy < (n == LH_TASKS_LONGEST ? 2 : COPIES); copy++) {
+            lh_draw_example(task, n, (uint32_t)n, copy, &drawn);
+            if (!task->rule(&drawn)) fail_msg("n = %d, example %d: the target is not that of the input", n, (int)copy);
+        }
+    }
+}
+
+static int token_of(char digit) { return digit >= 'a' ? digit - 'a' + 10 : digit - '0'; }
+
+void lh_check_worked(const lh_task_case *task, const char *input, const char *target) {
+    static lh_drawn drawn;
+    drawn.inputs = drawn.n = (int)strlen(input);
+    for (int i = 0; i < drawn.inputs; i++) drawn.input[i] = (uint16_t)token_of(input[i]);
+    drawn.outputs = drawn.counted = 0;
+    for (const char *at = target; *at; at++) {
+        if (*at == '|') drawn.counted = drawn.outputs;
+        else drawn.target[drawn.outputs++] = (uint16_t)token_of(*at);
+    }
+    if (drawn.counted == 0) drawn.counted = drawn.outputs;
+    assert_int_equal(drawn.outputs, task->outputs(drawn.n));
+    assert_true(task->rule(&drawn));
+    for (int i = 0; i < drawn.outputs; i++) {
+        uint16_t right = drawn.target[i];
+        drawn.target[i] = (uint16_t)((right + 1) % task->classes);
+        assert_false(task->rule(&drawn));
+        drawn.target[i] = right;
+    }
+    drawn.counted--;
+    assert_false(task->rule(&drawn));
+}
+
+/* Wilson and Hilferty: the cube root is nearly normal. */
+double lh_chi_limit(int freedom) {
+    double part = 2.0 / (9.0 * freedom), root = 1.0 - part + 4.265 * sqrt(part);
+    return freedom * root * root * root;
+}
+
+void lh_check_equal(const long *seen, int categories) {
+    assert_true(lh_test_chi_square(seen, categories) < lh_chi_limit(categories - 1));
+}
+
+void lh_check_uniform(const lh_task_case *task) {
+    enum { N = 70, DRAWN = 4000 };
+    static long single[N][MOST_SYMBOLS], pair[N][MOST_SYMBOLS * MOST_SYMBOLS];
+    static lh_drawn drawn;
+    memset(single, 0, sizeof single);
+    memset(pair, 0, sizeof pair);
+    for (uint32_t e = 0; e < DRAWN; e++) {
+        lh_draw_example(task, N, 1, e, &drawn);
+        for (int i = 0; i < N; i++) {
+            single[i][drawn.input[i]]++;
+            if (i > 0) pair[i][drawn.input[i - 1] * task->symbols + drawn.input[i]]++;
+        }
+    }
+    for (int i = 0; i < N; i++) {
+        lh_check_equal(single[i], task->symbols);
+        if (i > 0) lh_check_equal(pair[i], task->symbols * task->symbols);
+    }
+}
+
+int lh_guess_0(const lh_task_case *task, const lh_drawn *drawn) { return (void)task, (void)drawn, 0; }
+int lh_guess_1(const lh_task_case *task, const lh_drawn *drawn) { return (void)task, (void)drawn, 1; }
+
+int lh_guess_most_frequent(const lh_task_case *task, const lh_drawn *drawn) {
+    int count[MOST_SYMBOLS] = {0}, best = 0;
+    for (int i = 0; i < drawn->inputs; i++) count[drawn->input[i]]++;
+    for (int token = 1; token < task->classes; token++)
+        if (count[token] > count[best]) best = token;
+    return best;
+}
+
+static double accuracy(const lh_task_case *task, lh_task_guess *guess, int n, int examples) {
+    static lh_drawn drawn;
+    long correct = 0, counted = 0;
+    for (int e = 0; e < examples; e++) {
+        lh_draw_example(task, n, (uint32_t)n, (uint32_t)e, &drawn);
+        int said = guess(task, &drawn);
+        for (int i = 0; i < drawn.counted; i++) correct += drawn.target[i] == said;
+        counted += drawn.counted;
+    }
+    return 100.0 * (double)correct / (double)counted;
+}
+
+lh_score lh_score_of(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples) {
+    double sum = 0, squares = 0;
+    int lengths = 0;
+    for (int n = first; n <= last; n += step, lengths++) {
+        double one = accuracy(task, guess, n, examples);
+        sum += one;
+        squares += one * one;
+    }
+    double mean = sum / lengths, variance = squares / lengths - mean * mean;
+    return (lh_score){mean, sqrt(variance > 0 ? variance / lengths : 0)};
+}
+
+void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double want, double sheet_error) {
+    const char *given = getenv("LH_TASK_EXAMPLES");
+    lh_score got = lh_score_of(task, guess, 41, 500, given ? 1 : step, given ? atoi(given) : EXAMPLES);
+    if (fabs(got.mean - want) > 4 * got.error + sheet_error)
+        fail_msg("score %.3f with standard error %.3f, expected %.2f", got.mean, got.error, want);
+}
+
+double lh_counted_share(const lh_task_case *task, int examples) {
+    static lh_drawn drawn;
+    double sum = 0;
+    for (int n = 41; n <= 500; n++) {
+        long counted = 0;
+        for (int e = 0; e < examples; e++) {
+            lh_draw_example(task, n, (uint32_t)n, (uint32_t)e, &drawn);
+            counted += drawn.counted;
+        }
+        sum += (double)counted / ((double)examples * n);
+    }
+    return sum / 460;
+}

@@ -1,0 +1,258 @@
+/* The samplers of runtime/data/tasks modulo 5: simple arithmetic, brackets, equations. Expressions are parsed again,
+ * which finds those that are malformed; distributions; scores of analytic predictors. */
+#include "lh_tasks.h"
+#include "lh_test.h"
+
+lh_task_sample lh_task_modular_arithmetic_simple, lh_task_modular_arithmetic_brackets, lh_task_solve_equation;
+
+/* ---- the targets, by definition ---- */
+
+static int residue(int value) { return (value % 5 + 5) % 5; }
+
+/* A sum of products without brackets; -1 where it is none. */
+static int value_of_sum(const uint16_t *tokens, int count) {
+    int sum = 0, sign = 1;
+    for (int i = 0; i < count;) {
+        int product = sign;
+        for (bool more = true; more; i += 2) { /* the digit, and what stands behind it */
+            if (tokens[i] > 4) return -1;
+            product = residue(product * tokens[i]);
+            if (i + 1 < count && (tokens[i + 1] < 5 || tokens[i + 1] > 7)) return -1;
+            more = i + 1 < count && tokens[i + 1] == 7;
+        }
+        sum = residue(sum + product);
+        sign = i - 1 < count && tokens[i - 1] == 6 ? -1 : 1;
+    }
+    return sum;
+}
+
+/* The symbols of an expression with brackets: what differs between the two tasks. unknown: the value of x. */
+typedef struct text {
+    const uint16_t *at, *end;
+    int operators, unknown;
+    bool good;
+} text;
+
+static int take(text *t) {
+    t->good = t->good && t->at < t->end;
+    return t->good ? *t->at++ : -1;
+}
+
+static void expect(text *t, int token) { t->good = take(t) == token && t->good; }
+
+static bool comes(const text *t, int token) { return t->at < t->end && *t->at == token; }
+
+static int read_digit(text *t) {
+    int token = take(t);
+    if (t->unknown >= 0 && token == 9) return t->unknown;
+    t->good = t->good && token < 5;
+    return token;
+}
+
+static int signed_digit(text *t) {
+    if (!comes(t, 6)) return read_digit(t);
+    take(t);
+    return residue(-read_digit(t));
+}
+
+/* A digit, a negative digit, one of the two in brackets, or (left op right). */
+static int read_expression(text *t) {
+    int open = 5 + t->operators;
+    if (!comes(t, open)) return signed_digit(t);
+    take(t);
+    int left = read_expression(t);
+    if (!comes(t, open + 1)) {
+        int op = take(t), right = read_expression(t);
+        t->good = t->good && op >= 5 && op < open;
+        left = residue(op == 5 ? left + right : op == 6 ? left - right : left * right);
+    }
+    expect(t, open + 1);
+    return left;
+}
+
+/* -1 where it is no expression. */
+static int value_of(const uint16_t *tokens, int count, int operators, int unknown) {
+    text t = {tokens, tokens + count, operators, unknown, true};
+    int value = read_expression(&t);
+    return t.good && t.at == t.end ? value : -1;
+}
+
+static bool sum_has_value(const lh_drawn *d) {
+    return d->counted == 1 && d->target[0] == value_of_sum(d->input, d->inputs);
+}
+
+static bool brackets_have_value(const lh_drawn *d) {
+    return d->counted == 1 && d->target[0] == value_of(d->input, d->inputs, 3, -1);
+}
+
+/* The target solves the equation, and no other digit does. */
+static bool equation_is_solved(const lh_drawn *d) {
+    int unknowns = 0;
+    if (d->n < 3) return d->counted == 1 && d->target[0] == 0 && d->input[0] == 0 && d->input[d->n - 1] == 0;
+    for (int i = 0; i < d->n; i++) unknowns += d->input[i] == 9;
+    if (unknowns != 1 || d->input[d->n - 2] != 10 || d->input[d->n - 1] > 4) return false;
+    for (int x = 0; x < 5; x++) {
+        bool solves = value_of(d->input, d->n - 2, 2, x) == d->input[d->n - 1];
+        if (solves != (x == d->target[0])) return false;
+    }
+    return d->counted == 1;
+}
+
+static int odd_part(int n) { return n % 2 ? n : n - 1; }
+
+static const lh_task_case simple = {lh_task_modular_arithmetic_simple, sum_has_value, odd_part, lh_one, 9, 5, NULL};
+static const lh_task_case brackets = {
+    lh_task_modular_arithmetic_brackets, brackets_have_value, lh_same, lh_one, 11, 5, NULL};
+static const lh_task_case equation = {lh_task_solve_equation, equation_is_solved, lh_same, lh_one, 11, 5, NULL};
+
+/* ---- targets ---- */
+
+static void test_simple_arithmetic_every_length_has_its_value(void **state) {
+    (void)state;
+    lh_check_worked(&simple, "15273", "2");
+    lh_check_worked(&simple, "0647362", "1");
+    lh_check_every_length(&simple);
+}
+
+static void test_brackets_every_length_have_their_value(void **state) {
+    (void)state;
+    lh_check_worked(&brackets, "88639749", "3");
+    lh_check_worked(&brackets, "8268156499", "0");
+    lh_check_every_length(&brackets);
+}
+
+static void test_equations_every_length_are_solved(void **state) {
+    (void)state;
+    lh_check_worked(&equation, "79538a1", "3");
+    lh_check_worked(&equation, "762698a0", "3");
+    lh_check_worked(&equation, "0", "0");
+    lh_check_worked(&equation, "00", "0");
+    lh_check_every_length(&equation);
+}
+
+/* ---- distributions ---- */
+
+static void test_simple_arithmetic_digits_and_operators_uniform(void **state) {
+    (void)state;
+    static lh_drawn drawn;
+    static long digits[11][5], operators[10][3], pairs[10][15];
+    for (uint32_t e = 0; e < 6000; e++) {
+        lh_draw_example(&simple, 22, 3, e, &drawn);
+        for (int i = 0; i < 11; i++) digits[i][drawn.input[2 * i]]++;
+        for (int i = 0; i < 10; i++) {
+            operators[i][drawn.input[2 * i + 1] - 5]++;
+            pairs[i][drawn.input[2 * i] * 3 + drawn.input[2 * i + 1] - 5]++;
+        }
+    }
+    for (int i = 0; i < 11; i++) lh_check_equal(digits[i], 5);
+    for (int i = 0; i < 10; i++) lh_check_equal(operators[i], 3);
+    for (int i = 0; i < 10; i++) lh_check_equal(pairs[i], 15);
+}
+
+/* Tokens of the first operand of a pair of brackets. */
+static int left_length(const lh_drawn *d, int operators) {
+    int depth = 0, i = 1;
+    do { /* to the operator at the outer level; a minus before a digit is none */
+        if (d->input[i] == 5 + operators) depth++;
+        if (d->input[i] == 6 + operators) depth--;
+        i++;
+    } while (depth > 0 || d->input[i] < 5 || d->input[i] >= 5 + operators);
+    return i - 1;
+}
+
+/* The left side of (left op right) has 1 to n - 4 tokens, every number equally often; so are operators and digits. */
+static void check_pairs(const lh_task_case *task, int n, int length, int operators) {
+    static lh_drawn drawn;
+    long lengths[20] = {0}, seen[3] = {0}, digits[5] = {0};
+    for (uint32_t e = 0; e < 6000; e++) {
+        lh_draw_example(task, n, 3, e, &drawn);
+        int left = left_length(&drawn, operators);
+        lengths[left - 1]++;
+        seen[drawn.input[left + 1] - 5]++;
+        if (left == 1 && drawn.input[1] < 5) digits[drawn.input[1]]++;
+    }
+    lh_check_equal(lengths, length - 4);
+    lh_check_equal(seen, operators);
+    lh_check_equal(digits, 5);
+}
+
+static void test_expressions_splits_operators_and_digits_uniform(void **state) {
+    (void)state;
+    check_pairs(&brackets, 20, 20, 3);
+    check_pairs(&equation, 22, 20, 2);
+}
+
+/* Short expressions: a digit, a minus before n = 2 and 4, brackets around n = 3 and 4. */
+static void test_short_expressions_have_their_form(void **state) {
+    (void)state;
+    static const uint16_t form[5][4] = {{0}, {0}, {6, 0}, {8, 0, 9}, {8, 6, 0, 9}};
+    static const int digit_at[5] = {0, 0, 1, 1, 2};
+    static lh_drawn drawn;
+    for (int n = 1; n <= 4; n++) {
+        long digits[5] = {0};
+        for (uint32_t e = 0; e < 2000; e++) {
+            lh_draw_example(&brackets, n, 3, e, &drawn);
+            for (int i = 0; i < n; i++)
+                if (i != digit_at[n]) assert_int_equal(drawn.input[i], form[n][i]);
+            digits[drawn.input[digit_at[n]]]++;
+        }
+        lh_check_equal(digits, 5);
+    }
+}
+
+/* The two digits of (d op d): from places 0, 1 and 4 on one comes to the first, from 2 and 3 to the second. */
+static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
+    (void)state;
+    enum { EXAMPLES = 10000 };
+    static lh_drawn drawn;
+    long first = 0, answers[5] = {0};
+    for (uint32_t e = 0; e < EXAMPLES; e++) {
+        lh_draw_example(&equation, 7, 3, e, &drawn);
+        first += drawn.input[1] == 9;
+        answers[drawn.target[0]]++;
+    }
+    assert_in_range(first, EXAMPLES * 3 / 5 - 210, EXAMPLES * 3 / 5 + 210); /* 4.3 standard deviations */
+    lh_check_equal(answers, 5);
+}
+
+/* Zero is the value of 29.2% of brackets at n = 41 and of 31.6% at n = 500; the others share the rest. */
+static void test_brackets_classes_have_their_shares(void **state) {
+    (void)state;
+    enum { EXAMPLES = 10000 };
+    static lh_drawn drawn;
+    for (int i = 0; i < 2; i++) {
+        long seen[5] = {0};
+        for (uint32_t e = 0; e < EXAMPLES; e++) {
+            lh_draw_example(&brackets, i ? 500 : 41, 3, e, &drawn);
+            seen[drawn.target[0]]++;
+        }
+        double got = 100.0 * (double)seen[0] / EXAMPLES, want = i ? 31.6 : 29.2;
+        lh_assert_close(&got, &want, 1, 0, 1.9);
+        lh_check_equal(seen + 1, 4);
+    }
+}
+
+/* ---- analytic predictors ---- */
+
+static void test_constants_score_as_derived(void **state) {
+    (void)state;
+    lh_check_score(&simple, lh_guess_0, 1, 20.0, 0.0);
+    lh_check_score(&simple, lh_guess_1, 1, 20.0, 0.0);
+    lh_check_score(&brackets, lh_guess_0, 1, 31.01, 0.005);
+    lh_check_score(&equation, lh_guess_0, 1, 20.0, 0.5); /* the classes are near uniform */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_simple_arithmetic_every_length_has_its_value),
+        cmocka_unit_test(test_brackets_every_length_have_their_value),
+        cmocka_unit_test(test_equations_every_length_are_solved),
+        cmocka_unit_test(test_simple_arithmetic_digits_and_operators_uniform),
+        cmocka_unit_test(test_expressions_splits_operators_and_digits_uniform),
+        cmocka_unit_test(test_short_expressions_have_their_form),
+        cmocka_unit_test(test_hidden_digits_are_those_after_a_uniform_place),
+        cmocka_unit_test(test_brackets_classes_have_their_shares),
+        cmocka_unit_test(test_constants_score_as_derived),
+    };
+    return cmocka_run_group_tests_name("tasks of expressions", tests, NULL, NULL);
+}

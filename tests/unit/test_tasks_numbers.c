@@ -1,0 +1,247 @@
+/* The samplers of runtime/data/tasks with binary numbers: addition, multiplication, square root. Results are computed
+ * again in limbs of 32 bits, for roots by what a root is; distributions; scores of analytic predictors. */
+#include "lh_tasks.h"
+#include "lh_test.h"
+
+#include <string.h>
+
+lh_task_sample lh_task_binary_addition, lh_task_binary_multiplication, lh_task_compute_sqrt;
+
+/* ---- numbers ---- */
+
+enum { LIMBS = LH_TASKS_LONGEST / 32 + 2 };
+
+typedef struct number {
+    uint32_t limb[LIMBS];
+} number;
+
+static void set_bit(number *x, int i) { x->limb[i / 32] |= 1u << i % 32; }
+
+static int bit_of(const number *x, int i) { return (int)(x->limb[i / 32] >> i % 32 & 1); }
+
+/* step 1: lowest bit first; -1: highest first, `bits` is the last one. */
+static number read_number(const uint16_t *bits, int count, int step) {
+    number x = {{0}};
+    for (int i = 0; i < count; i++)
+        if (bits[i * step] == 1) set_bit(&x, i);
+    return x;
+}
+
+static int length_of(const number *x) {
+    int length = 32 * LIMBS;
+    while (length > 0 && !bit_of(x, length - 1)) length--;
+    return length;
+}
+
+static number add(const number *x, const number *y) {
+    number sum;
+    uint64_t carry = 0;
+    for (int i = 0; i < LIMBS; i++) {
+        carry += (uint64_t)x->limb[i] + y->limb[i];
+        sum.limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    return sum;
+}
+
+static number multiply(const number *x, const number *y) {
+    number product = {{0}};
+    for (int i = 0; i < LIMBS; i++) {
+        uint64_t carry = 0;
+        for (int j = 0; x->limb[i] != 0 && i + j < LIMBS; j++) {
+            carry += (uint64_t)x->limb[i] * y->limb[j] + product.limb[i + j];
+            product.limb[i + j] = (uint32_t)carry;
+            carry >>= 32;
+        }
+    }
+    return product;
+}
+
+static bool is_less(const number *x, const number *y) {
+    int i = LIMBS - 1;
+    while (i > 0 && x->limb[i] == y->limb[i]) i--;
+    return x->limb[i] < y->limb[i];
+}
+
+/* ---- the targets, by definition ---- */
+
+/* The bits of x up to the highest 1, at least so many, a terminator behind them that is the last to count, zeros. */
+static bool shows(const lh_drawn *d, const number *x, int least) {
+    int length = length_of(x) > least ? length_of(x) : least;
+    if (length + 1 > d->outputs || d->target[length] != 2 || d->counted != length + 1) return false;
+    for (int i = 0; i < d->outputs; i++)
+        if (i != length && d->target[i] != (i < length ? bit_of(x, i) : 0)) return false;
+    return true;
+}
+
+/* The two operands; false where there are none, or one is 0. */
+static bool operands_of(const lh_drawn *d, number *x, number *y) {
+    int at = 0;
+    while (at < d->n && d->input[at] != 2) at++;
+    if (at == 0 || at >= d->n - 1) return false;
+    for (int i = at + 1; i < d->n; i++)
+        if (d->input[i] > 1) return false;
+    *x = read_number(d->input, at, 1);
+    *y = read_number(d->input + at + 1, d->n - 1 - at, 1);
+    return length_of(x) > 0 && length_of(y) > 0;
+}
+
+/* A number alone, 0 or of two bits below 3. */
+static bool single_number(const lh_drawn *d, number *x) {
+    *x = read_number(d->input, d->n, 1);
+    return x->limb[0] < (d->n == 1 ? 1 : 3) && d->input[0] < 2 && d->input[d->n - 1] < 2;
+}
+
+static bool added(const lh_drawn *d) {
+    number x, y;
+    if (d->n < 3) return single_number(d, &x) && shows(d, &x, 1);
+    if (!operands_of(d, &x, &y)) return false;
+    number sum = add(&x, &y);
+    return shows(d, &sum, 1);
+}
+
+static bool multiplied(const lh_drawn *d) {
+    number x, y, zero = {{0}};
+    if (d->n < 3) return single_number(d, &x) && shows(d, &zero, d->n - 1);
+    if (!operands_of(d, &x, &y)) return false;
+    number product = multiply(&x, &y);
+    return shows(d, &product, 1);
+}
+
+/* root^2 <= x < (root + 1)^2. */
+static bool root_found(const lh_drawn *d) {
+    number one = {{1}}, x = read_number(d->input + d->n - 1, d->n, -1);
+    for (int i = 0; i < d->outputs; i++)
+        if (d->target[i] > 1) return false;
+    number root = read_number(d->target + d->outputs - 1, d->outputs, -1), next = add(&root, &one);
+    number square = multiply(&root, &root), next_square = multiply(&next, &next);
+    return d->counted == d->outputs && length_of(&x) > 0 && !is_less(&x, &square) && is_less(&x, &next_square);
+}
+
+static int half(int n) { return n - n / 2; }
+
+static const lh_task_case addition = {lh_task_binary_addition, added, lh_same, lh_one_more, 3, 3, NULL};
+static const lh_task_case multiplication = {lh_task_binary_multiplication, multiplied, lh_same, lh_same, 3, 3, NULL};
+static const lh_task_case root = {lh_task_compute_sqrt, root_found, lh_same, half, 2, 2, NULL};
+
+/* ---- targets ---- */
+
+static void test_addition_every_length_added(void **state) {
+    (void)state;
+    lh_check_worked(&addition, "001201101", "010112|0000");
+    lh_check_worked(&addition, "1121", "0012|0");
+    lh_check_worked(&addition, "121", "012|0");
+    lh_check_worked(&addition, "0", "02|");
+    lh_check_worked(&addition, "00", "02|0");
+    lh_check_worked(&addition, "10", "12|0");
+    lh_check_worked(&addition, "01", "012|");
+    lh_check_every_length(&addition);
+}
+
+static void test_multiplication_every_length_multiplied(void **state) {
+    (void)state;
+    lh_check_worked(&multiplication, "001201101", "00011012|0");
+    lh_check_worked(&multiplication, "1121", "112|0");
+    lh_check_worked(&multiplication, "0", "2|");
+    lh_check_worked(&multiplication, "00", "02|");
+    lh_check_worked(&multiplication, "10", "02|");
+    lh_check_worked(&multiplication, "01", "02|");
+    lh_check_every_length(&multiplication);
+}
+
+static void test_square_root_every_length_found(void **state) {
+    (void)state;
+    lh_check_worked(&root, "100101", "110");
+    lh_check_worked(&root, "00111", "010");
+    lh_check_every_length(&root);
+}
+
+/* All numbers of up to 12 bits come up, and none has another root than its square has. */
+static void test_square_root_of_small_numbers(void **state) {
+    (void)state;
+    static lh_drawn drawn;
+    static unsigned char seen[4096];
+    for (uint32_t e = 0; e < 60000; e++) {
+        lh_draw_example(&root, 12, 4, e, &drawn);
+        unsigned x = 0, r = 0;
+        for (int i = 0; i < 12; i++) x = 2 * x + drawn.input[i];
+        for (int i = 0; i < 6; i++) r = 2 * r + drawn.target[i];
+        assert_true(r * r <= x && x < (r + 1) * (r + 1));
+        seen[x] = 1;
+    }
+    for (int x = 1; x < 4096; x++) assert_int_equal(seen[x], 1);
+    assert_int_equal(seen[0], 0);
+}
+
+/* ---- distributions ---- */
+
+/* The operator stands at 1 to n - 2, both numbers are uniform without 0. */
+static void check_operands(const lh_task_case *task) {
+    static lh_drawn drawn;
+    long places[9] = {0}, pairs[49] = {0}, singles[3] = {0};
+    for (uint32_t e = 0; e < 8000; e++) {
+        lh_draw_example(task, 11, 3, e, &drawn);
+        int at = 0;
+        while (drawn.input[at] != 2) at++;
+        places[at - 1]++;
+        lh_draw_example(task, 7, 3, e, &drawn);
+        if (drawn.input[3] == 2) {
+            number x = read_number(drawn.input, 3, 1), y = read_number(drawn.input + 4, 3, 1);
+            pairs[(x.limb[0] - 1) * 7 + y.limb[0] - 1]++;
+        }
+        lh_draw_example(task, 2, 3, e, &drawn);
+        singles[drawn.input[0] + 2 * drawn.input[1]]++;
+    }
+    lh_check_equal(places, 9);
+    lh_check_equal(pairs, 49);
+    lh_check_equal(singles, 3);
+}
+
+static void test_operands_uniform(void **state) {
+    (void)state;
+    check_operands(&addition);
+    check_operands(&multiplication);
+}
+
+static void test_radicands_uniform(void **state) {
+    (void)state;
+    static lh_drawn drawn;
+    long seen[15] = {0};
+    for (uint32_t e = 0; e < 6000; e++) {
+        lh_draw_example(&root, 4, 3, e, &drawn);
+        seen[8 * drawn.input[0] + 4 * drawn.input[1] + 2 * drawn.input[2] + drawn.input[3] - 1]++;
+    }
+    lh_check_equal(seen, 15);
+}
+
+/* ---- analytic predictors ---- */
+
+static void test_constants_score_as_derived(void **state) {
+    (void)state;
+    lh_check_score(&addition, lh_guess_1, 2, 50.0, 0.1);
+    lh_check_score(&addition, lh_guess_0, 2, 49.3, 0.1);
+    lh_check_score(&multiplication, lh_guess_0, 6, 49.8, 0.1);
+    lh_check_score(&multiplication, lh_guess_1, 6, 49.6, 0.1);
+    lh_check_score(&root, lh_guess_1, 10, 50.2, 0.1);
+    lh_check_score(&root, lh_guess_0, 10, 49.8, 0.1);
+}
+
+static void test_counted_outputs_per_token_as_derived(void **state) {
+    (void)state;
+    double got[2] = {lh_counted_share(&addition, 6), lh_counted_share(&multiplication, 2)}, want[2] = {0.744, 0.987};
+    lh_assert_close(got, want, 2, 0, 0.008);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addition_every_length_added),
+        cmocka_unit_test(test_multiplication_every_length_multiplied),
+        cmocka_unit_test(test_square_root_every_length_found),
+        cmocka_unit_test(test_square_root_of_small_numbers),
+        cmocka_unit_test(test_operands_uniform),
+        cmocka_unit_test(test_radicands_uniform),
+        cmocka_unit_test(test_constants_score_as_derived),
+        cmocka_unit_test(test_counted_outputs_per_token_as_derived),
+    };
+    return cmocka_run_group_tests_name("tasks of numbers", tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/* The samplers of runtime/data/tasks that copy bits: reverse string, duplicate string, odds first, missing duplicate,
+ * stack manipulation. Targets by other means than the sampler's, distributions, scores of analytic predictors. */
+#include "lh_tasks.h"
+#include "lh_test.h"
+
+#include <string.h>
+
+lh_task_sample lh_task_reverse_string, lh_task_duplicate_string, lh_task_odds_first;
+lh_task_sample lh_task_missing_duplicate_string, lh_task_stack_manipulation;
+
+/* ---- the targets, by definition ---- */
+
+static bool all_count(const lh_drawn *d) { return d->counted == d->outputs; }
+
+static bool reversed(const lh_drawn *d) {
+    for (int i = 0; i < d->n; i++)
+        if (d->target[d->n - 1 - i] != d->input[i]) return false;
+    return all_count(d);
+}
+
+static bool twice(const lh_drawn *d) {
+    size_t bytes = (size_t)d->n * sizeof d->input[0];
+    return all_count(d) && memcmp(d->target, d->input, bytes) == 0 && memcmp(d->target + d->n, d->input, bytes) == 0;
+}
+
+/* Where the bit at 0-based place i goes: first: whether the odd or the even places come first. */
+static bool picked(const lh_drawn *d, int first) {
+    int others = first == 1 ? d->n / 2 : (d->n + 1) / 2;
+    for (int i = 0; i < d->n; i++)
+        if (d->target[i % 2 == first ? i / 2 : others + i / 2] != d->input[i]) return false;
+    return all_count(d);
+}
+
+static bool odds_then_evens(const lh_drawn *d) { return picked(d, 1); }
+static bool evens_then_odds(const lh_drawn *d) { return picked(d, 0); }
+
+/* The bit stands in the other half, and all else is twice there. */
+static bool hole_filled(const lh_drawn *d) {
+    int m = d->n / 2, holes = 0;
+    if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && all_count(d);
+    for (int i = 0; i < m; i++) {
+        const uint16_t *hole = d->input[i] == 2 ? &d->input[i] : d->input[m + i] == 2 ? &d->input[m + i] : NULL;
+        if (hole == NULL && d->input[i] != d->input[m + i]) return false;
+        if (hole == NULL) continue;
+        holes++;
+        if (d->target[0] != (hole == &d->input[i] ? d->input[m + i] : d->input[i])) return false;
+    }
+    return holes == 1 && all_count(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
+}
+
+/* From the last action back, a pop takes away the next bit that is found. What is left is the stack from its top. */
+static bool stack_left(const lh_drawn *d) {
+    int bits = 0, pops = 0, found = 0;
+    while (bits < d->n && d->input[bits] < 2) bits++;
+    if (bits == 0 || (d->n > 1 && bits == d->n)) return false;
+    for (int i = d->n - 1; i >= 0; i--) {
+        int token = d->input[i];
+        if (i >= bits && token < 2) return false;
+        if (token == 2) pops++;
+        else if (pops > 0) pops--;
+        else if (d->target[found++] != token % 3) return false; /* 3 and 4 push 0 and 1 */
+    }
+    if (d->target[found] != 2 || d->counted != found + 1) return false;
+    for (int i = found + 1; i < d->outputs; i++)
+        if (d->target[i] != 0) return false;
+    return true;
+}
+
+static int two(int n) { return 2 * n; }
+
+static const int ODD[] = {0}, EVEN[] = {1};
+static const lh_task_case reverse_string = {lh_task_reverse_string, reversed, lh_same, lh_same, 2, 2, NULL};
+static const lh_task_case duplicate_string = {lh_task_duplicate_string, twice, lh_same, two, 2, 2, NULL};
+static const lh_task_case odds_first = {lh_task_odds_first, odds_then_evens, lh_same, lh_same, 2, 2, ODD};
+static const lh_task_case evens_first = {lh_task_odds_first, evens_then_odds, lh_same, lh_same, 2, 2, EVEN};
+static const lh_task_case missing = {lh_task_missing_duplicate_string, hole_filled, lh_same, lh_one, 4, 2, NULL};
+static const lh_task_case stack = {lh_task_stack_manipulation, stack_left, lh_same, lh_one_more, 5, 3, NULL};
+
+/* ---- targets ---- */
+
+static void test_reverse_string_every_length_reversed(void **state) {
+    (void)state;
+    lh_check_worked(&reverse_string, "011", "110");
+    lh_check_worked(&reverse_string, "10010", "01001");
+    lh_check_every_length(&reverse_string);
+}
+
+static void test_duplicate_string_every_length_twice(void **state) {
+    (void)state;
+    lh_check_worked(&duplicate_string, "10", "1010");
+    lh_check_worked(&duplicate_string, "011", "011011");
+    lh_check_every_length(&duplicate_string);
+}
+
+static void test_odds_first_every_length_in_either_order(void **state) {
+    (void)state;
+    lh_check_worked(&odds_first, "00110101", "01110100");
+    lh_check_worked(&odds_first, "110", "110");
+    lh_check_worked(&evens_first, "00110101", "01000111");
+    lh_check_worked(&evens_first, "110", "101");
+    lh_check_every_length(&odds_first);
+    lh_check_every_length(&evens_first);
+}
+
+static void test_missing_duplicate_every_length_filled(void **state) {
+    (void)state;
+    lh_check_worked(&missing, "01100210", "1");
+    lh_check_worked(&missing, "1021003", "0");
+    lh_check_worked(&missing, "1", "1");
+    lh_check_every_length(&missing);
+}
+
+static void test_stack_manipulation_every_length_left(void **state) {
+    (void)state;
+    lh_check_worked(&stack, "0110422", "1102|0000");
+    lh_check_worked(&stack, "1223", "02|000");
+    lh_check_worked(&stack, "12", "2|00");
+    lh_check_worked(&stack, "0", "02|");
+    lh_check_every_length(&stack);
+}
+
+/* ---- distributions ---- */
+
+static void test_bits_uniform(void **state) {
+    (void)state;
+    lh_check_uniform(&reverse_string);
+    lh_check_uniform(&duplicate_string);
+    lh_check_uniform(&odds_first);
+}
+
+/* Bits come 32 from a word, lowest first: part of the contract, since a GPU must make the same tokens. */
+static void test_bits_come_from_words_lowest_first(void **state) {
+    (void)state;
+    static lh_drawn drawn;
+    lh_draw_example(&reverse_string, 70, 5, 6, &drawn);
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), 5, 6, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+    uint32_t word[3] = {lh_rng_word(&rng), lh_rng_word(&rng), lh_rng_word(&rng)};
+    for (int i = 0; i < 70; i++) assert_int_equal(drawn.input[i], word[i / 32] >> i % 32 & 1);
+}
+
+/* The hole is anywhere, the hidden bit either one. */
+static void test_missing_duplicate_holes_uniform(void **state) {
+    (void)state;
+    static lh_drawn drawn;
+    long places[20] = {0}, bits[2] = {0}, answers[2] = {0};
+    for (uint32_t e = 0; e < 6000; e++) {
+        lh_draw_example(&missing, 21, 3, e, &drawn);
+        int hole = 0;
+        while (drawn.input[hole] != 2) hole++;
+        places[hole]++;
+        bits[drawn.input[(hole + 1) % 20]]++;
+        answers[drawn.target[0]]++;
+    }
+    lh_check_equal(places, 20);
+    lh_check_equal(bits, 2);
+    lh_check_equal(answers, 2);
+}
+
+/* From 1 to n - 1 bits on the stack, every number equally often; bits and actions uniform. */
+static void test_stack_manipulation_heights_bits_and_actions_uniform(void **state) {
+    (void)state;
+    static lh_drawn drawn;
+    long heights[11] = {0}, bits[2] = {0}, actions[3] = {0};
+    for (uint32_t e = 0; e < 6000; e++) {
+        lh_draw_example(&stack, 12, 3, e, &drawn);
+        int height = 0;
+        while (drawn.input[height] < 2) height++;
+        heights[height - 1]++;
+        bits[drawn.input[height - 1]]++;
+        actions[drawn.input[height] - 2]++;
+    }
+    lh_check_equal(heights, 11);
+    lh_check_equal(bits, 2);
+    lh_check_equal(actions, 3);
+    long single[2] = {0};
+    for (uint32_t e = 0; e < 2000; e++) {
+        lh_draw_example(&stack, 1, 3, e, &drawn);
+        single[drawn.input[0]]++;
+    }
+    lh_check_equal(single, 2);
+}
+
+/* ---- analytic predictors ---- */
+
+/* 52.78 over lengths 41 to 500; exactly 56.27 at 41 and 51.78 at 500. */
+static void test_majority_bit_scores_as_derived(void **state) {
+    (void)state;
+    lh_check_score(&reverse_string, lh_guess_most_frequent, 1, 52.78, 0.005);
+    lh_check_score(&duplicate_string, lh_guess_most_frequent, 2, 52.78, 0.03);
+    lh_check_score(&odds_first, lh_guess_most_frequent, 2, 52.78, 0.03);
+    double got[2] = {lh_score_of(&reverse_string, lh_guess_most_frequent, 41, 41, 1, 8000).mean,
+                     lh_score_of(&reverse_string, lh_guess_most_frequent, 500, 500, 1, 2000).mean};
+    double want[2] = {56.27, 51.78};
+    lh_assert_close(got, want, 2, 0, 0.2);
+}
+
+static void test_missing_duplicate_majority_scores_as_derived(void **state) {
+    (void)state;
+    lh_check_score(&missing, lh_guess_most_frequent, 1, 52.0, 0.1);
+}
+
+static void test_stack_manipulation_constants_score_as_derived(void **state) {
+    (void)state;
+    lh_check_score(&stack, lh_guess_1, 2, 49.6, 0.1);
+    lh_check_score(&stack, lh_guess_0, 2, 49.6, 0.1);
+    double got = lh_counted_share(&stack, 10), want = 0.671;
+    lh_assert_close(&got, &want, 1, 0, 0.006);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reverse_string_every_length_reversed),
+        cmocka_unit_test(test_duplicate_string_every_length_twice),
+        cmocka_unit_test(test_odds_first_every_length_in_either_order),
+        cmocka_unit_test(test_missing_duplicate_every_length_filled),
+        cmocka_unit_test(test_stack_manipulation_every_length_left),
+        cmocka_unit_test(test_bits_uniform),
+        cmocka_unit_test(test_bits_come_from_words_lowest_first),
+        cmocka_unit_test(test_missing_duplicate_holes_uniform),
+        cmocka_unit_test(test_stack_manipulation_heights_bits_and_actions_uniform),
+        cmocka_unit_test(test_majority_bit_scores_as_derived),
+        cmocka_unit_test(test_missing_duplicate_majority_scores_as_derived),
+        cmocka_unit_test(test_stack_manipulation_constants_score_as_derived),
+    };
+    return cmocka_run_group_tests_name("tasks of strings", tests, NULL, NULL);
+}
