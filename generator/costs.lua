@@ -47,6 +47,9 @@ local function products(plan, tokens, squares)
   if plan.relative.kind ~= "none" then
     add("attention: vectors of distances", 2 * squares * C)
   end
+  if plan.normaliser.directional then
+    add("map to directions", 4 * plan.heads * C * tokens)
+  end
   add("attention output projection", 2 * C * C * tokens)
   add("feed-forward network", 4 * C * F * tokens)
   return list
@@ -102,6 +105,22 @@ local function behind_elements(plan, T)
   return rows * (codes * plan.width + plan.layers * relative.width)
 end
 
+-- What geometric attention has beyond softmax: elements of a layer, and of the backward pass. Layers keep the offsets
+-- of groups of queries, twice, and directions: lay_out_attention in templates/cpu/attention_geometric.inc.tpl. Behind
+-- them are gradients by offset and of directions, columns of keys and values, and what a shard adds up.
+local function geometric_elements(plan, T, lanes, sequences, rows)
+  local normaliser = plan.normaliser
+  if normaliser.kind ~= "geometric" then
+    return 0, 0
+  end
+  local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
+  local directions = rows * (normaliser.direction_width or 0)
+  local of_query = keys + 2 * (lanes - 1) - (normaliser.normalised and 0 or 1)
+  local columns = 2 * plan.head_width * ((queries // lanes + 2) | 1) * lanes
+  local sums = plan.layers * (plan.width + (normaliser.directional and 3 or 2)) * lanes
+  return sequences * plan.heads * queries * of_query + directions, queries * (lanes - 1) + directions + columns + sums
+end
+
 -- Bytes of a block of sequences of T tokens in training; as lay_out in templates/cpu/layers.inc.tpl counts them for the
 -- widest level, without rounding to cache lines.
 local function block_bytes(plan, T)
@@ -111,10 +130,11 @@ local function block_bytes(plan, T)
   local sequences = math.min(shard, math.max(1, (plan.block_tokens + T // 2) // T))
   local rows = (sequences * T + 5) // 6 * 6
   local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
-  local layer = rows * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1)
+  local geometric_layer, geometric_backward = geometric_elements(plan, T, lanes, sequences, rows)
+  local layer = rows * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1) + geometric_layer
   local dlogits = plan.relative.toeplitz and queries * (T + 8) + 8 * lanes or queries * keys
   local backward = rows * (8 * C + F) + dlogits + plan.relative.vectors * T * plan.head_width
-    + sums_elements(plan, T, lanes)
+    + sums_elements(plan, T, lanes) + geometric_backward
   local masks = plan.dropout.kind == "none" and 0 or rows * C * 2
   local embedding_mask = plan.additive.dropout.kind == "none" and 0 or rows * C
   return plan.layers * (layer * real + masks) + backward * real + embedding_mask
@@ -148,7 +168,8 @@ end
 
 function M.derive(plan, facts)
   local C, F, L = plan.width, plan.feedforward, plan.layers
-  local weights = L * (4 * C * C + 2 * C * F)
+  local directions = plan.normaliser.directional and 2 * plan.heads or 0
+  local weights = L * (4 * C * C + 2 * C * F + directions * C)
   plan.flops = {
     weights = weights,
     attention = L * C,
@@ -156,7 +177,8 @@ function M.derive(plan, facts)
     pair_words = plan.relative.kind == "none" and "twice" or "three times",
     relative = plan.relative.toeplitz and plan.relative.biases and L * C * C or 0,
     output = C * plan.classes,
-    products_text = string.format("%d layers x (4 x %d^2 + 2 x %d x %d) = %d", L, C, C, F, weights),
+    products_text = string.format("%d layers x (4 x %d^2 + 2 x %d x %d%s) = %d", L, C, C, F,
+      directions > 0 and (" + %d x %d"):format(directions, C) or "", weights),
   }
   local longest, tokens, squares = M.token_counts(plan.resolved.train.lengths, facts)
   plan.longest_training, plan.mean_tokens = longest, tokens

@@ -17,6 +17,8 @@
 --                      distances from row first_distances on
 --   begins, shared     tables are made at the start of a step; there is room that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
+--   attention          its template
+--   layer_gradients    attention writes gradients of the layer's parameters
 --   owned              classes of tables whose gradients have a pass of their own behind attention
 
 local M = {}
@@ -121,6 +123,7 @@ function M.derive(plan)
   local multiplies = not library or plan.relative.kind == "transformer_xl"
   local keeps = not library and keeps_pairs(plan)
   local lanes = library and head_lanes(plan.head_width, plan.precision) or 1
+  local geometric = plan.normaliser.kind == "geometric"
   plan.cuda = {
     threads = THREADS,
     products = library and "library" or "generated",
@@ -150,7 +153,9 @@ function M.derive(plan)
     tasks = lanes > 1 and "TASKS" or "THREADS",
     staging = multiplies and STAGING or 2 * THREADS,
     end_by_layer = layers_apart(plan),
-    pairs = keeps,
+    attention = geometric and "cuda/attention_geometric.tpl" or "cuda/attention.tpl",
+    layer_gradients = plan.relative.biases or geometric,
+    pairs = keeps or geometric and not library,
     pair_scores = keeps and scored and plan.score.cuda.logit_grad and plan.score.cuda.gathers.distance
       and true or false,
     block_state = BLOCK_STATE,

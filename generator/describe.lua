@@ -50,6 +50,11 @@ function M.encoding(plan)
     parts[#parts + 1] = "queries and keys are rotated (base " .. plan.rotation.base_text
       .. (scaling.about and ", " .. scaling.about or "") .. ")"
   end
+  if plan.normaliser.kind == "geometric" then
+    parts[#parts + 1] = ("geometric attention, %s%s"):format(
+      plan.normaliser.directional and "with directional encoding, " or "",
+      plan.normaliser.normalised and "weights divided by their sum" or "weights not divided by their sum")
+  end
   if #parts == 0 and not plan.score_text then
     parts[1] = "no positional encoding"
   end
@@ -82,6 +87,12 @@ local function wrapped(...)
   return lines
 end
 
+local ATTENDS = {
+  softmax = "Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
+  geometric = "Self-attention over whole sequences, forward and backward: every query tries keys outwards until one "
+    .. "matches, right before left at every distance.",
+}
+
 function M.comments(plan)
   local size = string.format("%d layers, %d heads x %d, width %d, feed-forward %d, %s.", plan.layers, plan.heads,
     plan.head_width, plan.width, plan.feedforward, plan.precision)
@@ -91,8 +102,7 @@ function M.comments(plan)
     spec = wrapped("What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.",
       string.format("%d parameters.", plan.parameters)),
     step = wrapped("One training step and one forward pass, block by block.", size, encoding),
-    attention = wrapped("Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
-      encoding),
+    attention = wrapped(ATTENDS[plan.normaliser.kind], encoding),
     score = plan.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of what does not "
       .. "need the logit, and the rest.", "score = " .. plan.score.formula),
     device = wrapped(plan.cuda.products == "library"
@@ -168,16 +178,20 @@ local PRODUCTS = {
 local ATTENTION = { what = "gpu attention", value = "probabilities recomputed",
   why = "a thread owns a query, a key or a distance and walks over its pairs: no atomics, every sum has its order" }
 
+local WALK = { what = "gpu attention", value = "weights made again",
+  why = "a thread owns a query, then a key; in the backward pass a layer's pairs are kept from one to the other" }
+
 -- What the CUDA half does; the blocks that are resident at once are asked of the driver by the trainer.
 local function cuda_choices(plan, list)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
+  local attention = plan.normaliser.kind == "geometric" and WALK or ATTENTION
   if cuda.products == "library" then
     list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
       why = "of attention, norms and loss, in a launch for each phase; replicas take turns, each has the whole device" }
     list[#list + 1] = { what = "gpu products", value = "cuBLASLt, " .. products[1],
       why = ("from width %d on: over all tokens of a batch, where blocks on their own would read all weights again for "
         .. "a few; the library chooses the order of sums"):format(cuda.library_width) }
-    list[#list + 1] = ATTENTION
+    list[#list + 1] = attention
     return
   end
   list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
@@ -186,7 +200,7 @@ local function cuda_choices(plan, list)
     why = ("of each model: 1 to %d blocks, the same bits; a model has its own length, seed and rate"):format(
       cuda.replicas) }
   list[#list + 1] = { what = "gpu products", value = products[1], why = products[2] }
-  list[#list + 1] = ATTENTION
+  list[#list + 1] = attention
 end
 
 local function choices(plan)

@@ -60,6 +60,27 @@ local function add_relative(plan, add, prefix)
   end
 end
 
+-- Csordas et al. 2022, "The Neural Data Router": a content bias per head; one scale, one scale of directions and one
+-- offset for a layer's logits. One product makes the directions of all heads: (right, left), head after head.
+local function add_geometric(plan, add, prefix)
+  local normaliser, C = plan.normaliser, plan.width
+  if normaliser.kind ~= "geometric" then
+    return
+  end
+  add(prefix .. "geometric.content_bias", { plan.heads, plan.head_width }, "constant", 0)
+  if normaliser.directional then
+    local columns = normaliser.direction_width
+    add(prefix .. "direction.weight", { C, 2 * plan.heads }, "truncated_normal", 1 / math.sqrt(C), { stride = columns })
+    add(prefix .. "direction.bias", { 2 * plan.heads }, "constant", 0, { room = columns })
+  end
+  add(prefix .. "geometric.scale", { 1 }, "constant", plan.logit_scale)
+  add(prefix .. "geometric.offset", { 1 }, "constant", 0,
+    not normaliser.directional and { room = 1 + normaliser.fill } or nil)
+  if normaliser.directional then
+    add(prefix .. "direction.scale", { 1 }, "constant", 1, { room = 1 + normaliser.fill })
+  end
+end
+
 -- Where given first values lie in the plan's list of them; equal lists of two layers are one.
 local function place_values(plan, p)
   local known = plan.values_at[p.name]
@@ -96,6 +117,7 @@ local function add_layer(plan, add, l)
   end
   add(prefix .. "attention.output.weight", { C, C }, "truncated_normal", fan_c)
   add_relative(plan, add, prefix .. "attention.relative.")
+  add_geometric(plan, add, prefix .. "attention.")
   add(prefix .. "norm1.scale", { C }, "constant", 1)
   add(prefix .. "norm1.offset", { C }, "constant", 0)
   add(prefix .. "feedforward.up.weight", { C, F }, "truncated_normal", fan_c)

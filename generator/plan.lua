@@ -8,6 +8,7 @@
 local canonical = require("canonical")
 local layout = require("layout")
 local mask_facet = require("facets.mask")
+local normaliser_facet = require("facets.normaliser")
 local costs = require("costs")
 local cuda = require("cuda")
 local describe = require("describe")
@@ -238,6 +239,7 @@ local function model_digest_of(resolved, plan, sha256)
     positions = encoding.positions.kind,
     relative = relative_words(encoding),
     mask = encoding.mask,
+    normaliser = encoding.normaliser,
     score = encoding.score,
     parameters = parameter_shapes(encoding.parameters),
     model = { heads = resolved.model.heads, kind = resolved.model.kind },
@@ -263,8 +265,9 @@ local function derive_arguments(plan, relative, score)
       .. (scores and ("score_pair(score, first, %s, "):format(key) or "")
   end
   plan.scored = { open0 = opening("0"), open = opening("j"), close = (scores and ")" or "") .. (masked and ")" or "") }
-  plan.sums = relative or score.trains or false
-  plan.early_take = relative or scores
+  local geometric = plan.normaliser.kind == "geometric"
+  plan.sums = relative or score.trains or geometric
+  plan.early_take = relative or scores or geometric
   plan.sums_argument = plan.sums and "const shard_sums *sums, " or ""
   plan.sums_pass = plan.sums and "&w->sums, " or ""
 end
@@ -278,10 +281,10 @@ local function derive_words(plan)
   plan.input_draw = random and plan.additive.kind ~= "none"
   plan.sinusoids = plan.additive.kind == "sinusoid" or plan.relative.kind == "transformer_xl"
   plan.tables = plan.sinusoids or rope
-  local in_layers = rope or relative or plan.score.kind ~= "none"
+  local in_layers = rope or relative or plan.score.kind ~= "none" or plan.normaliser.kind == "geometric"
   plan.step_argument = in_layers and "const lh_cpu_step *step, int l, " or ""
   plan.step_pass = in_layers and "step, l, " or ""
-  local back = rope or relative or plan.score.grads
+  local back = rope or relative or plan.score.grads or plan.normaliser.kind == "geometric"
   plan.back_step_argument = back and "const lh_cpu_step *step, int l, " or ""
   plan.back_step_pass = back and "step, l, " or ""
   derive_arguments(plan, relative, plan.score)
@@ -347,8 +350,10 @@ local function build_encoding(plan, resolved, facts)
   plan.rotation = rotation_facet.plan(encoding, plan.head_width, plan.positions,
     (costs.token_counts(resolved.train.lengths, facts.task)))
   plan.mask = mask_facet.plan(encoding)
+  plan.normaliser = normaliser_facet.plan(encoding, resolved.model)
   plan.relative = relative_facet.plan(encoding, resolved.model, plan.positions)
   plan.score = score_facet.plan(facts.score, plan)
+  plan.files[4].template = plan.normaliser.template
   if plan.score.kind ~= "none" then
     table.insert(plan.files, 4, { template = "cpu/score.inc.tpl", path = "score.inc" })
   end

@@ -94,6 +94,27 @@ local function yarn_ramp(context)
   end
 end
 
+-- What says how a pair's score changes or which pairs there are is made for softmax.
+local function geometric_alone(context)
+  local encoding = context.resolved.encoding
+  local normaliser = encoding.normaliser
+  if not normaliser or normaliser.kind ~= "geometric" then
+    return
+  end
+  local function refuse(path, there, what)
+    if there then
+      add(context, { path, "encoding.normaliser.kind" }, { what = what .. " does not go with geometric attention",
+        expected = "no mask, vectors of distances or score beside it; additive and rotation may be there",
+        notes = { note(context, "encoding.normaliser.kind", '"geometric"') },
+        hint = "use one or the other: the order in which keys are tried is what tells it where they stand" })
+    end
+  end
+  refuse("encoding.mask.kind", encoding.mask and encoding.mask.kind ~= "full", "a mask")
+  local relative = encoding.relative
+  refuse("encoding.relative.kind", relative and relative.kind and relative.kind ~= "none", "a vector of distances")
+  refuse("encoding.score", encoding.score, "a score")
+end
+
 -- Calls visit(n, path of n) for every length.
 local function each_length(lengths, path, visit)
   for i, n in ipairs(lengths.list or {}) do
@@ -261,6 +282,7 @@ function M.apply(context)
   head_width(context)
   shards(context)
   yarn_ramp(context)
+  geometric_alone(context)
   encoding_limits(context)
   local warnings = {}
   local function warn(text)

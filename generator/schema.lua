@@ -155,7 +155,7 @@ M.fields = {
   { path = "encoding.relative.kind", type = "kind", default = "none", doc = "its form",
     kinds = {
       { name = "none", doc = "there are none" },
-      { name = "transformer_xl", fingerprints = { "signed_sinusoid", "content_bias" },
+      { name = "transformer_xl", fingerprints = { "signed_sinusoid", "position_bias" },
         doc = "(q + u) k + (q + v) W R: a learned map W of the distance's sinusoid R, learned biases u and v" },
       { name = "shaw", fingerprints = { "table_row", "relative_table" },
         doc = "q (k + a): a learned vector a per distance, shared by the heads" },
@@ -175,6 +175,19 @@ M.fields = {
     unit = "tokens", doc = "keys that are seen before the query" },
   { path = "encoding.mask.right", type = "integer", min = 0, max = 1048576, default = same_as("encoding.mask.left"),
     default_text = "left", only = { "window" }, unit = "tokens", doc = "keys that are seen behind the query" },
+
+  { path = "encoding.normaliser", type = "table", left_out = "softmax", doc = "how scores become weights" },
+  { path = "encoding.normaliser.kind", type = "kind", default = "softmax", doc = "its form",
+    kinds = {
+      { name = "softmax", doc = "exponentials, divided by their sum" },
+      { name = "geometric", fingerprints = { "geometric" },
+        doc = "keys are tried outwards, right before left; a weight: the chance that this key is the first to match" },
+    } },
+  { path = "encoding.normaliser.normalised", type = "boolean", default = true, only = { "geometric" },
+    fingerprints = { "inverse_total" }, doc = "whether the weights of a query are divided by their sum" },
+  { path = "encoding.normaliser.directional", type = "boolean", default = true, only = { "geometric" },
+    fingerprints = { "direction_scale", "DIRECTION_WIDTH" },
+    doc = "whether a query says by a learned map what keys to its right gain, and those to its left" },
 
   { path = "encoding.positions", type = "table", doc = "where each token stands" },
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",
@@ -384,7 +397,7 @@ local function feature_is_on(field, resolved)
   if field.path == "model.dropout" then
     return value > 0 or (same_as("encoding.additive.dropout")(resolved) or 0) > 0
   end
-  return value ~= nil
+  return value ~= nil and value ~= false
 end
 
 -- Identifiers that code rendered for this resolved spec must not contain, because their features are off.

@@ -41,11 +41,23 @@ static void add_relative(lh_ref_encoder *e, int layer) {
     }
 }
 
+static void add_geometric(lh_ref_encoder *e, int layer) {
+    int C = e->sizes.width, H = e->sizes.heads;
+    add_tensor(e, H, C / H, "layers.%d.attention.geometric.content_bias", layer);
+    add_tensor(e, 1, 1, "layers.%d.attention.geometric.scale", layer);
+    add_tensor(e, 1, 1, "layers.%d.attention.geometric.offset", layer);
+    if (!e->sizes.directional) return;
+    add_tensor(e, 1, 1, "layers.%d.attention.direction.scale", layer);
+    add_tensor(e, C, 2 * H, "layers.%d.attention.direction.weight", layer);
+    add_tensor(e, 1, 2 * H, "layers.%d.attention.direction.bias", layer);
+}
+
 static void add_layer(lh_ref_encoder *e, int layer) {
     static const char *const projection[] = {"query", "key", "value", "output"};
     int C = e->sizes.width, F = e->sizes.feedforward;
     for (int i = 0; i < 4; i++) add_tensor(e, C, C, "layers.%d.attention.%s.weight", layer, projection[i]);
     add_relative(e, layer);
+    if (e->sizes.geometric) add_geometric(e, layer);
     for (int i = 1; i <= 2; i++) {
         add_tensor(e, 1, C, "layers.%d.norm%d.scale", layer, i);
         add_tensor(e, 1, C, "layers.%d.norm%d.offset", layer, i);
@@ -57,7 +69,7 @@ static void add_layer(lh_ref_encoder *e, int layer) {
 }
 
 lh_ref_encoder *lh_ref_encoder_new(const lh_ref_sizes *sizes) {
-    enum { PER_LAYER = 15, OUTSIDE = 4 };
+    enum { PER_LAYER = 18, OUTSIDE = 4 };
     lh_ref_encoder *e = calloc(1, sizeof *e);
     if (!e) abort();
     e->sizes = *sizes;
@@ -133,6 +145,7 @@ typedef struct layer_state {
     double *sum2;          /* g + drop(f) */
     double *cosine, *sine; /* [T][D/2] */
     double *relative;      /* [T][T][C], or NULL */
+    double *direction;     /* [T][heads][2], or NULL */
 } layer_state;
 
 typedef struct sequence {
@@ -173,12 +186,13 @@ static void new_layer_state(const sequence *s, layer_state *state) {
     state->cosine = doubles(T * C);
     state->sine = doubles(T * C);
     if (sizes->relative != LH_REF_NO_RELATIVE) state->relative = doubles(T * T * C);
+    if (sizes->directional) state->direction = doubles(T * (size_t)sizes->heads * 2);
 }
 
 static void free_layer_state(layer_state *state) {
-    double *all[] = {state->input,  state->q,    state->k,       state->v,      state->weights,
-                     state->mixed,  state->sum1, state->normed,  state->hidden, state->sum2,
-                     state->cosine, state->sine, state->relative};
+    double *all[] = {state->input,  state->q,    state->k,        state->v,        state->weights,
+                     state->mixed,  state->sum1, state->normed,   state->hidden,   state->sum2,
+                     state->cosine, state->sine, state->relative, state->direction};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -267,6 +281,53 @@ static void relative_grad(const sequence *s, int l, const double *drelative) {
     free(unused);
 }
 
+static lh_ref_geometric geometric_of(const sequence *s, int l) {
+    const lh_ref_sizes *sizes = &s->e->sizes;
+    lh_ref_geometric shape = {.tokens = s->batch->tokens,
+                              .heads = sizes->heads,
+                              .head_width = sizes->width / sizes->heads,
+                              .normalised = sizes->normalised,
+                              .content_bias = find(s->e, l, "attention.geometric.content_bias")->value,
+                              .scale = *find(s->e, l, "attention.geometric.scale")->value,
+                              .offset = *find(s->e, l, "attention.geometric.offset")->value,
+                              .direction = s->layers[l].direction};
+    if (sizes->directional) shape.direction_scale = *find(s->e, l, "attention.direction.scale")->value;
+    return shape;
+}
+
+static void attend_outwards(const sequence *s, int l, double *scores) {
+    const lh_ref_encoder *e = s->e;
+    const layer_state *state = &s->layers[l];
+    if (e->sizes.directional)
+        linear(s->batch->tokens, find(e, l, "attention.direction.weight"), find(e, l, "attention.direction.bias"),
+               state->input, state->direction);
+    lh_ref_geometric shape = geometric_of(s, l);
+    shape.logits = scores;
+    lh_ref_geometric_attend(&shape, state->q, state->k, state->v, state->weights, state->mixed);
+}
+
+/* Writes dq, dk, dv; adds to s->h what the layer's input gets through the directions. */
+static void attend_outwards_grad(sequence *s, int l, const double *dmixed, double *dq, double *dk, double *dv) {
+    const lh_ref_encoder *e = s->e;
+    const layer_state *state = &s->layers[l];
+    size_t T = (size_t)s->batch->tokens, count = T * (size_t)e->sizes.width;
+    double *ddirection = doubles(T * (size_t)e->sizes.heads * 2), *dx = doubles(count);
+    lh_ref_geometric shape = geometric_of(s, l);
+    lh_ref_geometric_grad grad = {.content_bias = find(e, l, "attention.geometric.content_bias")->gradient,
+                                  .direction = ddirection};
+    lh_ref_geometric_attend_grad(&shape, state->q, state->k, state->v, dmixed, dq, dk, dv, &grad);
+    *find(e, l, "attention.geometric.scale")->gradient += grad.scale;
+    *find(e, l, "attention.geometric.offset")->gradient += grad.offset;
+    if (e->sizes.directional) {
+        *find(e, l, "attention.direction.scale")->gradient += grad.direction_scale;
+        linear_grad((int)T, find(e, l, "attention.direction.weight"), find(e, l, "attention.direction.bias"),
+                    state->input, ddirection, dx);
+        add(count, s->h, dx);
+    }
+    free(ddirection);
+    free(dx);
+}
+
 /* s->h: the layer's input, then its output. */
 static void layer_forward(sequence *s, int l) {
     const lh_ref_encoder *e = s->e;
@@ -283,7 +344,8 @@ static void layer_forward(sequence *s, int l) {
     lh_ref_attention shape = attention_of(s, l);
     double *scores = s->batch->observer ? doubles((size_t)e->sizes.heads * T * T) : NULL;
     shape.logits = scores;
-    lh_ref_attend(&shape, state->q, state->k, state->v, state->weights, state->mixed);
+    if (e->sizes.geometric) attend_outwards(s, l, scores);
+    else lh_ref_attend(&shape, state->q, state->k, state->v, state->weights, state->mixed);
 
     linear(T, find(e, l, "attention.output.weight"), NULL, state->mixed, state->sum1);
     drop(s, l + 1, 0, state->sum1);
@@ -357,7 +419,8 @@ static void attention_grad(sequence *s, int l) {
     memcpy(s->h, da, count * sizeof *da);
     drop(s, l + 1, 0, da);
     linear_grad(T, find(e, l, "attention.output.weight"), NULL, state->mixed, da, dmixed);
-    attend_grad(s, l, dmixed, dq, dk, dv);
+    if (e->sizes.geometric) attend_outwards_grad(s, l, dmixed, dq, dk, dv);
+    else attend_grad(s, l, dmixed, dq, dk, dv);
     linear_grad(T, find(e, l, "attention.query.weight"), NULL, state->input, dq, dx);
     add(count, s->h, dx);
     linear_grad(T, find(e, l, "attention.key.weight"), NULL, state->input, dk, dx);

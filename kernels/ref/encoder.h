@@ -32,6 +32,9 @@ typedef struct lh_ref_sizes {
     const lh_ref_rope *rotation; /* of queries and keys, outlives the encoder; NULL: none */
     lh_ref_relative relative;
     int clip; /* Shaw: -clip .. clip have rows */
+    /* Attention is geometric, with directions from the layer's input, weights divided by their sum. Without rotation,
+     * relative and score. */
+    bool geometric, directional, normalised;
 } lh_ref_sizes;
 
 /* One parameter tensor, named as in a trainer's files. */

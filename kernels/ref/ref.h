@@ -103,6 +103,40 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair);
 
+/* Geometric attention of one sequence: every query tries the other keys outwards, i + 1, i - 1, i + 2, i - 2, ..., and
+ * the first that matches wins. */
+typedef struct lh_ref_geometric {
+    int tokens, heads, head_width, normalised;
+    const double *content_bias; /* [heads][head_width] b */
+    const double *direction;    /* [tokens][heads][right, left], or NULL: 0 */
+    double scale, direction_scale, offset;
+    double *logits; /* [heads][query][key] written, a query's own -infinity; NULL: not wanted */
+} lh_ref_geometric;
+
+/* weight_j = P_j times the product of 1 - P_k over the keys k that query i tries before j; P = sigmoid(logit), P_i = 0.
+ * Returns the sum of the weights [tokens]. row_grad writes dlogit from dweight.
+ * Source: Csordas et al. 2022, "The Neural Data Router: Adaptive Control Flow in Transformers Improves Systematic
+ * Generalization". */
+double lh_ref_geometric_row(int tokens, int query, const double *logit, double *weight);
+void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const double *weight, const double *dweight,
+                               double *dlogit);
+
+/* logit_ij = scale (q_i + b) . k_j + direction_scale direction_i(right where j > i, left where j < i) + offset;
+ * out_i = sum over j of weight_ij v_j, the weights divided by their sum where normalised and the sum is not 0.
+ * weights [heads][tokens][tokens] written as they multiply v; q, k, v, out as in lh_ref_attend, which do not turn. */
+void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
+                             double *weights, double *out);
+
+/* Each is added to. */
+typedef struct lh_ref_geometric_grad {
+    double *content_bias, *direction; /* direction: NULL where the input is */
+    double scale, direction_scale, offset;
+} lh_ref_geometric_grad;
+
+/* Writes dq, dk, dv from dout. */
+void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
+                                  const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
+
 /* One entry of the attention matrix of one head. What follows gives the bias that a scheme adds to its scaled logit. */
 typedef struct lh_ref_pair {
     int head, heads;

@@ -64,23 +64,7 @@ INLINE vector masked(int T, int i, int j, vector logit) {
 % end
 % if rotation.kind == "rope" then
 
-/* Turns queries and keys of one sequence by their positions: direction 1; turns their gradients back: -1. */
-INLINE void rotate(const lh_cpu_step *step, int l, int T, const int direction, real *restrict query_key_value) {
-    const position_row *table = step->tables;
-% if positions.kind == "randomized" then
-    const int32_t *position = ((const shared *)step->shared)->position[${rotation.draw}];
-% if rotation.draw == "0" then
-    (void)l;
-% end
-    for (int t = 0; t < T; t++)
-        rotate_row(2 * WIDTH, ROTATION_PERIOD, table[position[t]].rotation, direction,
-                query_key_value + t * QUERY_STRIDE);
-% else
-    (void)l;
-    for (int t = 0; t < T; t++)
-        rotate_row(2 * WIDTH, ROTATION_PERIOD, table[t].rotation, direction, query_key_value + t * QUERY_STRIDE);
-% end
-}
+% include("parts/rotate.tpl")
 % end
 
 /* One head of one sequence.
@@ -220,41 +204,7 @@ INLINE void attend_${name}_queries(int T, const real *restrict query, const real
     }
 }
 
-/* Gradients of KEYS keys and values, from key j on; lanes are channels here. */
-INLINE void attend_${name}_keys(int T, int j, const real *restrict weights, const head_scratch *scratch,
-        real *restrict dkey, real *restrict dvalue) {
-    head_vector dk[KEYS][HEAD_PARTS], dv[KEYS][HEAD_PARTS];
-    UNROLL
-    for (int u = 0; u < KEYS; u++) {
-        UNROLL
-        for (int part = 0; part < HEAD_PARTS; part++) dk[u][part] = dv[u][part] = (head_vector){0};
-    }
-    const real *row = scratch->rows;
-    for (int first = 0; first < T; first += LANES) {
-        const real *weight = weights + first / LANES * group_weights(T) + j * LANES;
-        const real *dlogit = scratch->dlogits${dlogits_start} + first / LANES * ${dlogits_step} + j * LANES;
-        int count = T - first < LANES ? T - first : LANES;
-        for (int i = 0; i < count; i++, row += ${relative.vectors} * HEAD_WIDTH) {
-            UNROLL
-            for (int part = 0; part < HEAD_PARTS; part++) {
-                head_vector g = *(const head_vector *)(row + part * HEAD_PART);
-                head_vector q = *(const head_vector *)(row + HEAD_WIDTH + part * HEAD_PART);
-                UNROLL
-                for (int u = 0; u < KEYS; u++) {
-                    dv[u][part] += g * weight[u * LANES + i];
-                    dk[u][part] += q * dlogit[u * LANES + i];
-                }
-            }
-        }
-    }
-    for (int u = 0; u < KEYS && j + u < T; u++) {
-        UNROLL
-        for (int part = 0; part < HEAD_PARTS; part++) {
-            *(head_vector *)(dkey + (j + u) * QUERY_STRIDE + part * HEAD_PART) = dk[u][part];
-            *(head_vector *)(dvalue + (j + u) * QUERY_STRIDE + part * HEAD_PART) = dv[u][part];
-        }
-    }
-}
+% include("parts/attend_keys.tpl", { name = name, start = dlogits_start, step = dlogits_step, row = "j", at = "u * LANES + i" })
 
 NOINLINE void attend_${name}_backward(int T, const real *restrict query, const real *restrict out,
         const real *restrict dout, const real *restrict weights, const real *restrict inverse_sum,

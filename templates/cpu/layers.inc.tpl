@@ -1,10 +1,15 @@
+% local geometric, directional = normaliser.kind == "geometric", normaliser.directional
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", about = about.layers })
 
 /* What one layer keeps for its backward pass; rows are tokens. */
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH]${rotated} */
+% if geometric then
+    kept_attention attention; /* attention_self.inc */
+% else
     real *weights, *inverse_sum; /* attention_self.inc */
+% end
     real *attended; /* [tokens][WIDTH] heads side by side */
     real *norm1_xhat, *norm1_rstd; /* [tokens][WIDTH], [tokens] */
     real *norm1; /* [tokens][WIDTH] input of the feed-forward network */
@@ -17,7 +22,9 @@ typedef struct layer_state {
 
 typedef struct workspace {
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+% if not geometric then
     size_t weights_step;
+% end
     layer_state layer[LAYERS];
     real *output; /* [rows][WIDTH] of the last layer */
     real *branch; /* [rows][WIDTH] what a residual connection adds */
@@ -27,6 +34,9 @@ typedef struct workspace {
     real *gradient, *dbranch, *dattended; /* [rows][WIDTH] */
     real *dhidden; /* [rows][FEEDFORWARD] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
+% if directional then
+    real *ddirection; /* [rows][DIRECTION_WIDTH] */
+% end
     head_scratch head;
 % if sums then
     shard_sums sums;
@@ -39,13 +49,19 @@ typedef struct workspace {
 % end
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
     size_t row = (size_t)w->rows * sizeof(real);
+% if not geometric then
     size_t groups = (size_t)(round_up(w->length, LANES) / LANES);
     size_t heads = mode == LH_MODE_TRAIN ? (size_t)w->sequences * HEADS * groups : 1;
     size_t sums = mode == LH_MODE_TRAIN ? (size_t)w->sequences * HEADS * groups : groups;
+% end
     if (mode == LH_MODE_TRAIN) s->input = take(memory, used, row * WIDTH);
     s->query_key_value = take(memory, used, row * 3 * WIDTH);
+% if geometric then
+    lay_out_attention(&s->attention, memory, used, w->length, w->rows, w->sequences * HEADS, mode == LH_MODE_TRAIN);
+% else
     s->weights = take(memory, used, heads * group_weights(w->length) * sizeof(real));
     s->inverse_sum = take(memory, used, sums * LANES * sizeof(real));
+% end
     s->attended = take(memory, used, row * WIDTH);
     s->norm1_xhat = take(memory, used, row * WIDTH);
     s->norm1_rstd = take(memory, used, row);
@@ -68,7 +84,9 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->sequences = shape->sequences;
     w->tokens = w->sequences * w->length;
     w->rows = round_up(w->tokens, TILE_ROWS);
+% if not geometric then
     w->weights_step = mode == LH_MODE_TRAIN ? group_weights(w->length) : 0;
+% end
     size_t row = (size_t)w->rows * sizeof(real);
 % if sums then
     if (mode == LH_MODE_TRAIN) lay_out_sums(&w->sums, memory, &used, w->length);
@@ -77,6 +95,9 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
         lay_out_layer(&w->layer[l], w, memory, &used, mode);
     w->output = take(memory, &used, row * WIDTH);
     w->branch = take(memory, &used, row * WIDTH);
+% if geometric then
+    w->head.columns = take(memory, &used, 2 * HEAD_WIDTH * (size_t)column_stride(w->length) * sizeof(real));
+% end
     if (mode != LH_MODE_TRAIN) return used;
 % if additive.dropout.kind == "bernoulli" then
     w->embedding_keep = take(memory, &used, (size_t)w->rows * WIDTH + KEEP_PAD);
@@ -86,6 +107,9 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->dattended = take(memory, &used, row * WIDTH);
     w->dhidden = take(memory, &used, row * FEEDFORWARD);
     w->dquery_key_value = take(memory, &used, row * 3 * WIDTH);
+% if directional then
+    w->ddirection = take(memory, &used, row * DIRECTION_WIDTH);
+% end
     size_t groups = (size_t)(round_up(w->length, LANES) / LANES);
 % if relative.toeplitz then
     w->head.dlogits = take(memory, &used, (groups * group_dlogits(w->length) + KEYS * LANES) * sizeof(real));
@@ -172,6 +196,11 @@ static void embed_backward(${embed_backward_step}const lh_cpu_block *block, cons
 NOINLINE void to_query_key_value(int rows, const real *x, const real *panels, real *y) {
     matmul(rows, WIDTH, 3 * WIDTH, x, panels, y, FINISH_STORE, NULL);
 }
+% if directional then
+NOINLINE void to_direction(int rows, const real *x, const real *panels, const real *bias, real *y) {
+    matmul(rows, WIDTH, DIRECTION_WIDTH, x, panels, y, FINISH_BIAS, bias);
+}
+% end
 NOINLINE void to_attention_output(int rows, const real *x, const real *panels, real *y) {
     matmul(rows, WIDTH, WIDTH, x, panels, y, FINISH_STORE, NULL);
 }
@@ -184,6 +213,11 @@ NOINLINE void to_feedforward_output(int rows, const real *x, const real *panels,
 NOINLINE void from_query_key_value(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
     matmul(rows, 3 * WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, residual);
 }
+% if directional then
+NOINLINE void from_direction(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
+    matmul(rows, DIRECTION_WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, residual);
+}
+% end
 NOINLINE void from_attention_output(int rows, const real *dy, const real *panels, real *dx) {
     matmul(rows, WIDTH, WIDTH, dy, panels, dx, FINISH_STORE, NULL);
 }
@@ -196,6 +230,12 @@ NOINLINE void from_feedforward_output(int rows, const real *dy, const real *pane
 NOINLINE void query_key_value_grad(int tokens, const real *x, const real *dy, real *dw) {
     matmul_weight_grad(tokens, WIDTH, 3 * WIDTH, x, dy, dw);
 }
+% if directional then
+NOINLINE void direction_grad(int tokens, const real *x, const real *dy, real *dw, real *db) {
+    matmul_weight_grad(tokens, WIDTH, DIRECTION_WIDTH, x, dy, dw);
+    bias_grad(tokens, DIRECTION_WIDTH, dy, db);
+}
+% end
 NOINLINE void attention_output_grad(int tokens, const real *x, const real *dy, real *dw) {
     matmul_weight_grad(tokens, WIDTH, WIDTH, x, dy, dw);
 }
@@ -256,8 +296,15 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}
     const layer_panels *panels = &((const shared *)step->shared)->layer[l];
     const real *input = step->mode == LH_MODE_TRAIN ? s->input : w->output;
     to_query_key_value(w->rows, input, panels->query_key_value, s->query_key_value);
+% if directional then
+    to_direction(w->rows, input, panels->direction, p->direction_bias, s->attention.direction);
+% end
+% if geometric then
+    attention_self(step, l, w->sequences, w->length, s->query_key_value, s->attention, w->head.columns, s->attended);
+% else
     attention_self(${step_pass}w->sequences, w->length, s->query_key_value, s->attended, s->weights, w->weights_step,
             s->inverse_sum);
+% end
     to_attention_output(w->rows, s->attended, panels->attention_output, w->branch);
 % if dropout.kind == "bernoulli" then
     if (train) draw_masks(step, block, w, (uint32_t)l + 1, 0, BRANCH_DROP_BELOW, s->attention_keep);
@@ -303,9 +350,19 @@ static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const l
 % end
     attention_output_grad(w->tokens, s->attended, dbranch, g->attention_output);
     from_attention_output(w->rows, dbranch, panels->attention_output_transposed, w->dattended);
+% if geometric then
+    attention_self_backward(step, l, w->sequences, w->length, s->query_key_value, s->attention,
+            ${normaliser.normalised and "s->attended, " or ""}w->dattended, &w->head, &w->sums, ${directional and "w->ddirection, " or ""}w->dquery_key_value);
+% else
     attention_self_backward(${back_step_pass}w->sequences, w->length, s->query_key_value, s->attended,
             w->dattended, s->weights, s->inverse_sum, &w->head, ${sums_pass}w->dquery_key_value);
+% end
     query_key_value_grad(w->tokens, s->input, w->dquery_key_value, g->query_key_value);
     from_query_key_value(w->rows, w->dquery_key_value, panels->query_key_value_transposed, w->gradient, w->branch);
     swap(&w->gradient, &w->branch);
+% if directional then
+    direction_grad(w->tokens, s->input, w->ddirection, g->direction, g->direction_bias);
+    from_direction(w->rows, w->ddirection, panels->direction_transposed, w->gradient, w->branch);
+    swap(&w->gradient, &w->branch);
+% end
 }

@@ -13,12 +13,18 @@
 % if score.kind ~= "none" or mask.kind ~= "none" then
 #include "cpu/score.h"
 % end
+% if normaliser.kind == "geometric" then
+#include "cpu/functions.h"
+#include "cpu/math.h"
+% end
 % if max_position then
 #include "longhand/positions.h"
 % end
 
 static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* sqrt(WIDTH) */
+% if normaliser.kind == "softmax" then
 static const real LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(HEAD_WIDTH) */
+% end
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */

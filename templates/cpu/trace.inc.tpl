@@ -1,10 +1,14 @@
 % local name = attentions[1].name
-% local by_head = head_argument ~= ""
+% local geometric = normaliser.kind == "geometric"
+% local by_head = geometric or head_argument ~= ""
 % include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", about = about.trace })
 
 /* The pass is evaluation's own, so its results are. Behind each layer its queries and keys still lie in the workspace,
  * and the functions that made their logits make them again, to be kept this time. */
 
+% if normaliser.kind == "geometric" then
+% include("parts/trace_geometric.tpl")
+% else
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries below T. */
 static void write_rows(int T, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < T; i++) {
@@ -40,6 +44,7 @@ static void trace_head_${name}(int T, const real *query,
         if (attention) write_rows(T, first, columns, 1 / sum, attention);
     }
 }
+% end
 
 /* All heads of all sequences of the layer that went through the workspace last. */
 % if by_head then
@@ -58,6 +63,17 @@ static void trace_attention_${name}(const workspace *w, const lh_trace *to) {
 % end
     for (int s = 0; s < w->sequences; s++, query += w->length * QUERY_STRIDE) {
         for (int h = 0; h < HEADS; h++, at += pairs) {
+% if geometric then
+% if normaliser.directional then
+            const real *direction = state->attention.direction + s * w->length * DIRECTION_WIDTH;
+            geometric_head head = head_of(step, l, h, direction, w->head.columns);
+% else
+            geometric_head head = head_of(step, l, h, w->head.columns);
+% end
+            turn_keys(w->length, query + h * HEAD_WIDTH, w->head.columns);
+            trace_head_${name}(&head, w->length, query + h * HEAD_WIDTH, state->attention, scores ? scores + at : NULL,
+                    attention ? attention + at : NULL);
+% else
 % if relative.kind ~= "none" then
             relative_head relative = relative_of(step, l, h, NULL);
 % end
@@ -66,6 +82,7 @@ static void trace_attention_${name}(const workspace *w, const lh_trace *to) {
 % end
             trace_head_${name}(w->length, query + h * HEAD_WIDTH, ${head_pass}state->weights,
                     scores ? scores + at : NULL, attention ? attention + at : NULL);
+% end
         }
     }
 }

@@ -38,15 +38,7 @@ typedef struct head {
 } head;
 
 % if cuda.head_lanes > 1 then
-/* A head's channels are spread over HEAD_LANES neighbours in a warp: the first of this thread's, its neighbours, and
- * whether it is the one that writes what they all know. */
-INLINE int channel(void) { return threadIdx.x % HEAD_LANES * HEAD_PART; }
-
-INLINE unsigned int head_lanes(void) {
-    return 0xffffffffu >> (WARP - HEAD_LANES) << threadIdx.x % WARP / HEAD_LANES * HEAD_LANES;
-}
-
-INLINE bool leads_head(void) { return threadIdx.x % HEAD_LANES == 0; }
+% include("cuda/head_lanes.tpl")
 
 % end
 % if scored then
@@ -78,49 +70,7 @@ INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const la
     return a;
 }
 
-INLINE void load_head(real x[${cuda.head_part}], const real *from) {
-    is_global(from);
-#pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d += 4) {
-        const quad part = *(const quad *)(from + d);
-#pragma unroll
-        for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
-    }
-}
-
-INLINE void store_head(const real x[${cuda.head_part}], real scale, real *to) {
-    is_global(to);
-#pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d += 4) {
-        quad part;
-#pragma unroll
-        for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
-        *(quad *)(to + d) = part;
-    }
-}
-
-INLINE void clear_head(real x[${cuda.head_part}]) {
-#pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d++) x[d] = 0;
-}
-
-INLINE real dot_head(const real x[${cuda.head_part}], const real y[${cuda.head_part}]) {
-    real sum = 0;
-#pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d++) sum += x[d] * y[d];
-% if cuda.head_lanes > 1 then
-#pragma unroll
-    for (int distance = HEAD_LANES / 2; distance > 0; distance /= 2)
-        sum += __shfl_xor_sync(head_lanes(), sum, distance);
-% end
-    return sum;
-}
-
-/* x += factor * y */
-INLINE void add_head(real x[${cuda.head_part}], real factor, const real y[${cuda.head_part}]) {
-#pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d++) x[d] += factor * y[d];
-}
+% include("cuda/head_vectors.tpl")
 % if masked then
 
 /* The keys that query i sees are those from first_key to end_key - 1; key j is seen by queries likewise. */

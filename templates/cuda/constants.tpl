@@ -1,6 +1,8 @@
 % local real = precision == "float64" and f64 or f32
 #define EMBEDDING_SCALE ${real(embedding_scale)} /* sqrt(WIDTH) */
+% if normaliser.kind == "softmax" then
 #define LOGIT_SCALE ${real(logit_scale)} /* 1 / sqrt(HEAD_WIDTH) */
+% end
 % for _, d in ipairs(dropouts) do
 #define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */

@@ -62,7 +62,7 @@ enum {
 % include("cuda/begin.tpl")
 
 % end
-% include("cuda/attention.tpl")
+% include(cuda.attention)
 
 % include("cuda/layers.tpl")
 

@@ -1,7 +1,7 @@
 % local dbranch = dropout.kind == "bernoulli" and "dbranch" or "gradient"
 /* --- the launches of a step ------------------------------------------------------------------------------------- */
 
-enum { MOST_LAUNCHES = 5 + 20 * LAYERS };
+enum { MOST_LAUNCHES = 5 + ${normaliser.directional and 23 or 20} * LAYERS };
 
 /* A list of launches as it grows; products are over so many rows. */
 typedef struct launch_list {
@@ -40,6 +40,9 @@ static void backward(launch_list *list, int in, int out, const real *x, const re
 static void layer_forward(launch_list *list, int l, const layer_parameters *p, const workspace *w,
         const layer_state *s, const real *x) {
     forward(list, WIDTH, 3 * WIDTH, x, p->query_key_value, s->query_key_value);
+% if normaliser.directional then
+    forward(list, WIDTH, DIRECTION_WIDTH, x, p->direction, s->direction);
+% end
     phase(list, LH_CUDA_ATTEND, l);
     forward(list, WIDTH, WIDTH, s->attended, p->attention_output, w->branch);
     phase(list, LH_CUDA_NORM1, l);
@@ -60,6 +63,9 @@ static void layer_backward(launch_list *list, int l, const layer_parameters *p, 
             w->dattended);
     phase(list, LH_CUDA_ATTEND_BACK, l);
     backward(list, WIDTH, 3 * WIDTH, x, p->query_key_value, w->dquery_key_value, g->query_key_value, true, w->gradient);
+% if normaliser.directional then
+    backward(list, WIDTH, DIRECTION_WIDTH, x, p->direction, w->ddirection, g->direction, true, w->gradient);
+% end
 }
 
 /* lh_cuda_program.launches */

@@ -5,6 +5,12 @@ INLINE void to_query_key_value(int rows, const real *x, const real *weight, real
     product(rows, 3 * WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, 3 * WIDTH, FINISH_STORE, (const real *)0, y,
             QUERY_STRIDE);
 }
+% if normaliser.directional then
+INLINE void to_direction(int rows, const real *x, const real *weight, real *y) {
+    product(rows, DIRECTION_WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, DIRECTION_WIDTH, FINISH_STORE,
+            (const real *)0, y, DIRECTION_WIDTH);
+}
+% end
 INLINE void to_attention_output(int rows, const real *x, const real *weight, real *y) {
     product(rows, WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, WIDTH, FINISH_STORE, (const real *)0, y, WIDTH);
 }
@@ -19,6 +25,12 @@ INLINE void from_query_key_value(int rows, const real *dy, const real *weight, r
     product(rows, WIDTH, 3 * WIDTH, COLUMNS, dy, QUERY_STRIDE, COLUMNS, weight, 3 * WIDTH, FINISH_ADD, gradient,
             gradient, WIDTH);
 }
+% if normaliser.directional then
+INLINE void from_direction(int rows, const real *dy, const real *weight, real *gradient) {
+    product(rows, WIDTH, DIRECTION_WIDTH, COLUMNS, dy, DIRECTION_WIDTH, COLUMNS, weight, DIRECTION_WIDTH, FINISH_ADD,
+            gradient, gradient, WIDTH);
+}
+% end
 INLINE void from_attention_output(int rows, const real *dy, const real *weight, real *dx) {
     product(rows, WIDTH, WIDTH, COLUMNS, dy, WIDTH, COLUMNS, weight, WIDTH, FINISH_STORE, (const real *)0, dx, WIDTH);
 }
@@ -34,6 +46,12 @@ INLINE void query_key_value_grad(int rows, const real *x, const real *dy, real *
     product(WIDTH, 3 * WIDTH, rows, ROWS, x, WIDTH, ROWS, dy, QUERY_STRIDE, FINISH_STORE, (const real *)0, dw,
             3 * WIDTH);
 }
+% if normaliser.directional then
+INLINE void direction_grad(int rows, const real *x, const real *dy, real *dw) {
+    product(WIDTH, DIRECTION_WIDTH, rows, ROWS, x, WIDTH, ROWS, dy, DIRECTION_WIDTH, FINISH_STORE, (const real *)0, dw,
+            DIRECTION_WIDTH);
+}
+% end
 INLINE void attention_output_grad(int rows, const real *x, const real *dy, real *dw) {
     product(WIDTH, WIDTH, rows, ROWS, x, WIDTH, ROWS, dy, WIDTH, FINISH_STORE, (const real *)0, dw, WIDTH);
 }
@@ -54,6 +72,9 @@ INLINE void layer_forward(${branch_drops and "real *out, const bool training" or
     const layer_state *s = &block()->layer;
     const int rows = block()->sequences * block()->view.T;
     to_query_key_value(rows, block()->input, p->query_key_value, s->query_key_value);
+% if normaliser.directional then
+    to_direction(rows, block()->input, p->direction, s->direction);
+% end
 % if rotation.kind == "rope" then
     rotate(1, s->query_key_value);
 % end
@@ -98,10 +119,14 @@ INLINE void layer_backward(layer_parameters *g) {
 % end
     attention_output_grad(rows, s->attended, w->${dbranch}, g->attention_output);
     from_attention_output(rows, w->${dbranch}, p->attention_output, w->dattended);
-    attend_backward(${relative.biases and "g" or ""});
+    attend_backward(${cuda.layer_gradients and "g" or ""});
 % if rotation.kind == "rope" then
     rotate(-1, w->dquery_key_value);
 % end
     query_key_value_grad(rows, block()->input, w->dquery_key_value, g->query_key_value);
     from_query_key_value(rows, w->dquery_key_value, p->query_key_value, w->gradient);
+% if normaliser.directional then
+    direction_grad(rows, block()->input, w->ddirection, g->direction);
+    from_direction(rows, w->ddirection, p->direction, w->gradient);
+% end
 }

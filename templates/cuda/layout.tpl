@@ -1,4 +1,6 @@
 % local drops = dropouts[1] ~= nil
+% local geometric, directional = normaliser.kind == "geometric", normaliser.directional
+% local pair_sequences = cuda.pairs and "pair_sequences(sequences, T)" or "sequences"
 /* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
@@ -16,7 +18,14 @@ typedef struct layer_state {
 % if relative.biases then
     real *key_bias; /* [sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE */
 % end
+% if directional then
+    real *direction; /* [rows][DIRECTION_WIDTH] before the bias */
+% end
+% if normaliser.normalised then
+    real *inverse_total; /* [sequences][HEADS][T] of a query's weights */
+% elseif not geometric then
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+% end
     real *attended; /* [rows][WIDTH] heads side by side */
     real *xhat1, *rstd1; /* [rows][WIDTH], [rows] */
     real *norm1; /* [rows][WIDTH] input of the feed-forward network */
@@ -33,6 +42,10 @@ INLINE int pair_sequences(int sequences, int T) {
 }
 
 % end
+% if geometric then
+enum { QUERY_SUMS = ${directional and 3 or 2} };
+
+% end
 /* The rest of a block's room. */
 typedef struct workspace {
     real *input; /* [rows][WIDTH] of the first layer */
@@ -46,9 +59,19 @@ typedef struct workspace {
     real *gradient, *dbranch, *dattended; /* [rows][WIDTH] */
     real *dhidden; /* [rows][FEEDFORWARD] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
+% if directional then
+    real *ddirection; /* [rows][DIRECTION_WIDTH] */
+% end
+% if geometric then
+    /* [sequences${cuda.pairs and " at a time" or ""}][HEADS][key - query, or that + T][queries] */
+    real *weights; /* ${normaliser.normalised and "before they are divided by their sum" or "of values"} */
+    real *pairs; /* 1 - P, then gradients of logits */
+    real *query_sums; /* [numbers as in geometric_numbers][sequences][HEADS][T] what a query adds to their gradients */
+% else
     real *delta; /* [sequences][HEADS][T] output times its gradient */
 % if cuda.pairs then
     real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
+% end
 % end
 % if cuda.pair_scores then
     real *pair_scores; /* likewise, of scores */
@@ -69,8 +92,15 @@ INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequen
 % if relative.biases then
     s->key_bias = take_reals(memory, used, rows * HEADS);
 % end
+% if directional then
+    s->direction = take_reals(memory, used, rows * DIRECTION_WIDTH);
+% end
+% if normaliser.normalised then
+    s->inverse_total = take_reals(memory, used, rows * HEADS);
+% elseif not geometric then
     s->largest = take_reals(memory, used, rows * HEADS);
     s->inverse_sum = take_reals(memory, used, rows * HEADS);
+% end
     s->attended = take_reals(memory, used, rows * WIDTH);
     s->xhat1 = take_reals(memory, used, rows * WIDTH);
     s->rstd1 = take_reals(memory, used, rows);
@@ -105,8 +135,17 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->dattended = take_reals(memory, &used, rows * WIDTH);
         w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
         w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
+% if directional then
+        w->ddirection = take_reals(memory, &used, rows * DIRECTION_WIDTH);
+% end
+% if geometric then
+        w->weights = take_reals(memory, &used, (size_t)${pair_sequences} * HEADS * (size_t)T * (size_t)T);
+        w->pairs = take_reals(memory, &used, (size_t)${pair_sequences} * HEADS * (size_t)T * (size_t)T);
+        w->query_sums = take_reals(memory, &used, QUERY_SUMS * rows * HEADS);
+% else
         w->delta = take_reals(memory, &used, rows * HEADS);
-% if cuda.pairs then
+% end
+% if cuda.pairs and not geometric then
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * HEADS * (size_t)T * (size_t)T);
 % end
 % if cuda.pair_scores then
@@ -131,6 +170,13 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 /* What a shard adds up for the parameters itself; the weights of products get their gradients from products over the
  * whole batch. */
 typedef struct layer_gradients {
+% if geometric then
+    real content_bias[WIDTH];
+% if directional then
+    real direction_bias[DIRECTION_WIDTH];
+% end
+    geometric_numbers geometric;
+% end
 % if relative.biases then
     real content_bias[WIDTH];
 % end

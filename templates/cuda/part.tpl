@@ -1,4 +1,4 @@
-% local drops = dropouts[1] ~= nil
+% local drops, geometric = dropouts[1] ~= nil, normaliser.kind == "geometric"
 /* Arrays of all sequences, from that of sequence `first` on. */
 INLINE void shift_layer(layer_state *s, int first, int T) {
     const size_t rows = (size_t)first * T;
@@ -6,8 +6,15 @@ INLINE void shift_layer(layer_state *s, int first, int T) {
 % if relative.biases then
     s->key_bias += rows * HEADS;
 % end
+% if normaliser.directional then
+    s->direction += rows * DIRECTION_WIDTH;
+% end
+% if normaliser.normalised then
+    s->inverse_total += rows * HEADS;
+% elseif not geometric then
     s->largest += rows * HEADS;
     s->inverse_sum += rows * HEADS;
+% end
     s->attended += rows * WIDTH;
     s->xhat1 += rows * WIDTH;
     s->rstd1 += rows;
@@ -18,7 +25,7 @@ INLINE void shift_layer(layer_state *s, int first, int T) {
     s->output += rows * WIDTH;
 }
 
-/* Masks and head_sums lie shard behind shard, each as if it were alone. */
+/* Masks${geometric and ", query_sums" or ""} and head_sums lie shard behind shard, each as if it were alone. */
 INLINE void shift_work(workspace *w, int first, int T, int label_count, const bool training) {
     const size_t rows = (size_t)first * T, labels = (size_t)first * label_count;
     w->input += rows * WIDTH;
@@ -35,7 +42,16 @@ INLINE void shift_work(workspace *w, int first, int T, int label_count, const bo
     w->dattended += rows * WIDTH;
     w->dhidden += rows * FEEDFORWARD;
     w->dquery_key_value += rows * QUERY_STRIDE;
+% if normaliser.directional then
+    w->ddirection += rows * DIRECTION_WIDTH;
+% end
+% if geometric then
+    w->weights += rows * HEADS * T;
+    w->pairs += rows * HEADS * T;
+    w->query_sums += QUERY_SUMS * rows * HEADS;
+% else
     w->delta += rows * HEADS;
+% end
 % if relative.biases then
     w->key_sums += rows * HEADS;
 % end

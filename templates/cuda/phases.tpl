@@ -110,7 +110,7 @@ INLINE void backward_phase(int phase, layer_gradients *g) {
         residual_norm_grad(rows, s->xhat1, s->rstd1, p->norm1_scale, g->norm1_scale, g->norm1_offset);
 % end
     } else if (phase == LH_CUDA_ATTEND_BACK) {
-        attend_backward(${relative.biases and "g" or ""});
+        attend_backward(${cuda.layer_gradients and "g" or ""});
 % if rotation.kind == "rope" then
         rotate(-1, w->dquery_key_value);
 % end

@@ -131,6 +131,14 @@ INLINE void fold_gradients(void) {
 % if relative.biases then
         fold_shards(from->content_bias, WIDTH, to->layer[l].content_bias);
 % end
+% if normaliser.kind == "geometric" then
+        fold_shards(from->content_bias, WIDTH, to->layer[l].content_bias);
+% if normaliser.directional then
+        fold_shards(from->direction_bias, DIRECTION_WIDTH, to->layer[l].direction_bias);
+% end
+        fold_shards((const real *)&from->geometric, sizeof from->geometric / sizeof(real),
+                (real *)&to->layer[l].geometric);
+% end
         fold_shards(from->norm1_scale, WIDTH, to->layer[l].norm1_scale);
         fold_shards(from->norm1_offset, WIDTH, to->layer[l].norm1_offset);
         fold_shards(from->up_bias, FEEDFORWARD, to->layer[l].up_bias);

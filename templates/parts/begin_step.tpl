@@ -32,6 +32,10 @@ static void pack_layer(const layer_parameters *p, layer_panels *to, int which, b
     case 0:
         pack_weights(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value);
         if (train) pack_transposed(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value_transposed);
+% if normaliser.directional then
+        pack_weights(WIDTH, DIRECTION_WIDTH, p->direction, to->direction);
+        if (train) pack_transposed(WIDTH, DIRECTION_WIDTH, p->direction, to->direction_transposed);
+% end
         break;
     case 1:
         pack_weights(WIDTH, WIDTH, p->attention_output, to->attention_output);

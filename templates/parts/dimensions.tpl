@@ -21,6 +21,9 @@ DISTANCE_DRAWS = ${positions.distance.draws}, /* of distances, from 1 .. MAX_POS
 % if score.kind ~= "none" then
 SCORE_SETS = ${score.sets}, /* of tables that the score reads${score.sets_words} */
 % end
+% if normaliser.directional then
+DIRECTION_WIDTH = ${normaliser.direction_width}, /* right and left of every head, rounded up to a whole vector */
+% end
 % if relative.kind == "shaw" then
 CLIP = ${relative.clip}, /* farther keys share the vector of this distance */
 % end

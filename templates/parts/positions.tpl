@@ -11,6 +11,9 @@ typedef struct layer_panels {
 % if relative.kind == "transformer_xl" then
     real relative[WIDTH * WIDTH];
 % end
+% if normaliser.directional then
+    real direction[WIDTH * DIRECTION_WIDTH], direction_transposed[WIDTH * DIRECTION_WIDTH];
+% end
 } layer_panels;
 
 /* What the blocks of a step share. */

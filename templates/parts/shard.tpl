@@ -42,6 +42,17 @@ static void end_relative(const lh_cpu_step *step, int l, const shard_sums *sums,
 % end
 
 % end
+% if normaliser.kind == "geometric" then
+static void end_geometric(const geometric_sums *sums, layer_parameters *g) {
+    for (int c = 0; c < WIDTH; c++) g->content_bias[c] += sum_lanes(sums->content_bias[c]);
+    g->geometric.scale += sum_lanes(sums->scale);
+    g->geometric.offset += sum_lanes(sums->offset);
+% if normaliser.directional then
+    g->geometric.direction_scale += sum_lanes(sums->direction_scale);
+% end
+}
+
+% end
 static void end_shard(const lh_cpu_step *step, void *memory, void *gradient) {
     parameters *g = gradient;
     shard_sums sums;
@@ -49,6 +60,9 @@ static void end_shard(const lh_cpu_step *step, void *memory, void *gradient) {
     lay_out_sums(&sums, memory, &bytes, step->shape.length[0]);
 % if relative.kind ~= "none" then
     for (int l = 0; l < LAYERS; l++) end_relative(step, l, &sums, &g->layer[l]);
+% end
+% if normaliser.kind == "geometric" then
+    for (int l = 0; l < LAYERS; l++) end_geometric(sums.geometric[l], &g->layer[l]);
 % end
 % if score.trains then
     for (int l = 0; l < SCORE_SETS; l++) {

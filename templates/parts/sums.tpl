@@ -1,3 +1,13 @@
+% if normaliser.kind == "geometric" then
+/* Of the learned numbers of a layer's attention, lanes not yet summed. */
+typedef struct geometric_sums {
+    vector content_bias[WIDTH], scale, offset;
+% if normaliser.directional then
+    vector direction_scale;
+% end
+} geometric_sums;
+
+% end
 /* What the blocks of a shard add up for end_shard; at the start of the workspace, by length alone. */
 typedef struct shard_sums {
 % if relative.kind ~= "none" then
@@ -8,6 +18,9 @@ typedef struct shard_sums {
 % end
 % if score.trains then
     score_tables score[SCORE_SETS];
+% end
+% if normaliser.kind == "geometric" then
+    geometric_sums *geometric[LAYERS];
 % end
 } shard_sums;
 
@@ -31,5 +44,9 @@ static void lay_out_sums(shard_sums *sums, char *memory, size_t *used, int T) {
 % end
 % if score.trains then
     for (int set = 0; set < SCORE_SETS; set++) lay_out_score(&sums->score[set], memory, used, T);
+% end
+% if normaliser.kind == "geometric" then
+    for (int l = 0; l < LAYERS; l++) sums->geometric[l] = take(memory, used, sizeof(geometric_sums));
+    (void)T;
 % end
 }

@@ -13,7 +13,7 @@ extern const lh_spec lh_parity_none, lh_parity_dropout_sincos, lh_parity_rand_si
     lh_parity_float64_rand_learned, lh_parity_float64_rope, lh_parity_dropout_rand_rope, lh_parity_rope_linear,
     lh_parity_rope_ntk, lh_parity_float64_rope_yarn, lh_parity_float64_relative, lh_parity_rand_relative,
     lh_parity_rand_relative_clamped, lh_parity_float64_rand_relative_difference, lh_parity_shaw, lh_parity_alibi,
-    lh_parity_float64_alibi_learned;
+    lh_parity_float64_alibi_learned, lh_parity_float64_geometric, lh_parity_geometric_raw, lh_parity_geometric_plain;
 
 static const lh_parity_case CASES[] = {
     {"none", &lh_parity_none, 0},
@@ -33,6 +33,9 @@ static const lh_parity_case CASES[] = {
     {"shaw", &lh_parity_shaw, 0},
     {"alibi", &lh_parity_alibi, 0},
     {"rand_alibi", &lh_parity_float64_alibi_learned, 0},
+    {"geometric", &lh_parity_float64_geometric, 0.1},
+    {"geometric_raw", &lh_parity_geometric_raw, 0},
+    {"geometric_plain", &lh_parity_geometric_plain, 0},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 

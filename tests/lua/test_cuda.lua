@@ -11,7 +11,7 @@ local sha256 = require("sha256")
 local tasks = require("tasks")
 
 local NARROW, WIDE = 240, 256
-local ENCODINGS = { "none", "sinusoid", "learned", "rope", "relative", "shaw", "alibi", "alibi_learned" }
+local ENCODINGS = { "none", "sinusoid", "learned", "rope", "relative", "shaw", "alibi", "alibi_learned", "geometric" }
 
 local facts = tasks.read(support.tasks_folder, require("diagnostics").new())
 local project = project_module.new(".")

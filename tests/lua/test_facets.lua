@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local additive = require("facets.additive")
 local lu = require("luaunit")
+local normaliser = require("facets.normaliser")
 local positions = require("facets.positions")
 local relative = require("facets.relative")
 local rotation = require("facets.rotation")
@@ -280,6 +281,23 @@ function TestPurity.test_facets_change_nothing_they_are_given()
     lu.assertEquals(spec, encoding(case[1], case[2], "randomized", case[3]))
     lu.assertEquals(planned, positions.plan(spec, LAYERS))
   end
+end
+
+TestNormaliser = {}
+
+function TestNormaliser.test_softmax_is_what_there_is_without()
+  lu.assertEquals(normaliser.plan({}, { heads = 8 }), { kind = "softmax", template = "cpu/attention.inc.tpl" })
+end
+
+function TestNormaliser.test_directions_fill_whole_vectors()
+  for heads, width in pairs({ [1] = 16, [8] = 16, [9] = 32, [64] = 128 }) do
+    local plan = normaliser.plan({ normaliser = { kind = "geometric", normalised = true, directional = true } },
+      { heads = heads })
+    lu.assertEquals({ plan.direction_width, plan.fill }, { width, 13 }, heads)
+  end
+  local plain = normaliser.plan({ normaliser = { kind = "geometric", normalised = false, directional = false } },
+    { heads = 8 })
+  lu.assertEquals({ plain.direction_width, plain.fill, plain.normalised }, { false, 14, false })
 end
 
 support.run()

@@ -113,6 +113,13 @@ local OTHERS = {
     "encoding.mask={ kind = 'window', left = 3 }" },
   { "causal alibi, drawn", "encoding.score={ use = 'alibi_learned' }", "encoding.mask.kind=causal",
     "encoding.positions.kind=randomized", "precision=float64" },
+  { "geometric", "encoding.normaliser.kind=geometric" },
+  { "geometric, not normalised", "encoding.normaliser={ kind = 'geometric', normalised = false }",
+    "encoding.rotation.kind=rope", "precision=float64" },
+  { "geometric, without directions", "encoding.normaliser={ kind = 'geometric', directional = false }",
+    "encoding.additive.kind=sinusoid", "encoding.positions.kind=randomized" },
+  { "geometric, neither", "encoding.normaliser={ kind = 'geometric', normalised = false, directional = false }",
+    "model.width=48", "model.heads=4", "model.dropout=0" },
   { "t5", "encoding.score={ use = 't5' }" },
   { "softcap", spec = "tests/golden/specs/softcap.lua" },
   { "softcap with a constant", "encoding.parameters.log_cap=3", spec = "tests/golden/specs/softcap.lua" },
@@ -356,6 +363,10 @@ local function scaled_by(kind)
   end
 end
 
+local function geometric(case)
+  return case.plan.normaliser.kind == "geometric"
+end
+
 local IDENTIFIERS = {
   { "BRANCH_", function(case) return case.resolved.model.dropout > 0 end },
   { "attention_keep", function(case) return case.resolved.model.dropout > 0 end },
@@ -377,8 +388,15 @@ local IDENTIFIERS = {
   { "DRAWS", draws },
   { "longhand/positions.h", draws },
   { "relative", relative },
-  { "begin_shard", function(case) return relative(case) or case.plan.score.trains end },
-  { "end_shard", function(case) return relative(case) or case.plan.score.trains end },
+  { "begin_shard", function(case) return relative(case) or case.plan.score.trains or geometric(case) end },
+  { "end_shard", function(case) return relative(case) or case.plan.score.trains or geometric(case) end },
+  { "walk_outwards", geometric },
+  { "kept_attention", geometric },
+  { "cpu/functions.h", geometric },
+  { "inverse_sum", function(case) return not geometric(case) end },
+  { "LOGIT_SCALE", function(case) return not geometric(case) end },
+  { "to_direction", function(case) return case.plan.normaliser.directional or false end },
+  { "inverse_of", function(case) return case.plan.normaliser.normalised or false end },
   { "visible", function(case) return case.plan.mask.kind ~= "none" end },
   { "masked", function(case) return case.plan.mask.kind ~= "none" end },
   { "score_pair", function(case) return case.plan.score.kind ~= "none" end },
@@ -823,6 +841,10 @@ local SECTIONS = {
   { "relative.drawn", "relative, drawn", "step.c",
     { "shared", "drawn_distance", "draw_distances", "begin_step", "begin_shard", "end_relative" } },
   { "relative.clamped", "relative, clamped", "step.c", { "drawn_distance", "begin_step" } },
+  { "geometric.walk", "geometric", "attention_self.inc",
+    { "load_queries", "pair_logit", "try_keys", "walk_outwards", "return_keys", "end_return" } },
+  { "geometric.neither", "geometric, neither", "attention_self.inc", { "load_queries", "try_keys", "return_keys" } },
+  { "geometric.step", "geometric", "step.c", { "geometric_sums", "end_geometric" } },
   { "score.alibi", "alibi, learned", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },
   { "score.fire", "fire", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },
   { "score.t5", "t5", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },

@@ -285,6 +285,21 @@ function TestLayout.test_queries_keys_and_values_share_rows()
   lu.assertEquals(plan_of({}, task(2, 17)).class_columns, 32)
 end
 
+-- A bias per head, numbers that fill a vector, and a map to two directions of every head.
+function TestLayout.test_geometric_attention()
+  local none = plan_of({})
+  local plan = plan_of({ ["encoding.normaliser.kind"] = "geometric" })
+  local plain = plan_of({ ["encoding.normaliser"] = "{ kind = 'geometric', directional = false }" })
+  lu.assertEquals(plan.parameters - none.parameters, 5 * (64 + 64 * 16 + 16 + 3))
+  lu.assertEquals(plain.parameters - none.parameters, 5 * (64 + 2))
+  lu.assertEquals(plan.parameter_elements - none.parameter_elements, 5 * (64 + 64 * 16 + 16 + 16))
+  lu.assertEquals(plain.parameter_elements - none.parameter_elements, 5 * (64 + 16))
+  local padded = plan_of({ ["encoding.normaliser.kind"] = "geometric", ["model.heads"] = "4" })
+  lu.assertEquals(padded.normaliser.direction_width, 16)
+  lu.assertEquals(padded.parameters - none.parameters, 5 * (64 + 64 * 8 + 8 + 3))
+  lu.assertEquals(plan_of({ ["encoding.normaliser.kind"] = "softmax" }).digest, none.digest)
+end
+
 TestDigests = {}
 
 -- Every field of a spec: another value for it, and whether the plan's and the model's digest change.
@@ -311,6 +326,9 @@ local FIELDS = {
   { "encoding.mask.kind", "causal", true, true },
   { "encoding.mask.left", 5, true, true },
   { "encoding.mask.right", 5, true, true },
+  { "encoding.normaliser.kind", "another", true, true, { ["encoding.normaliser.kind"] = "geometric" } },
+  { "encoding.normaliser.normalised", false, true, true, { ["encoding.normaliser.kind"] = "geometric" } },
+  { "encoding.normaliser.directional", false, true, true, { ["encoding.normaliser.kind"] = "geometric" } },
   { "encoding.relative.kind", "transformer_xl", true, true },
   { "encoding.relative.clip", 5, true, true },
   { "encoding.positions.kind", "index", true, true },
@@ -347,7 +365,7 @@ local FIELDS = {
   { "eval.during.examples", 5, false, false },
 }
 
--- A spec in which every field applies.
+-- A spec in which every field applies, but those that no other stands beside.
 local function everything()
   return resolve(ENCODER, small({
     ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",
@@ -368,10 +386,11 @@ local function parent_of(resolved, path)
 end
 
 function TestDigests.test_each_field_changes_what_it_should()
-  local base = build(everything())
+  local whole = build(everything())
   for _, entry in ipairs(FIELDS) do
-    local path, value, of_plan, of_model = table.unpack(entry)
-    local resolved = everything()
+    local path, value, of_plan, of_model, alone = table.unpack(entry)
+    local resolved = alone and resolve(ENCODER, small(alone)) or everything()
+    local base = alone and build(resolve(ENCODER, small(alone))) or whole
     local parent, name = parent_of(resolved, path)
     lu.assertNotNil(parent[name], path)
     lu.assertNotEquals(parent[name], value, path)

@@ -14,6 +14,7 @@ local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=5", "task.output_symbols=2" }
 local WINDOW = "encoding.kind=window"
+local GEOMETRIC = "encoding.normaliser.kind=geometric"
 local DURING = "eval.during.every=5"
 local SCALING = "encoding.rotation.scaling"
 local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
@@ -58,6 +59,10 @@ local CASES = {
   { "encoding.mask.left", "3", "-1", "-1 is below 0", { "encoding.mask.kind=window" } },
   { "encoding.mask.right", "0", "0.5", "0.5 is not an integer",
     { "encoding.mask.kind=window", "encoding.mask.left=2" } },
+  { "encoding.normaliser", "{ kind = 'geometric' }", "1", "1 does not fit here" },
+  { "encoding.normaliser.kind", "geometric", "geometrical", 'did you mean "geometric"?' },
+  { "encoding.normaliser.normalised", "false", "0", "expected: true or false", { GEOMETRIC } },
+  { "encoding.normaliser.directional", "false", "left", "expected: true or false", { GEOMETRIC } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
   { "encoding.positions.kind", "randomized", "random", "expected: index, randomized" },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
@@ -201,7 +206,8 @@ function TestSchema.test_absent_follows_the_features()
     return table.concat(schema.absent(assert(support.check("tests/golden/specs/plain.lua", sets))), " ")
   end
   local score = " score_pair score_tables"
-  local relative = "signed_sinusoid content_bias table_row relative_table visible "
+  local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
+  local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local turns = "rotate rotation " .. scalings
   lu.assertEquals(absent(), turns .. relative .. "lh_draw_ sinusoid position_table" .. score)
@@ -214,11 +220,15 @@ function TestSchema.test_absent_follows_the_features()
   lu.assertEquals(absent(RANDOM), absent())
   lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
     scalings .. relative .. "lh_draw_ position_table" .. score)
-  lu.assertEquals(absent(XL), turns .. "table_row relative_table visible lh_draw_ position_table" .. score)
+  lu.assertEquals(absent(XL),
+    turns .. "table_row relative_table visible " .. geometric .. "lh_draw_ position_table" .. score)
   lu.assertEquals(absent(SHAW, RANDOM),
-    turns .. "signed_sinusoid content_bias visible sinusoid position_table" .. score)
+    turns .. "signed_sinusoid position_bias visible " .. geometric .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(ROPE, YARN, RANDOM),
     "interpolated log_base " .. relative .. "sinusoid position_table" .. score)
+  lu.assertEquals(absent(GEOMETRIC, "encoding.normaliser.normalised=false"), turns
+    .. "signed_sinusoid position_bias table_row relative_table visible inverse_total lh_draw_ sinusoid position_table"
+    .. score)
   lu.assertEquals(absent("encoding.score={ use = 'alibi' }"), turns .. relative .. "lh_draw_ sinusoid position_table")
 end
 

@@ -9,6 +9,7 @@ Source: Ruoss et al. 2023, "Randomized Positional Encodings Boost Length General
 official code: an encoder with layer norm after each residual sum, attention without biases, ReLU feed-forward layer.
 Distances in the logits: Dai et al. 2019, "Transformer-XL"; Shaw et al. 2018, "Self-Attention with Relative Position
 Representations" (keys only); Press et al. 2022, "Train Short, Test Long" (ALiBi), to both sides as in Ruoss's code.
+Geometric attention with directional encoding: Csordas et al. 2022, "The Neural Data Router".
 
 Usage: python reference.py [OUTPUT_DIRECTORY]
 """
@@ -37,7 +38,7 @@ SEED = 2023
 ENCODINGS = {"none": 0, "sincos": 1, "learned": 2, "rope": 3, "rand_sincos": 4, "rand_learned": 5, "rand_rope": 6,
              "rope_linear": 7, "rope_ntk": 8, "rope_yarn": 9,
              "relative": 7, "rand_relative": 8, "rand_relative_clamped": 9, "rand_relative_difference": 10, "shaw": 11,
-             "alibi": 12, "rand_alibi": 13}
+             "alibi": 12, "rand_alibi": 13, "geometric": 14, "geometric_raw": 15, "geometric_plain": 16}
 SCALING = 4.0                    # of rope_*: to reach four times the tokens of the longest batch
 TRAINED = 2 * max(LENGTHS)
 ALPHA, BETA = 0.25, 4            # of rope_yarn: of the four pairs one turns fast, two slowly and one in between
@@ -50,6 +51,17 @@ def truncated_normal(rng, shape, sd):
     while np.any(outside := np.abs(values) > 2):
         values[outside] = rng.standard_normal(int(outside.sum()))
     return values * sd
+
+
+def geometric_parameters(encoding, draw, name):
+    p = {f"{name}geometric.content_bias": draw(HEADS, WIDTH // HEADS, sd=0.4),
+         f"{name}geometric.scale": (WIDTH / HEADS)**-0.5 + draw(1, sd=0.1),
+         f"{name}geometric.offset": -1 + draw(1, sd=0.4)}
+    if encoding != "geometric_plain":
+        p |= {f"{name}direction.scale": 1 + draw(1, sd=0.2),
+              f"{name}direction.weight": draw(WIDTH, 2 * HEADS, sd=WIDTH**-0.5),
+              f"{name}direction.bias": draw(2 * HEADS, sd=0.4)}
+    return p
 
 
 def initial_parameters(encoding, rng):
@@ -80,6 +92,8 @@ def initial_parameters(encoding, rng):
             p[f"{name}position_bias"] = draw(HEADS, WIDTH // HEADS, sd=0.4)
         if encoding == "shaw":
             p[f"{name}table"] = draw(2 * CLIP + 1, WIDTH // HEADS, sd=0.5)
+        if "geometric" in encoding:
+            p |= geometric_parameters(encoding, draw, f"layers.{layer}.attention.")
     return {name: value.astype(np.float32) for name, value in p.items()}
 
 
@@ -135,6 +149,34 @@ def alibi(distances):
     return slope[:, None, None] * (jnp.where(distances < 0, 0.5, 0.0) - jnp.abs(distances))
 
 
+def geometric_logits(p, name, h, q, k):
+    """[B][HEADS][T][T]: of each query (rows) and key (columns); directions are (right, left), head after head."""
+    logits = jnp.einsum("bihd,bjhd->bhij", q + p[f"{name}geometric.content_bias"], k) * p[f"{name}geometric.scale"]
+    if f"{name}direction.weight" in p:
+        batch, tokens, _ = h.shape
+        direction = (h @ p[f"{name}direction.weight"] + p[f"{name}direction.bias"]).reshape(batch, tokens, HEADS, 2)
+        right, left = (direction[..., side].transpose(0, 2, 1)[..., None] for side in (0, 1))
+        is_right = jnp.arange(tokens)[None, :] > jnp.arange(tokens)[:, None]
+        logits += p[f"{name}direction.scale"] * jnp.where(is_right, right, left)
+    return logits + p[f"{name}geometric.offset"]
+
+
+def geometric(encoding, logits):
+    """[B][HEADS][T][T]: the chance that a key matches and none nearer does, right before left; in logarithms, by
+    running sums over the keys of a query."""
+    tokens = logits.shape[-1]
+    i, j = np.arange(tokens)[:, None], np.arange(tokens)[None, :]
+    distance = np.abs(i - j)
+    missed = jnp.cumsum(jnp.where(i == j, 0.0, jax.nn.log_sigmoid(-logits)), axis=-1)
+    last = np.minimum(i + distance - (j > i), tokens - 1)
+    before = i - distance
+    up_to = jnp.take_along_axis(missed, jnp.broadcast_to(last, logits.shape), axis=-1)
+    outside = jnp.take_along_axis(missed, jnp.broadcast_to(np.maximum(before, 0), logits.shape), axis=-1)
+    log_weight = jax.nn.log_sigmoid(logits) + up_to - jnp.where(before >= 0, outside, 0.0)
+    weight = jnp.where(i == j, 0.0, jnp.exp(jnp.where(i == j, 0.0, log_weight)))
+    return weight if encoding == "geometric_raw" else weight / jnp.sum(weight, axis=-1, keepdims=True)
+
+
 def attention(p, name, encoding, h, positions, distances):
     """positions: [T], or None where q and k do not turn; distances: [T][T]."""
     batch, tokens, width = h.shape
@@ -149,7 +191,10 @@ def attention(p, name, encoding, h, positions, distances):
     scores /= jnp.sqrt(width / HEADS)
     if encoding.endswith("alibi"):
         scores += alibi(distances)
-    mixed = jnp.einsum("bhij,bjhd->bihd", jax.nn.softmax(scores, axis=-1), v)
+    weights = jax.nn.softmax(scores, axis=-1)
+    if "geometric" in encoding:
+        weights = geometric(encoding, geometric_logits(p, name, h, q, k))
+    mixed = jnp.einsum("bhij,bjhd->bihd", weights, v)
     return mixed.reshape(batch, tokens, width) @ p[f"{name}output.weight"]
 
 

@@ -23,6 +23,9 @@ const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS] = {
     "shaw",
     "alibi",
     "rand_alibi",
+    "geometric",
+    "geometric_raw",
+    "geometric_plain",
 };
 const int lh_vectors_length[LH_VECTORS_LENGTHS] = {1, 5, LH_VECTORS_GRADIENT_LENGTH};
 
@@ -101,6 +104,9 @@ lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding)
         sizes.relative = LH_REF_SHAW;
         sizes.clip = 4;
     }
+    sizes.geometric = strstr(encoding, "geometric") != NULL;
+    sizes.directional = sizes.geometric && strcmp(encoding, "geometric_plain") != 0;
+    sizes.normalised = sizes.geometric && strcmp(encoding, "geometric_raw") != 0;
     lh_ref_encoder *encoder = lh_ref_encoder_new(&sizes);
     for (int i = 0; i < encoder->tensor_count; i++) {
         lh_ref_tensor *tensor = &encoder->tensors[i];

@@ -9,7 +9,7 @@
 #include "base/safetensors.h"
 #include "ref/encoder.h"
 
-enum { LH_VECTORS_ENCODINGS = 17, LH_VECTORS_LENGTHS = 3, LH_VECTORS_GRADIENT_LENGTH = 18 };
+enum { LH_VECTORS_ENCODINGS = 20, LH_VECTORS_LENGTHS = 3, LH_VECTORS_GRADIENT_LENGTH = 18 };
 
 extern const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS]; /* "none", "sincos", ... */
 extern const int lh_vectors_length[LH_VECTORS_LENGTHS];             /* 1, 5, 18: input tokens */

@@ -4,6 +4,7 @@
 --   lua5.4 tests/support/check_trace.lua meta FILE KEY             one entry of the metadata
 --   lua5.4 tests/support/check_trace.lua attention FILE            rows add up to 1 and are the softmax of the scores
 --   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT   keys outside have no score and no weight, others have
+--   lua5.4 tests/support/check_trace.lua geometric FILE            rows add up to 1 and are geometric in the scores
 --   lua5.4 tests/support/check_trace.lua mean FILE AVERAGED        AVERAGED has the means of FILE over its examples
 --   lua5.4 tests/support/check_trace.lua same FILE OTHER           the same tensors, bit for bit
 --
@@ -70,6 +71,42 @@ end
 
 function commands.meta(path, key)
   print(read(path).meta[key])
+end
+
+-- Weights of query i of T from its scores, tried outwards.
+local function geometric_row(scores, first, T, i)
+  local order, weights, left, total = {}, {}, 1, 0
+  for distance = 1, T do
+    order[#order + 1] = i + distance < T and i + distance or nil
+    order[#order + 1] = i - distance >= 0 and i - distance or nil
+  end
+  for _, j in ipairs(order) do
+    local match = 1 / (1 + math.exp(-scores[first + j]))
+    weights[j] = left * match
+    left, total = left * (1 - match), total + weights[j]
+  end
+  return weights, total
+end
+
+function commands.geometric(path)
+  local file, rows = read(path), 0
+  for _, name in ipairs(file.names) do
+    local place = name:match("^(.*)%.attention$")
+    if place then
+      local attention, scores = numbers_of(file, name), numbers_of(file, place .. ".scores")
+      local T = file.tensors[name].shape[4]
+      for row = 0, #attention // T - 1 do
+        local first, i = row * T + 1, row % T
+        local weights, total = geometric_row(scores, first, T, i)
+        assert(scores[first + i] == -math.huge and attention[first + i] == 0, name .. ": a token with itself")
+        for j = 0, T - 1 do
+          near(attention[first + j], (weights[j] or 0) / total, name .. " weight " .. j)
+        end
+        rows = rows + 1
+      end
+    end
+  end
+  assert(rows > 0, "no attention")
 end
 
 function commands.mask(path, left, right)

@@ -16,7 +16,8 @@ typedef struct lh_parity_case {
 } lh_parity_case;
 
 /* Largest error of an element, relative to the largest element of its tensor (gradients: at least a hundredth of the
- * largest gradient of the model, because a tensor's gradient may cancel altogether, as that of queries at T = 1). */
+ * largest gradient of the model, because a tensor's gradient may cancel altogether, as that of queries at T = 1; a
+ * thirtieth for a number on its own, which adds up all pairs of all heads). */
 typedef struct lh_parity_tolerance {
     double logits, loss, gradient;
 } lh_parity_tolerance;

@@ -1,5 +1,6 @@
 # Every scheme of the gradient checks as device code, under the emulation, against its CPU half
-# (tests/emulation/test_model.c): the suite itself has those of tests/specs/emulated_*.lua.
+# (tests/emulation/test_model.c), and geometric attention in a wide model: the suite itself has those of
+# tests/specs/emulated_*.lua.
 
 . tests/system/common.sh
 
@@ -8,7 +9,7 @@ family=emulate
 
 # Both lists of the gradient checks.
 SCHEMES=$(sed -n '/^SCHEMES=/,/"}*$/p' tests/system/test_gradcheck.sh tests/system/long_gradcheck.sh |
-    sed 's/^SCHEMES=\(${SCHEMES:-\)\{0,1\}//' | tr -d '"}' | tr '\n' ' ')
+    sed 's/^SCHEMES=\(${SCHEMES:-\)\{0,1\}//' | tr -d '"}' | tr '\n' ' ')wide_geometric
 
 programs=''
 for name in $SCHEMES; do

@@ -12,20 +12,24 @@ facets_of() {
         list) echo 'score = { { use = "window", width = 4 }, { use = "cyclic" }, { use = "kerple_log" } }' ;;
         places) echo 'score = function(x) return x.score + sin(x.rate * x.query) * cos(x.rate * x.key + x.shift) end,
             parameters = { rate = { per = "layer", init = 0.3 }, shift = { per = "head", init = 1 } }' ;;
+        geometric_raw) echo 'use = "geometric", normaliser = { normalised = false }, rotation = { kind = "rope" }' ;;
+        geometric_plain) echo 'use = "geometric", normaliser = { directional = false }, additive = { kind = "sinusoid" }' ;;
         *) echo "use = \"$1\"" ;;
     esac
 }
 
-# The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<reading> reads distances so.
+# The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<reading> reads distances so,
+# wide_<scheme> is as wide as a model whose products a GPU's library makes.
 spec_of() {
-    positions='' reading='' scheme=${1#rand_}
+    positions='' reading='' scheme=${1#rand_} sizes='heads = 4, width = 32, feedforward = 48'
+    case $1 in wide_*) scheme=${1#wide_} sizes='heads = 8, width = 256, feedforward = 272' ;; esac
     case $scheme in *_difference | *_clamped) reading=", reading = \"${scheme##*_}\"" scheme=${scheme%_*} ;; esac
     case $1 in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$reading }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {
   task = { kind = "bucket_sort" },
   encoding = { $(facets_of "$scheme")$positions },
-  model = { layers = 2, heads = 4, width = 32, feedforward = 48, dropout = 0.1 },
+  model = { layers = 2, $sizes, dropout = 0.1 },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 } },
   precision = "float64",

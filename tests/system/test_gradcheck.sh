@@ -4,7 +4,8 @@
 . tests/system/common.sh
 
 SCHEMES=${SCHEMES:-"none sinusoid learned rope rand_learned rand_rope rand_rope_ntk rope_yarn relative rand_relative
-    rand_relative_difference shaw rand_shaw alibi_learned rand_alibi_learned fire_softcap"}
+    rand_relative_difference shaw rand_shaw alibi_learned rand_alibi_learned fire_softcap
+    geometric"}
 
 family=gradcheck
 . tests/system/schemes.sh

@@ -4,6 +4,7 @@
 #include "support/lh_test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ extern const lh_spec lh_parity_none, lh_parity_sincos, lh_parity_learned, lh_par
     lh_parity_float64_rand_relative_difference;
 extern const lh_spec lh_parity_rope_linear, lh_parity_rope_ntk, lh_parity_rope_yarn, lh_parity_float64_rope_yarn;
 extern const lh_spec lh_parity_alibi, lh_parity_rand_alibi, lh_parity_float64_alibi_learned;
+extern const lh_spec lh_parity_float64_geometric, lh_parity_geometric_raw, lh_parity_geometric_plain;
 
 static const lh_parity_case CASES[] = {
     {"none", &lh_parity_none, 0},
@@ -45,6 +47,9 @@ static const lh_parity_case CASES[] = {
     {"alibi", &lh_parity_alibi, 0},
     {"rand_alibi", &lh_parity_rand_alibi, 0},
     {"rand_alibi", &lh_parity_float64_alibi_learned, 0},
+    {"geometric", &lh_parity_float64_geometric, 0.1},
+    {"geometric_raw", &lh_parity_geometric_raw, 0},
+    {"geometric_plain", &lh_parity_geometric_plain, 0},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -286,6 +291,32 @@ static void test_forward_block_all_lengths_and_blocks_match_reference(void **sta
     for_each_program(check_evaluation);
 }
 
+/* ---- geometric attention at its limits ---- */
+
+/* No key matches, hardly any does, or the first one always does: nothing is 0 / 0, and one token has no key at all. */
+static void check_limits(const lh_parity_case *c, const lh_cpu_program *program) {
+    static const double offsets[] = {-1e6, -12, 1e6};
+    if (!strstr(c->encoding, "geometric")) return;
+    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        for (int l = 0; l < 2; l++) {
+            char name[64];
+            snprintf(name, sizeof name, "layers.%d.attention.geometric.offset", l);
+            *lh_ref_encoder_find(encoder, name)->value = offsets[i];
+        }
+        check_training_at(c, program, encoder, 1, 1);
+        check_training_at(c, program, encoder, 17, 17);
+    }
+    lh_ref_encoder_free(encoder);
+    lh_st_free(file);
+}
+
+static void test_train_block_geometric_limits_match_reference(void **state) {
+    (void)state;
+    for_each_program(check_limits);
+}
+
 /* ---- the optimiser's functions ---- */
 
 static void fill_reals(const lh_cpu_program *program, uint64_t seed, size_t count, double scale, void *out) {
@@ -372,6 +403,7 @@ int main(void) {
         cmocka_unit_test(test_cases_cover_the_eleven_encodings_of_the_paper),
         cmocka_unit_test(test_train_block_all_lengths_and_blocks_match_reference),
         cmocka_unit_test(test_forward_block_all_lengths_and_blocks_match_reference),
+        cmocka_unit_test(test_train_block_geometric_limits_match_reference),
         cmocka_unit_test(test_fold_and_squared_norm_match_plain_sums),
         cmocka_unit_test(test_update_three_steps_match_reference),
     };

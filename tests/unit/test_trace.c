@@ -8,14 +8,17 @@
 #include <string.h>
 
 #include "base/level.h"
+#include "base/real.h"
 #include "eval/trace.h"
 #include "reference/vectors.h"
+#include "support/lh_parity.h"
 
 extern const lh_spec lh_parity_none, lh_parity_sincos, lh_parity_learned, lh_parity_rope, lh_parity_rand_sincos,
     lh_parity_rand_learned, lh_parity_rand_rope, lh_parity_dropout_rand_rope, lh_parity_float64_rope,
     lh_parity_float64_rand_learned, lh_parity_relative, lh_parity_rand_relative, lh_parity_rand_relative_clamped,
     lh_parity_rand_relative_difference, lh_parity_shaw, lh_parity_float64_relative,
     lh_parity_float64_rand_relative_difference;
+extern const lh_spec lh_parity_float64_geometric, lh_parity_geometric_raw, lh_parity_geometric_plain;
 
 typedef struct trace_case {
     const char *encoding; /* of the stored weights */
@@ -40,6 +43,9 @@ static const trace_case CASES[] = {
     {"shaw", &lh_parity_shaw},
     {"relative", &lh_parity_float64_relative},
     {"rand_relative_difference", &lh_parity_float64_rand_relative_difference},
+    {"geometric", &lh_parity_float64_geometric},
+    {"geometric_raw", &lh_parity_geometric_raw},
+    {"geometric_plain", &lh_parity_geometric_plain},
 };
 enum {
     CASE_COUNT = sizeof CASES / sizeof *CASES,
@@ -168,6 +174,31 @@ static void check_tensor(const lh_engine *engine, const void *got, const double 
     free(values);
 }
 
+/* Scores that are -infinity are so in both. */
+static void check_scores(const lh_engine *engine, void *got, double *want, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (want[i] != -INFINITY) continue;
+        assert_true(lh_real_at(got, engine->real_bytes, (int64_t)i) == -INFINITY);
+        want[i] = 0;
+        lh_parity_set(got, engine->real_bytes, i, 0);
+    }
+    check_tensor(engine, got, want, count);
+}
+
+/* Every row of attention is what kernels/ref makes of its row of scores. */
+static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool normalised) {
+    size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
+    double *scores = doubles_of(engine, to->scores, count), *want = reserve(count * sizeof *want);
+    for (int row = 0; row < HEADS * T; row++) {
+        double *weight = want + (size_t)row * (size_t)T;
+        double total = lh_ref_geometric_row(T, row % T, scores + (size_t)row * (size_t)T, weight);
+        for (int j = 0; j < T && normalised && total > 0; j++) weight[j] /= total;
+    }
+    check_tensor(engine, to->attention, want, count);
+    free(scores);
+    free(want);
+}
+
 /* Every row of attention adds up to 1 and is the softmax of its row of scores. */
 static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
@@ -194,6 +225,7 @@ typedef struct observed {
     const lh_engine *engine;
     const lh_trace *to;
     int tokens, layers;
+    bool geometric, normalised;
 } observed;
 
 static void see_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
@@ -202,8 +234,13 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_seen 
     size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
     assert_int_equal(sequence, 0);
     check_tensor(o->engine, at[0].activation, seen->input, activations);
-    check_tensor(o->engine, at[1].scores, seen->scores, pairs);
+    double *scores = doubles_of(o->engine, at[1].scores, pairs);
+    if (o->geometric) check_geometric(o->engine, o->tokens, &at[1], o->normalised);
+    else check_softmax(o->engine, o->tokens, &at[1]);
     check_tensor(o->engine, at[1].attention, seen->attention, pairs);
+    memcpy(scores, seen->scores, pairs * sizeof *scores);
+    check_scores(o->engine, at[1].scores, scores, pairs);
+    free(scores);
     check_tensor(o->engine, at[2].activation, seen->output, activations);
     o->layers++;
 }
@@ -226,7 +263,7 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_encode
     engine->ops->predict(engine, &query, predicted, NULL);
     assert_memory_equal(traced, predicted, (size_t)(n * classes) * sizeof *traced);
 
-    observed o = {engine, to, T, 0};
+    observed o = {engine, to, T, 0, encoder->sizes.geometric, encoder->sizes.normalised};
     lh_ref_observer observer = {see_layer, &o};
     lh_ref_batch one = *batch;
     one.sequences = 1;
@@ -236,7 +273,6 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_encode
     one.observer = &observer;
     lh_ref_encode(encoder, &one, NULL);
     assert_int_equal(o.layers, LAYERS);
-    for (int l = 0; l < LAYERS; l++) check_softmax(engine, T, &to[1 + 2 * l]);
     close_buffers(to);
 }
 

@@ -1,0 +1,144 @@
+/* Reference geometric attention of one sequence, from its formulas rather than by a walk; see ref.h. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ref/ref.h"
+
+static double *doubles(size_t count) {
+    double *p = calloc(count, sizeof *p);
+    if (!p) abort();
+    return p;
+}
+
+static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+
+/* Whether query i tries key k before key j: it is nearer, or as far and to the right. */
+static bool is_tried_before(int i, int k, int j) {
+    return k != i && (abs(i - k) < abs(i - j) || (j < i && k == 2 * i - j));
+}
+
+double lh_ref_geometric_row(int tokens, int query, const double *logit, double *weight) {
+    double total = 0;
+    for (int j = 0; j < tokens; j++) {
+        weight[j] = j == query ? 0 : sigmoid(logit[j]);
+        for (int k = 0; k < tokens; k++)
+            if (is_tried_before(query, k, j)) weight[j] *= sigmoid(-logit[k]);
+        total += weight[j];
+    }
+    return total;
+}
+
+/* log A_j = log P_j + the sum of log(1 - P_k) over the keys before it; with respect to a logit, log P has the derivative
+ * 1 - P and log(1 - P) has -P. */
+void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const double *weight, const double *dweight,
+                               double *dlogit) {
+    for (int m = 0; m < tokens; m++) {
+        dlogit[m] = 0;
+        if (m == query) continue;
+        for (int j = 0; j < tokens; j++) {
+            if (j == m) dlogit[m] += dweight[j] * weight[j] * sigmoid(-logit[m]);
+            if (is_tried_before(query, m, j)) dlogit[m] -= dweight[j] * weight[j] * sigmoid(logit[m]);
+        }
+    }
+}
+
+/* What the logit of query i and key j of head h has from its side, before direction_scale. */
+static double direction_at(const lh_ref_geometric *shape, int h, int i, int j) {
+    return shape->direction ? shape->direction[(i * shape->heads + h) * 2 + (j < i)] : 0;
+}
+
+static double dot(int count, const double *a, const double *b) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* (q_i + b) . k_j of head h. */
+static double match(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, int j) {
+    int D = shape->head_width, C = shape->heads * D;
+    const double *key = k + j * C + h * D;
+    return dot(D, q + i * C + h * D, key) + dot(D, shape->content_bias + h * D, key);
+}
+
+/* The logits of one query; its own is -infinity. */
+static void logits_of(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, double *logit) {
+    for (int j = 0; j < shape->tokens; j++)
+        logit[j] = j == i ? -INFINITY
+                          : shape->scale * match(shape, q, k, h, i, j) +
+                                shape->direction_scale * direction_at(shape, h, i, j) + shape->offset;
+}
+
+void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
+                             double *weights, double *out) {
+    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    double *logit = doubles((size_t)T);
+    memset(out, 0, (size_t)T * C * sizeof *out);
+    for (int h = 0; h < shape->heads; h++) {
+        for (int i = 0; i < T; i++) {
+            double *row = weights + ((size_t)h * T + i) * T;
+            logits_of(shape, q, k, h, i, logit);
+            double total = lh_ref_geometric_row(T, i, logit, row);
+            for (int j = 0; j < T; j++) {
+                if (shape->normalised && total > 0) row[j] /= total;
+                for (int d = 0; d < D; d++) out[i * C + h * D + d] += row[j] * v[j * C + h * D + d];
+            }
+            if (shape->logits) memcpy(shape->logits + ((size_t)h * T + i) * T, logit, (size_t)T * sizeof *logit);
+        }
+    }
+    free(logit);
+}
+
+/* Gradients of the weights of query i, as lh_ref_geometric_row makes them, from that of what it attends to. */
+static void weights_grad(const lh_ref_geometric *shape, int h, int i, const double *row, double total, const double *v,
+                         const double *dout, double *dweight) {
+    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    double mean = 0;
+    for (int j = 0; j < T; j++) dweight[j] = dot(D, dout + i * C + h * D, v + j * C + h * D);
+    if (!shape->normalised || total == 0) return;
+    for (int j = 0; j < T; j++) mean += row[j] / total * dweight[j];
+    for (int j = 0; j < T; j++) dweight[j] = (dweight[j] - mean) / total;
+}
+
+static void pair_grad(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, int j,
+                      double dlogit, double *dq, double *dk, lh_ref_geometric_grad *grad) {
+    int D = shape->head_width, C = shape->heads * D;
+    grad->scale += dlogit * match(shape, q, k, h, i, j);
+    grad->offset += dlogit;
+    grad->direction_scale += dlogit * direction_at(shape, h, i, j);
+    if (shape->direction) grad->direction[(i * shape->heads + h) * 2 + (j < i)] += dlogit * shape->direction_scale;
+    for (int d = 0; d < D; d++) {
+        int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
+        dq[query] += dlogit * shape->scale * k[key];
+        grad->content_bias[c] += dlogit * shape->scale * k[key];
+        dk[key] += dlogit * shape->scale * (q[query] + shape->content_bias[c]);
+    }
+}
+
+void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
+                                  const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad) {
+    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    double *logit = doubles((size_t)T), *row = doubles((size_t)T);
+    double *dweight = doubles((size_t)T), *dlogit = doubles((size_t)T);
+    memset(dq, 0, (size_t)T * C * sizeof *dq);
+    memset(dk, 0, (size_t)T * C * sizeof *dk);
+    memset(dv, 0, (size_t)T * C * sizeof *dv);
+    for (int h = 0; h < shape->heads; h++) {
+        for (int i = 0; i < T; i++) {
+            logits_of(shape, q, k, h, i, logit);
+            double total = lh_ref_geometric_row(T, i, logit, row);
+            double share = shape->normalised && total > 0 ? 1 / total : 1;
+            weights_grad(shape, h, i, row, total, v, dout, dweight);
+            lh_ref_geometric_row_grad(T, i, logit, row, dweight, dlogit);
+            for (int j = 0; j < T; j++) {
+                for (int d = 0; d < D; d++) dv[j * C + h * D + d] += row[j] * share * dout[i * C + h * D + d];
+                if (j != i) pair_grad(shape, q, k, h, i, j, dlogit[j], dq, dk, grad);
+            }
+        }
+    }
+    free(logit);
+    free(row);
+    free(dweight);
+    free(dlogit);
+}

@@ -1,0 +1,4 @@
+-- Geometric attention with directional encoding (Csordas et al. 2022, "The Neural Data Router"; Ruoss et al. 2023).
+return {
+  normaliser = { kind = "geometric" },
+}

@@ -1,0 +1,9 @@
+/* A head's channels are spread over HEAD_LANES neighbours in a warp: the first of this thread's, its neighbours, and
+ * whether it is the one that writes what they all know. */
+INLINE int channel(void) { return threadIdx.x % HEAD_LANES * HEAD_PART; }
+
+INLINE unsigned int head_lanes(void) {
+    return 0xffffffffu >> (WARP - HEAD_LANES) << threadIdx.x % WARP / HEAD_LANES * HEAD_LANES;
+}
+
+INLINE bool leads_head(void) { return threadIdx.x % HEAD_LANES == 0; }

@@ -1,0 +1,9 @@
+-- Geometric attention with directional encoding: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+return {
+  task = { kind = "bucket_sort" },
+  encoding = { kind = "geometric" },
+  model = { layers = 2, heads = 4, width = 32, feedforward = 48, dropout = 0.1 },
+  train = { lengths = { 1, 20 } },
+  eval = { lengths = { 1, 20 } },
+  precision = "float64",
+}

@@ -1,0 +1,152 @@
+/* kernels/ref/geometric.c: known weights, the same in logarithms, gradients against central differences. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "longhand/rng.h"
+#include "ref/ref.h"
+
+enum { MOST = 9, H = 2, D = 3, C = H * D };
+
+static const double EXACT = 1e-14;     /* some dozen operations in double */
+static const double DIFFERENCE = 2e-7; /* central differences of step 1e-5, as in test_ref.c */
+static const double SIX_DIGITS = 6e-7; /* values published with six decimals */
+
+static void fill(uint64_t seed, int count, double *x) {
+    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
+    for (int i = 0; i < count; i++) x[i] = lh_rng_word(&rng) / 2147483648.0 - 1;
+}
+
+/* Four keys, seen from the second; the order is 2, 0, 3. */
+static void test_row_four_keys_known_weights(void **state) {
+    (void)state;
+    const double logit[] = {0, 5, 1, -1}, want[] = {0.134471, 0, 0.731059, 0.036165};
+    const double shares[] = {0.149131, 0, 0.810761, 0.040108};
+    double weight[4], total = lh_ref_geometric_row(4, 1, logit, weight);
+    lh_assert_close(weight, want, 4, 0, SIX_DIGITS);
+    for (int j = 0; j < 4; j++) weight[j] /= total;
+    lh_assert_close(weight, shares, 4, 0, SIX_DIGITS);
+}
+
+/* From P = 1/2 everywhere: halves in the order right before left, nearer before farther, and past the ends as it comes. */
+static void test_row_equal_logits_halve_outwards(void **state) {
+    (void)state;
+    static const double want[5][5] = {{0, 1. / 2, 1. / 4, 1. / 8, 1. / 16},
+                                      {1. / 4, 0, 1. / 2, 1. / 8, 1. / 16},
+                                      {1. / 16, 1. / 4, 0, 1. / 2, 1. / 8},
+                                      {1. / 16, 1. / 8, 1. / 4, 0, 1. / 2},
+                                      {1. / 16, 1. / 8, 1. / 4, 1. / 2, 0}};
+    const double logit[5] = {0};
+    for (int i = 0; i < 5; i++) {
+        double weight[5], total = lh_ref_geometric_row(5, i, logit, weight);
+        lh_assert_close(weight, want[i], 5, EXACT, 0);
+        assert_true(fabs(total - 15. / 16) < EXACT);
+    }
+}
+
+static double log_sigmoid(double x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
+
+/* log A_ij = log P_ij + c(min(i + d - [j > i], T - 1)) - c(i - d), c the running sum of log(1 - P) with a zero at i. */
+static void test_row_matches_logarithms(void **state) {
+    (void)state;
+    for (int T = 1; T <= MOST; T++) {
+        for (int i = 0; i < T; i++) {
+            double logit[MOST], weight[MOST], want[MOST], running[MOST], sum = 0;
+            fill((uint64_t)(T * MOST + i), T, logit);
+            for (int k = 0; k < T; k++) running[k] = sum += k == i ? 0 : log_sigmoid(-3 * logit[k]);
+            for (int j = 0; j < T; j++) {
+                int d = abs(i - j), last = i + d - (j > i);
+                want[j] = j == i ? 0
+                                 : exp(log_sigmoid(3 * logit[j]) + running[last < T ? last : T - 1] -
+                                       (i >= d ? running[i - d] : 0));
+            }
+            for (int k = 0; k < T; k++) logit[k] *= 3;
+            lh_ref_geometric_row(T, i, logit, weight);
+            lh_assert_close(weight, want, (size_t)T, 1e-13, 0);
+        }
+    }
+}
+
+static void test_row_hopeless_logits_give_nothing(void **state) {
+    (void)state;
+    const double logit[] = {-1e4, -1e4, -1e4}, nothing[3] = {0};
+    double weight[3];
+    assert_true(lh_ref_geometric_row(3, 1, logit, weight) == 0);
+    lh_assert_close(weight, nothing, 3, 0, 0);
+    assert_true(lh_ref_geometric_row(1, 0, logit, weight) == 0 && weight[0] == 0);
+}
+
+typedef struct attention_case {
+    lh_ref_geometric shape;
+    double q[MOST * C], k[MOST * C], v[MOST * C], dout[MOST * C], out[MOST * C], weights[H * MOST * MOST];
+    double content_bias[C], direction[MOST * H * 2];
+} attention_case;
+
+static double objective(attention_case *c) {
+    double sum = 0;
+    lh_ref_geometric_attend(&c->shape, c->q, c->k, c->v, c->weights, c->out);
+    for (int i = 0; i < c->shape.tokens * C; i++) sum += c->dout[i] * c->out[i];
+    return sum;
+}
+
+static void check_gradient(attention_case *c, int count, double *x, const double *analytic) {
+    const double step = 1e-5;
+    for (int i = 0; i < count; i++) {
+        double kept = x[i];
+        x[i] = kept + step;
+        double above = objective(c);
+        x[i] = kept - step;
+        double numeric = (above - objective(c)) / (2 * step);
+        x[i] = kept;
+        lh_assert_close(&analytic[i], &numeric, 1, DIFFERENCE, DIFFERENCE);
+    }
+}
+
+static void check_gradients(int T, bool normalised, bool directional) {
+    attention_case *c = calloc(1, sizeof *c);
+    assert_non_null(c);
+    double dq[MOST * C], dk[MOST * C], dv[MOST * C], dcontent[C] = {0}, ddirection[MOST * H * 2] = {0};
+    double *filled[] = {c->q, c->k, c->v, c->dout};
+    for (int i = 0; i < 4; i++) fill((uint64_t)i + 1, MOST * C, filled[i]);
+    fill(5, C, c->content_bias);
+    fill(6, MOST * H * 2, c->direction);
+    c->shape = (lh_ref_geometric){.tokens = T,
+                                  .heads = H,
+                                  .head_width = D,
+                                  .normalised = normalised,
+                                  .content_bias = c->content_bias,
+                                  .direction = directional ? c->direction : NULL,
+                                  .scale = 1.3,
+                                  .direction_scale = 0.7,
+                                  .offset = -0.4};
+    lh_ref_geometric_grad grad = {.content_bias = dcontent, .direction = ddirection};
+    lh_ref_geometric_attend_grad(&c->shape, c->q, c->k, c->v, c->dout, dq, dk, dv, &grad);
+    check_gradient(c, T * C, c->q, dq);
+    check_gradient(c, T * C, c->k, dk);
+    check_gradient(c, T * C, c->v, dv);
+    check_gradient(c, C, c->content_bias, dcontent);
+    check_gradient(c, 1, &c->shape.scale, &grad.scale);
+    check_gradient(c, 1, &c->shape.offset, &grad.offset);
+    check_gradient(c, 1, &c->shape.direction_scale, &grad.direction_scale);
+    if (directional) check_gradient(c, T * H * 2, c->direction, ddirection);
+    free(c);
+}
+
+static void test_attend_grad_matches_differences(void **state) {
+    (void)state;
+    static const int tokens[] = {1, 2, 5, 6};
+    for (int i = 0; i < 4; i++)
+        for (int which = 0; which < 4; which++) check_gradients(tokens[i], which & 1, which & 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_row_four_keys_known_weights),     cmocka_unit_test(test_row_equal_logits_halve_outwards),
+        cmocka_unit_test(test_row_matches_logarithms),          cmocka_unit_test(test_row_hopeless_logits_give_nothing),
+        cmocka_unit_test(test_attend_grad_matches_differences),
+    };
+    return cmocka_run_group_tests_name("geometric", tests, NULL, NULL);
+}
