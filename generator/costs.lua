@@ -137,7 +137,8 @@ local function block_bytes(plan, T)
     + sums_elements(plan, T, lanes) + geometric_backward
   local masks = plan.dropout.kind == "none" and 0 or rows * C * 2
   local embedding_mask = plan.additive.dropout.kind == "none" and 0 or rows * C
-  return plan.layers * (layer * real + masks) + backward * real + embedding_mask
+  local positions = plan.positions.kind == "sequence" and (sequences * T + plan.max_position) * 4 or 0
+  return plan.layers * (layer * real + masks) + backward * real + embedding_mask + positions
 end
 
 -- Bytes of one thread's workspace: room for the blocks of every length up to the longest. Blocks of shorter sequences
@@ -155,7 +156,8 @@ end
 local function position_bytes(plan, T)
   local rows = plan.max_position or T
   local row = (plan.sinusoids and plan.width or 0) + (plan.rotation.kind == "rope" and 2 * plan.rotation.period or 0)
-  local draws = (plan.positions.draws or 0) + (plan.positions.distance.draws or 0)
+  local distance = plan.positions.distance
+  local draws = 2 * (plan.positions.draws or 0) + (distance.draws or 0) * (distance.independent and 3 or 2)
   local numbers = plan.relative.behind and not plan.relative.toeplitz and 2 * plan.relative.sets * rows or 0
   local real = real_bytes(plan)
   local lanes = 64 // real
@@ -163,7 +165,7 @@ local function position_bytes(plan, T)
     numbers = numbers + plan.relative.sets * T * ((T + lanes - 1) // lanes * lanes)
   end
   return (rows * row + behind_elements(plan, T) + score_elements(plan, T, lanes)) * real
-    + (plan.max_position and (2 * draws * rows + numbers) * 4 or 0)
+    + (plan.max_position and (draws * rows + numbers) * 4 or 0)
 end
 
 function M.derive(plan, facts)

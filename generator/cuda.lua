@@ -14,7 +14,7 @@
 --   kernels            files of kernels/ that the device text begins with
 --   sites              dropout masks of a sequence
 --   draws              random positions or distances come with a step: draw_rows rows of T numbers, positions first,
---                      distances from row first_distances on
+--                      distances from row first_distances on; or a row for each sequence
 --   begins, shared     tables are made at the start of a step; there is room that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
 --   attention          its template
@@ -117,8 +117,8 @@ end
 
 function M.derive(plan)
   local relative, scored = plan.relative.kind ~= "none", plan.score.kind ~= "none"
-  local learned_places = plan.additive.kind == "learned"
-  local randomized = plan.positions.kind == "randomized"
+  local randomized, by_sequence = plan.positions.kind == "randomized", plan.positions.kind == "sequence"
+  local learned_places = plan.additive.kind == "learned" and not by_sequence
   local library = plan.width >= LIBRARY_WIDTH
   local multiplies = not library or plan.relative.kind == "transformer_xl"
   local keeps = not library and keeps_pairs(plan)
@@ -134,9 +134,10 @@ function M.derive(plan)
     replicas = math.min(plan.train.batch, library and LIBRARY_SHARDS or REPLICA_SHARDS),
     kernels = kernels(plan, multiplies),
     sites = (plan.additive.dropout.kind ~= "none" and 1 or 0) + (plan.dropout.kind ~= "none" and 2 * plan.layers or 0),
-    draws = randomized or plan.draws_distances,
+    draws = randomized or by_sequence or plan.draws_distances,
     position_draws = randomized and plan.positions.draws or 0,
     distance_draws = plan.draws_distances and plan.positions.distance.draws or 0,
+    distance_rows = plan.positions.distance.independent and 2 or 1,
     reads_positions = randomized and (plan.rotation.kind == "rope" or scored),
     begins = relative or scored and plan.score.cuda.stages[1] ~= nil,
     shared = relative or scored or learned_places,
@@ -161,7 +162,10 @@ function M.derive(plan)
     block_state = BLOCK_STATE,
   }
   plan.cuda.first_distances = plan.cuda.position_draws
-  plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_draws
+  plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
+  plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"
+  plan.cuda.draw_count = by_sequence and "T" or plan.cuda.draw_rows .. " * T"
+  plan.cuda.shares_places = learned_places
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
   plan.cuda_files = {
     { template = "cuda/device.cu.tpl", path = "device.cu" },

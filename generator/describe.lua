@@ -28,14 +28,15 @@ local DISTANCES = {
 -- How positions and distances are drawn, or nil.
 local function drawn_words(plan)
   local positions, parts = plan.positions, {}
-  if positions.kind == "randomized" then
-    parts[1] = string.format("%s positions drawn from 0 .. %d", positions.sorted and "sorted" or "unsorted",
-      positions.max_position - 1)
+  if positions.range then
+    parts[1] = string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
+      positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
   end
   local words = DISTANCES[positions.distance.kind]
   if words then
     local most = plan.max_position
     parts[#parts + 1] = words:format(most - 1, most, most - 1)
+      .. (positions.distance.independent and ", each side by itself" or "")
   end
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
@@ -216,10 +217,13 @@ local function choices(plan)
   }
   if plan.positions.kind == "randomized" then
     list[#list + 1] = { what = "position draws per pass", value = plan.positions.draws, why = plan.positions.about }
+  elseif plan.positions.kind == "sequence" then
+    list[#list + 1] = { what = "position draws per pass", value = "as many as sequences", why = plan.positions.about }
   end
   if plan.draws_distances then
     local distance = plan.positions.distance
-    list[#list + 1] = { what = "distance draws per pass", value = distance.draws, why = distance.about }
+    list[#list + 1] = { what = "distance draws per pass", value = distance.draws, why = distance.about
+      .. (distance.independent and ", each of two sides" or "") }
   end
   if plan.relative.kind ~= "none" then
     list[#list + 1] = { what = "vectors of distances", value = plan.relative.toeplitz and "by diagonal" or "by pair",
@@ -287,6 +291,11 @@ function M.text(plan)
   }
   for _, c in ipairs(choices(plan)) do
     lines[#lines + 1] = string.format("  %-24s %-20s %s", c.what, c.value, c.why)
+  end
+  if plan.visits then
+    local visits = plan.visits < 10 and string.format("%.2g", plan.visits) or grouped(math.floor(plan.visits + 0.5))
+    lines[#lines + 1] = string.format("  %-24s %-20s %s", "visits of a position", visits,
+      "in training, by each draw: steps times mean tokens over the range")
   end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "operations of one step, forward and backward"

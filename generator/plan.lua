@@ -78,6 +78,7 @@ end
 local function eval_fields(eval, lists)
   local fields = {
     examples = eval.examples,
+    batch = eval.batch,
     draws = eval.draws,
     lengths_text = lengths_text(eval.lengths, "eval_lengths", lists),
   }
@@ -164,10 +165,22 @@ local function string_lines(text)
   return lines
 end
 
+-- How often training meets each position or distance of the range, on average; nil where nothing is drawn, or where
+-- the lengths are a file's.
+local function visits_of(resolved, plan)
+  local range = plan.positions.range or plan.positions.distance.range
+  if not range or not resolved.train.steps or plan.task.data then
+    return nil
+  end
+  local draws = plan.positions.kind == "sequence" and resolved.train.batch or 1
+  return resolved.train.steps * plan.mean_tokens * draws / range
+end
+
 local function limit_of(plan)
-  local drawn = plan.positions.max_position or plan.positions.distance.max_position
-  if drawn then
-    return { tokens = drawn, because = "encoding.positions.max_position = " .. drawn }
+  local range, distance = plan.positions.range, plan.positions.distance
+  if range or distance.range then -- distances alone: one fewer than there are tokens
+    return { tokens = range or distance.max_position,
+      because = "encoding.positions.max_position = " .. (range or distance.range) }
   elseif plan.additive.kind == "learned" then
     return { tokens = plan.additive.rows, because = "encoding.additive.rows = " .. plan.additive.rows }
   end
@@ -197,6 +210,7 @@ local function digest_of(resolved, plan, sha256)
     model = resolved.model,
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
       clip = train.clip },
+    eval = resolved.eval.dropout and { dropout = true } or nil,
     block_tokens = plan.block_tokens,
   })
   return sha256(text)
@@ -274,7 +288,8 @@ end
 
 -- Which draws the input reads, words for comments, and arguments that only some encodings need.
 local function derive_words(plan)
-  local random, rope = plan.positions.kind == "randomized", plan.rotation.kind == "rope"
+  local by_sequence, rope = plan.positions.kind == "sequence", plan.rotation.kind == "rope"
+  local random = plan.positions.kind == "randomized" or by_sequence
   local relative = plan.relative.kind ~= "none"
   plan.draws_distances = plan.positions.distance.draws ~= nil
   plan.max_position = plan.positions.max_position or plan.positions.distance.max_position or false
@@ -282,11 +297,19 @@ local function derive_words(plan)
   plan.sinusoids = plan.additive.kind == "sinusoid" or plan.relative.kind == "transformer_xl"
   plan.tables = plan.sinusoids or rope
   local in_layers = rope or relative or plan.score.kind ~= "none" or plan.normaliser.kind == "geometric"
-  plan.step_argument = in_layers and "const lh_cpu_step *step, int l, " or ""
-  plan.step_pass = in_layers and "step, l, " or ""
+  local turned = rope and by_sequence -- by the positions of the workspace
+  local argument, pass = "const lh_cpu_step *step, int l, ", "step, l, "
+  if turned and plan.score.kind == "none" and plan.normaliser.kind == "softmax" then
+    argument, pass = "const lh_cpu_step *step, ", "step, "
+  end
+  plan.step_argument = in_layers and argument or ""
+  plan.step_pass = in_layers and pass or ""
   local back = rope or relative or plan.score.grads or plan.normaliser.kind == "geometric"
-  plan.back_step_argument = back and "const lh_cpu_step *step, int l, " or ""
-  plan.back_step_pass = back and "step, l, " or ""
+  plan.back_step_argument = back and argument or ""
+  plan.back_step_pass = back and pass or ""
+  plan.position_argument = turned and ", const int32_t *position" or ""
+  plan.position_pass = turned and ", w->position" or ""
+  plan.rotate_by = turned and "position + s * T" or "l"
   derive_arguments(plan, relative, plan.score)
   plan.rotated = rope and ", queries and keys turned" or ""
   plan.rotated_in_place = rope and " (queries and keys are turned in place)" or ""
@@ -295,7 +318,7 @@ local function derive_words(plan)
   local drops = plan.dropout.kind ~= "none"
   plan.layer_argument = (drops and "const lh_cpu_block *block, " or "") .. "workspace *w, int l,"
   plan.layer_pass = (drops and "block, " or "") .. "&w, l, "
-  local scatters = plan.additive.kind == "learned" and plan.input_draw
+  local scatters = plan.additive.kind == "learned" and plan.input_draw and not by_sequence
   plan.embed_backward_step = scatters and "const lh_cpu_step *step, " or ""
   plan.embed_backward_pass = scatters and "step, " or ""
 end
@@ -323,6 +346,22 @@ local function build_tokens(plan, resolved)
   } or false
   plan.tokens = inputs + (spare and 2 or 1)
   plan.empty_token = plan.tokens - 1
+end
+
+-- How the places of the input's tokens are written: row m of a block.
+local function input_words(plan)
+  local positions = plan.positions
+  local first = positions.first == 1 and plan.additive.kind == "learned" and " - FIRST_POSITION" or ""
+  local index = positions.kind == "sequence" and "position[m]" or plan.input_draw and "position[m % w->length]"
+    or "m % w->length"
+  plan.input_place = first ~= "" and "(" .. index .. first .. ")" or index
+  local shared = plan.input_draw and "v->draws[row % v->T]" or "row % v->T"
+  plan.places_row = (plan.input_draw and "v->draws[e / WIDTH]" or "e / WIDTH") .. first
+  plan.input_place_cuda = positions.kind == "sequence" and "position[row]" or shared
+  plan.input_row_cuda = plan.input_place_cuda .. first
+  if positions.kind ~= "sequence" or first ~= "" then
+    plan.input_row_cuda = "(" .. plan.input_row_cuda .. ")"
+  end
 end
 
 local function build_model(plan, resolved)
@@ -398,12 +437,16 @@ function M.build(resolved, facts)
   plan.limit = limit_of(plan)
   plan.position_range = plan.positions.max_position or 0
   plan.distance_range = plan.positions.distance.max_position or 0
+  plan.first_position = plan.positions.first or 0
+  plan.eval_dropout = resolved.eval.dropout and plan.dropouts[1] ~= nil or false
   plan.train = train_fields(resolved.train, plan.lists)
   plan.eval = eval_fields(resolved.eval, plan.lists)
   plan.resolved_text = canonical.text(resolved)
   plan.resolved_lines = string_lines(plan.resolved_text)
   derive_words(plan)
+  input_words(plan)
   costs.derive(plan, facts.task)
+  plan.visits = visits_of(resolved, plan)
   cuda.derive(plan)
   plan.about = describe.comments(plan)
   plan.digest = digest_of(resolved, plan, facts.sha256)

@@ -159,19 +159,22 @@ local function all_lengths(resolved)
   return list
 end
 
--- Every sequence of training and evaluation fits the limit at `path`. scheme: what has the limit, and the way out.
-local function limit_rule(context, path, limit, what, why, way_out)
+-- Every sequence of training and evaluation fits the limit at `path`: its value, and `beyond` tokens more. what: has
+-- the limit; why; and the way out.
+local function limit_rule(context, path, value, what, why, way_out, beyond)
   local facts = context.task
-  if not facts or not limit then
+  if not facts or not value then
     return
   end
+  beyond = beyond or 0
+  local limit, limit_text = value + beyond, path .. (beyond > 0 and " + " .. beyond or "")
   if facts.data then
     local most = facts.data.longest and tasks.most_tokens(facts) or 0
     if most > limit then
       add(context, { "task.longest", "task.data", path }, {
-        what = ("%d tokens are past %s"):format(most, what), notes = { note(context, path, limit) },
-        expected = ("at most %s tokens; %s"):format(path, why),
-        hint = ("raise %s to %d, lower task.longest, or %s"):format(path, most, way_out) })
+        what = ("%d tokens are past %s"):format(most, what), notes = { note(context, path, value) },
+        expected = ("at most %s tokens; %s"):format(limit_text, why),
+        hint = ("raise %s to %d, lower task.longest, or %s"):format(path, most - beyond, way_out) })
     end
     return
   end
@@ -186,9 +189,9 @@ local function limit_rule(context, path, limit, what, why, way_out)
   end
   for _, entry in ipairs(hits) do
     add(context, { entry.hit.path, entry.path, path }, {
-      what = ("%s is past %s"):format(tokens_text(entry.hit), what), notes = { note(context, path, limit) },
-      expected = ("at most %s tokens; %s"):format(path, why),
-      hint = ("raise %s to %d, or %s"):format(path, longest, way_out) })
+      what = ("%s is past %s"):format(tokens_text(entry.hit), what), notes = { note(context, path, value) },
+      expected = ("at most %s tokens; %s"):format(limit_text, why),
+      hint = ("raise %s to %d, or %s"):format(path, longest - beyond, way_out) })
   end
 end
 
@@ -199,8 +202,9 @@ local function encoding_limits(context)
   end
   local randomized = positions.kind == "randomized"
   if randomized then
+    local distances_alone = positions.range == "one_based" and not schema.draws_places(context.resolved)
     limit_rule(context, "encoding.positions.max_position", positions.max_position, "the range of positions",
-      "distinct positions are drawn from that range", 'use positions of kind "index"')
+      "distinct positions are drawn from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
   end
   if additive.kind ~= "learned" or not additive.rows then
     return
@@ -214,6 +218,71 @@ local function encoding_limits(context)
       expected = ("at least encoding.positions.max_position = %d; every position needs a row"):format(most),
       notes = { note(context, "encoding.positions.max_position", most) },
       hint = "leave rows out: it follows max_position" })
+  end
+end
+
+-- What reads distances: a note at the vectors, or else at the score.
+local function note_reader(context)
+  local encoding = context.resolved.encoding
+  if encoding.relative.kind ~= "none" then
+    return note(context, "encoding.relative.kind", ('"%s"'):format(encoding.relative.kind))
+  end
+  return note(context, "encoding.score", encoding.score)
+end
+
+-- Choices of how to draw that contradict each other.
+local function drawing(context)
+  local encoding = context.resolved.encoding
+  local positions = encoding.positions
+  if not positions or positions.kind ~= "randomized" then
+    return
+  elseif positions.reading == "clamped" and positions.range == "one_based" then
+    add(context, { "encoding.positions.range", "encoding.positions.reading" }, {
+      what = '"one_based" does not go with clamped distances',
+      expected = '"zero_based"; the released code, which clamped stands for, draws distances from 1 to L - 1',
+      notes = { note(context, "encoding.positions.reading", '"clamped"') } })
+  end
+  if positions.draw == "sequence" and encoding.relative.kind and schema.distances_are_read(context.resolved) then
+    add(context, { "encoding.positions.draw" }, {
+      what = '"sequence" does not go with distances between tokens',
+      expected = '"pass" or "layer"; what relative and score read is made once for the whole batch',
+      hint = "additive and rotation can have positions of their own in every sequence",
+      notes = { note_reader(context) } })
+  end
+end
+
+local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still learns: 8192 positions for 501 tokens
+
+-- A range far above the lengths that it is for: most of its positions are hardly met in training.
+local function warn_range(context, warn)
+  local resolved, facts, longest = context.resolved, context.task, 0
+  local positions = resolved.encoding.positions
+  if positions.kind ~= "randomized" or facts.data then
+    return
+  end
+  for _, entry in ipairs(all_lengths(resolved)) do
+    each_length(entry.lengths, entry.path, function(n)
+      longest = math.max(longest, tasks.tokens(facts, n))
+    end)
+  end
+  if longest > 0 and positions.max_position > FAR * longest then
+    warn(("encoding.positions.max_position: %d is more than %d times the tokens of the longest sequence, %d: training "
+      .. "meets few of these positions together; about 2 to 16 times is usual"):format(positions.max_position, FAR,
+      longest))
+  end
+end
+
+-- Whether both sides are drawn makes a difference for drawn distances alone.
+local function warn_sides(resolved, warn)
+  local positions = resolved.encoding.positions
+  if positions.sides ~= "independent" then
+    return
+  elseif not schema.distances_are_read(resolved) then
+    warn("encoding.positions.sides: \"independent\" has no effect: nothing reads distances")
+  elseif positions.reading == "difference" then
+    warn("encoding.positions.sides: \"independent\" has no effect: distances are differences of positions")
+  elseif positions.reading == "clamped" then
+    warn("encoding.positions.sides: \"independent\" has no effect: clamped reads the draw of the left side alone")
   end
 end
 
@@ -264,6 +333,16 @@ local function warn_spare_token(resolved, warn)
   end
 end
 
+local function warn_evaluation(resolved, warn)
+  local eval = resolved.eval
+  if eval.dropout and not schema.drops(resolved) then
+    warn("eval.dropout: true has no effect: nothing is dropped out in training either")
+  end
+  if eval.batch and eval.batch >= eval.examples then
+    warn(("eval.batch: %d holds all %d examples: a condition has one batch"):format(eval.batch, eval.examples))
+  end
+end
+
 -- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
 local function warn_dropout(resolved, warn)
   for _, entry in ipairs({ { "model", resolved.model.dropout },
@@ -283,6 +362,7 @@ function M.apply(context)
   shards(context)
   yarn_ramp(context)
   geometric_alone(context)
+  drawing(context)
   encoding_limits(context)
   local warnings = {}
   local function warn(text)
@@ -291,6 +371,9 @@ function M.apply(context)
   if context.good then
     warn_positions(resolved, warn)
     warn_spare_token(resolved, warn)
+    warn_sides(resolved, warn)
+    warn_range(context, warn)
+    warn_evaluation(resolved, warn)
     warn_cadence(resolved, warn)
     warn_dropout(resolved, warn)
   end

@@ -9,7 +9,7 @@
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
---   left_out       a value that stays out of the resolved spec, of a table its kind: the same spec, written or not
+--   left_out       a kind whose table, or a value that, stays out of the resolved spec: the same spec, written or not
 --   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
@@ -17,7 +17,8 @@
 --   with           the field of its table that it belongs to: without that one it is an error
 --   only           the kinds of its table which have this field; nil: all
 --   more           lines of documentation for `fields`
---   fingerprints   identifiers that appear in rendered code only while the feature is on
+--   fingerprints   identifiers that appear in rendered code only while the feature is on: its field has a value, and
+--                  `used`, a function of the resolved spec, is true where there is one
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 
 local diagnostics = require("diagnostics")
@@ -66,9 +67,28 @@ function M.distances_are_read(resolved)
   return relative ~= nil and relative.kind ~= "none" or M.score_reads_positions(resolved)
 end
 
+-- Whether positions are drawn for every sequence of a batch.
+function M.draws_by_sequence(resolved)
+  local positions = resolved.encoding.positions
+  return positions.kind == "randomized" and positions.draw == "sequence"
+end
+
+-- Whether something is dropped out in training.
+function M.drops(resolved)
+  return resolved.model.dropout > 0 or (resolved.encoding.additive.dropout or 0) > 0
+end
+
 function M.positions_are_read(resolved)
   local encoding = resolved.encoding
   return encoding.additive.kind ~= "none" or encoding.rotation.kind ~= "none" or M.distances_are_read(resolved)
+end
+
+-- Whether positions are drawn: distances that are drawn themselves need none.
+function M.draws_places(resolved)
+  local encoding = resolved.encoding
+  return encoding.positions.kind == "randomized" and (encoding.additive.kind ~= "none"
+    or encoding.rotation.kind ~= "none" or encoding.positions.reading == "difference"
+    and M.distances_are_read(resolved))
 end
 
 local function masks(resolved, kind)
@@ -194,24 +214,37 @@ M.fields = {
     kinds = {
       { name = "index", doc = "0, 1, 2, ..." },
       { name = "randomized", fingerprints = { "lh_draw_" }, used = M.positions_are_read,
-        doc = "distinct random integers below max_position, drawn anew for every batch" },
+        doc = "distinct random integers of a range of max_position, drawn anew for every batch" },
     } },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
     unit = "positions", only = { "randomized" }, doc = "size of the range that is drawn from" },
+  { path = "encoding.positions.range", type = "choice", choices = { "zero_based", "one_based" },
+    default = "zero_based", left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
+    used = function(resolved) return M.draws_places(resolved) end,
+    doc = "with L = max_position: positions from 0 to L - 1, distances from 1 to L - 1; or both from 1 to L" },
   { path = "encoding.positions.sorted", type = "boolean", default = true, only = { "randomized" },
     doc = "whether drawn positions keep the order of the tokens" },
-  { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer" }, only = { "randomized" },
+  { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
+    only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
+      return M.draws_by_sequence(resolved) and M.positions_are_read(resolved)
+    end,
     default = function(resolved)
       local rotation = resolved.encoding.rotation
       local turns = rotation ~= nil and rotation.kind == "rope"
       return (turns or M.distances_are_read(resolved)) and "layer" or "pass"
     end,
     default_text = "layer where rotation or relative is on or the score reads positions, else pass",
-    doc = "draw once per pass through the network, or anew for every block" },
+    doc = "draw once per pass through the network, anew for every block, or for every sequence of the batch" },
   { path = "encoding.positions.reading", type = "choice", choices = { "drawn", "difference", "clamped" },
     default = "drawn", only = { "randomized" },
     doc = "distances: drawn, ascending, for 1, 2, ... tokens apart; differences of positions; or drawn and read as in "
       .. "Ruoss et al.'s released code" },
+  { path = "encoding.positions.sides", type = "choice", choices = { "mirrored", "independent" },
+    default = "mirrored", left_out = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
+    used = function(resolved)
+      return M.distances_are_read(resolved) and resolved.encoding.positions.reading == "drawn"
+    end,
+    doc = "drawn distances to the left: those to the right, or a draw of their own" },
 
   { path = "encoding.additive", type = "table", doc = "what is added to the token embedding" },
   { path = "encoding.additive.kind", type = "kind", default = "none", doc = "its form",
@@ -305,9 +338,14 @@ M.fields = {
   { path = "eval.lengths", type = "lengths", default = { first = 41, last = 500, step = 1 },
     default_text = "{ 41, 500 }", unit = "task length n", doc = "each is one condition" },
   { path = "eval.examples", type = "integer", min = 1, max = 1048576, default = 500, unit = "sequences",
-    doc = "per condition, one batch" },
+    doc = "per condition" },
+  { path = "eval.batch", type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",
+    doc = "so many share a draw, and a condition's accuracy is the mean over such batches; absent: all are one batch" },
   { path = "eval.draws", type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
-    doc = "position draws per condition; without effect where positions are not drawn" },
+    doc = "draws per condition of what is random in a pass: positions, and with eval.dropout what is dropped" },
+  { path = "eval.dropout", type = "boolean", default = false, left_out = false, fingerprints = { "EVAL_DROPOUT" },
+    used = function(resolved) return M.drops(resolved) end,
+    doc = "whether dropout stays on outside training; part of the program, not a flag" },
   { path = "eval.during", type = "table", optional = true, doc = "evaluation while training; absent: none" },
   { path = "eval.during.every", type = "integer", min = 1, max = MOST, required = true, unit = "steps",
     doc = "at multiples of this" },
@@ -395,9 +433,9 @@ end
 local function feature_is_on(field, resolved)
   local value = same_as(field.path)(resolved)
   if field.path == "model.dropout" then
-    return value > 0 or (same_as("encoding.additive.dropout")(resolved) or 0) > 0
+    return M.drops(resolved)
   end
-  return value ~= nil and value ~= false
+  return value ~= nil and value ~= false and (not field.used or field.used(resolved))
 end
 
 -- Identifiers that code rendered for this resolved spec must not contain, because their features are off.

@@ -118,7 +118,7 @@ local function read_field(context, field, node, into)
     context.origins[field.path] = DEFAULT
     into[field.name] = default_of(context, field)
   end
-  if field.type ~= "table" and field.left_out == into[field.name] then
+  if field.type ~= "table" and field.left_out ~= nil and into[field.name] == field.left_out then
     into[field.name] = nil
   end
 end

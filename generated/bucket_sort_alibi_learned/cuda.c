@@ -213,7 +213,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_alibi_learned_cuda;
 const lh_cuda_program lh_bucket_sort_alibi_learned_cuda = {
-        .source_digest = "c1d3556d7c93af02",
+        .source_digest = "11e53f8b659953c6",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_alibi_learned_train_kernel",

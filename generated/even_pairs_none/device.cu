@@ -53,9 +53,10 @@ typedef struct lh_cuda_step {
     const unsigned short *tokens; /* [sequences][T] */
     const unsigned short *labels; /* [sequences][label_count] */
     const unsigned char *mask;    /* [sequences][label_count] */
-    const int *draws;             /* lh_cuda_program.draw_count(T) numbers */
+    const int *draws;             /* lh_cuda_program.draw_count(T) numbers, or so many for each sequence */
     int sequences, T, label_count;
     unsigned int step, key[2]; /* dropout's counter and key */
+    unsigned int draw;         /* evaluation: the index of its draw */
     double rate;               /* learning rate / (1 - beta1^t) */
     double correct2;           /* 1 / (1 - beta2^t) */
     double loss_scale;         /* 1 / label positions of the batch */
@@ -87,8 +88,8 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* <id>_evaluate_kernel: one replica's parameters over step->sequences examples; dropout off. Blocks take groups of
- * sequences in turn, all resident at once. */
+/* <id>_evaluate_kernel: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
+ * turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *parameters;
     const lh_cuda_step *step;

@@ -11,8 +11,9 @@
 --
 -- A builder whose `trusted` is set asks no more whether arguments can leave a function's domain.
 --
--- Nodes are made by a builder: ir.new(context), context = { heads, layers, positions, max_position }; positions is
--- "index", "difference", "drawn" or "clamped" (docs/encodings.md). Longest sequences: M.LONGEST tokens.
+-- Nodes are made by a builder: ir.new(context), context = { heads, layers, positions, first_position, max_position };
+-- positions is "index", "difference", "drawn" or "clamped" (docs/encodings.md), drawn ones are first_position ..
+-- max_position - 1. Longest sequences: M.LONGEST tokens.
 
 local simplify = require("expression.simplify")
 local text = require("expression.text")
@@ -117,7 +118,7 @@ local function place(b, name)
   if positions == "index" then
     return symbols[name .. "_index"](b)
   elseif positions == "difference" then
-    return b:drawn_symbol(name, 0, b.context.max_position - 1)
+    return b:drawn_symbol(name, b.context.first_position, b.context.max_position - 1)
   end
   return problem(("x.%s is not defined where distances are drawn"):format(name), "x.distance, x." .. name .. "_index",
     'encoding.positions.reading = "difference" draws positions, and x.distance is their difference')

@@ -91,9 +91,10 @@ end
 
 local function builder_for(resolved)
   local positions = resolved.encoding.positions
+  local first = positions.range == "one_based" and 1 or 0
   return ir.new({ heads = resolved.model.heads, layers = resolved.model.layers,
     positions = positions.kind == "index" and "index" or positions.reading or "drawn",
-    max_position = positions.max_position })
+    first_position = first, max_position = positions.max_position and positions.max_position + first })
 end
 
 local RETURNS = {

@@ -23,7 +23,7 @@ local function scaling(given, positions, longest_training)
     return { kind = "none" }
   end
   local factor_text = string.format("%.9g", given.factor)
-  local original_length = given.original_length or positions.max_position or longest_training
+  local original_length = given.original_length or positions.range or longest_training
   return {
     kind = given.kind,
     factor = given.factor,

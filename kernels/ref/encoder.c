@@ -199,8 +199,10 @@ static void free_layer_state(layer_state *state) {
 /* Drops x[T][C] in place at (layer, place); the same on activations and on their gradients. */
 static void drop(const sequence *s, int layer, int place, double *x) {
     if (s->batch->dropout <= 0) return;
-    lh_ref_dropout site = {s->batch->key, s->batch->step, lh_site(LH_DOMAIN_DROPOUT, (uint32_t)layer, (uint32_t)place),
-                           s->batch->dropout};
+    uint32_t in_counter = s->batch->evaluates
+                              ? lh_site(LH_DOMAIN_EVAL_DROPOUT, s->batch->draw, 2 * (uint32_t)layer + (uint32_t)place)
+                              : lh_site(LH_DOMAIN_DROPOUT, (uint32_t)layer, (uint32_t)place);
+    lh_ref_dropout site = {s->batch->key, s->batch->step, in_counter, s->batch->dropout};
     lh_ref_drop(&site, s->batch->first_example + (uint32_t)s->index, s->batch->tokens * s->e->sizes.width, x, x);
 }
 

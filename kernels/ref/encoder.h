@@ -7,6 +7,8 @@
  *                h = norm2(g + drop(f))                    dropout at layer l + 1, place 1
  *   logits = h Wout + bout                                 at the last `labels` places
  *
+ * Dropout is training's unless the batch evaluates: rng.h has the sites of both.
+ *
  * Source: Ruoss et al. 2023 and its official code. The embedding is dropped out only after an addition, as there.
  */
 #ifndef LONGHAND_KERNELS_REF_ENCODER_H
@@ -74,6 +76,8 @@ typedef struct lh_ref_batch {
     double dropout;                /* rate; 0: off */
     lh_key key;                    /* of dropout, with: */
     uint32_t step, first_example;
+    bool evaluates; /* dropout is an evaluation's, of this draw: */
+    uint32_t draw;
     double loss_scale;               /* d(objective) / d(summed loss) */
     bool backward;                   /* add to the gradients */
     const lh_ref_observer *observer; /* is shown every layer of every sequence; NULL: nobody */

@@ -82,9 +82,9 @@ static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line,
     return LH_OK;
 }
 
-/* The list of integers below range that an object may have under this name; the caller frees it. */
-static lh_status read_list(const json_t *object, const char *name, int range, int64_t line, int32_t **out, int *count,
-                           lh_error *error) {
+/* The list of integers from least on, below range, that an object may have under this name; the caller frees it. */
+static lh_status read_list(const json_t *object, const char *name, int least, int range, int64_t line, int32_t **out,
+                           int *count, lh_error *error) {
     const json_t *list = json_object_get(object, name);
     if (list == NULL) return LH_OK;
     if (range == 0)
@@ -98,9 +98,9 @@ static lh_status read_list(const json_t *object, const char *name, int range, in
     for (int i = 0; i < *count; i++) {
         const json_t *item = json_array_get(list, (size_t)i);
         json_int_t value = json_integer_value(item);
-        if (!json_is_integer(item) || value < 0 || value >= range)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is no integer from 0 to %d", (long long)line, name,
-                           i, range - 1);
+        if (!json_is_integer(item) || value < least || value >= range)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is no integer from %d to %d", (long long)line, name,
+                           i, least, range - 1);
         (*out)[i] = (int32_t)value;
     }
     return LH_OK;
@@ -138,11 +138,11 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     if (object == NULL) return fail_line(line, error, problem.text);
     lh_status status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
     if (status == LH_OK)
-        status = read_list(object, "positions", spec->position_range, line, &input->positions, &input->positions_length,
-                           error);
+        status = read_list(object, "positions", spec->first_position, spec->position_range, line, &input->positions,
+                           &input->positions_length, error);
     if (status == LH_OK)
-        status = read_list(object, "distances", spec->distance_range, line, &input->distances, &input->distances_length,
-                           error);
+        status = read_list(object, "distances", 0, spec->distance_range, line, &input->distances,
+                           &input->distances_length, error);
     if (status == LH_OK) status = check_distances(input, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);

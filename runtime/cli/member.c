@@ -118,6 +118,7 @@ static lh_status evaluate(lh_member *m, lh_error *error) {
     lh_eval_request request = {
         .lengths = eval->lengths,
         .examples = eval->examples,
+        .batch = eval->batch,
         .draws = eval->draws,
         .seed = LH_EVAL_SEED,
         .step = m->engine->step,

@@ -11,7 +11,7 @@
 typedef struct flags {
     const char *checkpoint, *per_example, *out, *device;
     lh_option_lengths lengths;
-    int64_t examples, draws, seed, threads;
+    int64_t examples, batch, draws, seed, threads;
 } flags;
 
 static const lh_verb verb = {
@@ -20,13 +20,15 @@ static const lh_verb verb = {
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     const lh_eval_defaults *eval = &cli->spec->eval;
-    *f = (flags){.examples = eval->examples, .draws = eval->draws, .seed = LH_EVAL_SEED, .device = "cpu"};
+    *f = (flags){
+        .examples = eval->examples, .batch = eval->batch, .draws = eval->draws, .seed = LH_EVAL_SEED, .device = "cpu"};
     f->lengths.lengths = eval->lengths;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
         {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, NULL, "A:B[:STEP]", "or a list: 41,50,60 (the spec's)"},
         {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, NULL, "N", "per length (the spec's)"},
-        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, 1e6, NULL, "K", "position draws per length (the spec's)"},
+        {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "that share a draw; 0: all (the spec's)"},
+        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "per length (the spec's)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE", "one JSON line per example and draw"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where eval.jsonl is (the checkpoint's folder)"},
@@ -53,6 +55,7 @@ static lh_status evaluate(const flags *f, lh_engine *engine, const char *path, F
     lh_eval_request request = {
         .lengths = f->lengths.lengths,
         .examples = (int)f->examples,
+        .batch = (int)f->batch,
         .draws = (int)f->draws,
         .seed = (uint64_t)f->seed,
         .step = engine->step,

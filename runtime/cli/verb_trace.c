@@ -39,7 +39,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--length", LH_OPTION_INTEGER, &f->length, 1, LH_LONGEST_LENGTH, NULL, "N", "(the spec's shortest of eval)"},
         {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]", "or a list: 41,50,60"},
         {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, &f->examples_given, "K", "per length (1)"},
-        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, 1e6, NULL, "K", "position draws per length (1)"},
+        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "position draws per length (1)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
         {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "the mean over examples and draws"},

@@ -90,6 +90,10 @@ static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_e
 /* Everything that the spec and the flags decide before a run is opened. */
 static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_status status = LH_OK;
+    if (flags->overfit > 0 && spec->eval.dropout)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--overfit: this spec has eval.dropout, and what is dropped would count as not learnt\n"
+                       "  hint: a build with --set eval.dropout=false");
     if (!flags->no_eval && flags->overfit == 0) status = lh_check_limit(spec, &spec->eval.lengths, error);
     if (status == LH_OK && spec->eval.during_every > 0)
         status = lh_check_limit(spec, &spec->eval.during_lengths, error);

@@ -210,11 +210,13 @@ static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_dra
     return lh_cuda_lose(fleet, status, error);
 }
 
-static void make_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, int T, const lh_draw *draw,
-                       const int32_t *positions, const int32_t *distances) {
+static void make_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, const lh_shape *shape,
+                       const lh_draw *draw, const int32_t *positions, const int32_t *distances) {
+    const lh_cuda_program *program = fleet->program;
     int *out = (int *)(void *)((char *)fleet->forward.host_batch + layout->draws);
-    if (fleet->program->draw_count == NULL) return;
-    fleet->program->draw(draw, T, positions, distances, fleet->forward.lanes.lane[0].scratch, out);
+    int *scratch = fleet->forward.lanes.lane[0].scratch, T = shape->length[0];
+    if (program->draw_sequences != NULL) program->draw_sequences(draw, shape->sequences, T, positions, scratch, out);
+    else if (program->draw_count != NULL) program->draw(draw, T, positions, distances, scratch, out);
 }
 
 /* --- many examples ---------------------------------------------------------------------------------------------- */
@@ -234,8 +236,8 @@ static int rows_of(const filling *job, int piece) {
 
 static lh_status fill_piece(const filling *job, lh_batch *batch, int piece, lh_error *error) {
     const lh_condition *condition = job->condition;
-    return lh_batch_fill(batch, job->fleet->spec, &condition->source, condition->n, (uint32_t)(piece * ROWS),
-                         rows_of(job, piece), error);
+    return lh_batch_fill(batch, job->fleet->spec, &condition->source, condition->n,
+                         (uint32_t)(condition->first + piece * ROWS), rows_of(job, piece), error);
 }
 
 static void fill_work(void *argument, int index, int count) {
@@ -264,7 +266,7 @@ static lh_status fill_batch(lh_cuda_fleet *fleet, const lh_condition *condition,
     lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);
     int failed = atomic_load(&job.failed);
     if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
-    make_draws(fleet, &job.layout, shape->length[0], &condition->draw, NULL, NULL);
+    make_draws(fleet, &job.layout, shape, &condition->draw, NULL, NULL);
     return LH_OK;
 }
 
@@ -308,7 +310,7 @@ static void put_query(lh_cuda_fleet *fleet, const lh_query *query, const lh_shap
                           (uint8_t *)memory + layout.mask,
                           fleet->spec->task->options};
     fleet->spec->format->assemble(&example, tokens);
-    make_draws(fleet, &layout, shape->length[0], &query->draw, query->positions, query->distances);
+    make_draws(fleet, &layout, shape, &query->draw, query->positions, query->distances);
 }
 
 lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logits, lh_error *error) {

@@ -16,12 +16,13 @@ static size_t aligned(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 lh_cuda_layout lh_cuda_layout_of(const lh_cuda_program *program, const lh_shape *shape) {
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
-    int draws = program->draw_count != NULL ? program->draw_count(shape->length[0]) : 0;
+    size_t draws = program->draw_count != NULL ? (size_t)program->draw_count(shape->length[0]) : 0;
+    if (program->draw_sequences != NULL) draws *= sequences;
     lh_cuda_layout layout;
     layout.labels = aligned(sequences * (size_t)shape->length[0] * sizeof(uint16_t));
     layout.mask = layout.labels + aligned(labels * sizeof(uint16_t));
     layout.draws = layout.mask + aligned(labels);
-    layout.bytes = lh_cuda_aligned(layout.draws + (size_t)draws * sizeof(int));
+    layout.bytes = lh_cuda_aligned(layout.draws + draws * sizeof(int));
     return layout;
 }
 
@@ -75,6 +76,7 @@ lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape
         .label_count = shape->labels,
         .step = draw->step,
         .key = {draw->key.word[0], draw->key.word[1]},
+        .draw = draw->example,
         .loss_scale = 1.0 / ((double)shape->sequences * shape->labels),
     };
 }
@@ -196,7 +198,9 @@ static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepare
 static void make_draws(const lh_cuda_fleet *fleet, const lh_cuda_step *step, int *scratch, int *out) {
     LH_TIMED(LH_PART_SAMPLING);
     lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS};
-    fleet->program->draw(&draw, step->T, NULL, NULL, scratch, out);
+    const lh_cuda_program *program = fleet->program;
+    if (program->draw_sequences != NULL) program->draw_sequences(&draw, step->sequences, step->T, NULL, scratch, out);
+    else program->draw(&draw, step->T, NULL, NULL, scratch, out);
 }
 
 static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {

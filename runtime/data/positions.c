@@ -35,12 +35,25 @@ static lh_rng rng_at(const lh_draw *draw, uint32_t layer, uint32_t eval_place, u
     return lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
 }
 
+static void draw_positions(lh_rng *rng, int first, int range, int count, bool sorted, int32_t *out, int32_t *scratch) {
+    if (sorted) draw_sorted(rng, first, range, count, out, scratch);
+    else draw_ordered(rng, first, range, count, out, scratch);
+}
+
 void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
                        int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
     lh_rng rng = rng_at(draw, layer, LH_PLACE_POSITIONS, LH_PLACE_DRAWN_POSITIONS);
-    if (sorted) draw_sorted(&rng, first, range, count, out, scratch);
-    else draw_ordered(&rng, first, range, count, out, scratch);
+    draw_positions(&rng, first, range, count, sorted, out, scratch);
+}
+
+void lh_draw_sequence(const lh_draw *draw, uint32_t sequence, int first, int range, int count, bool sorted,
+                      int32_t *out, int32_t *scratch) {
+    LH_TIMED(LH_PART_SAMPLING);
+    uint32_t site = draw->domain == LH_DOMAIN_EVAL ? lh_site(LH_DOMAIN_EVAL, draw->example, LH_PLACE_SEQUENCE)
+                                                   : lh_site(draw->domain, 0, LH_PLACE_DRAWN_POSITIONS);
+    lh_rng rng = lh_rng_at(draw->key, draw->step, sequence, site);
+    draw_positions(&rng, first, range, count, sorted, out, scratch);
 }
 
 void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch) {
@@ -48,4 +61,19 @@ void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count
     lh_rng rng = rng_at(draw, layer, LH_PLACE_DISTANCES, LH_PLACE_DRAWN_DISTANCES);
     out[0] = 0;
     draw_sorted(&rng, 1, range - 1, count - 1, out + 1, scratch);
+}
+
+void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *middle,
+                              int32_t *scratch) {
+    LH_TIMED(LH_PART_SAMPLING);
+    lh_rng rng = rng_at(draw, layer, LH_PLACE_LEFT, LH_PLACE_DRAWN_LEFT);
+    int32_t *left = middle - (count - 1);
+    draw_sorted(&rng, 1, range - 1, count - 1, left, scratch);
+    for (int i = 0; i < (count - 1) / 2; i++) { /* the farthest first */
+        int32_t near = left[i];
+        left[i] = left[count - 2 - i];
+        left[count - 2 - i] = near;
+    }
+    for (int i = 0; i < count - 1; i++) left[i] = -left[i];
+    lh_draw_distances(draw, layer, range, count, middle, scratch);
 }

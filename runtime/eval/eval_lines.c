@@ -23,6 +23,7 @@ lh_status lh_eval_append(const char *path, const lh_spec *spec, int64_t step, ui
     lh_json_integer(&by, spec->eval.axis, result->n);
     lh_json_end(&by);
     lh_json_integer(&line, "examples", result->examples);
+    if (result->batch > 0) lh_json_integer(&line, "batch", result->batch);
     lh_json_integer(&line, "draws", result->draws);
     lh_json_number(&line, "accuracy", result->accuracy);
     lh_json_number(&line, "exact_match", result->exact_match);
@@ -44,6 +45,7 @@ static bool is_result(const json_t *line, const lh_spec *spec, int64_t step, con
     return split != NULL && strcmp(split, result->split) == 0 && json_integer_value(n) == result->n &&
            json_integer_value(json_object_get(line, "step")) == step && json_object_get(line, "seed") == NULL &&
            json_integer_value(json_object_get(line, "examples")) == result->examples &&
+           json_integer_value(json_object_get(line, "batch")) == result->batch &&
            json_integer_value(json_object_get(line, "draws")) == result->draws;
 }
 

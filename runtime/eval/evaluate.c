@@ -8,7 +8,9 @@
 #include "eval/eval_lines.h"
 #include "train/json_text.h"
 
-bool lh_draws_anything(const lh_spec *spec) { return spec->position_range > 0 || spec->distance_range > 0; }
+bool lh_draws_anything(const lh_spec *spec) {
+    return spec->position_range > 0 || spec->distance_range > 0 || spec->eval.dropout;
+}
 
 bool lh_is_training_length(const lh_spec *spec, int n) {
     for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++)
@@ -17,14 +19,14 @@ bool lh_is_training_length(const lh_spec *spec, int n) {
 }
 
 /* first: how many of the result's examples came before. */
-static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int first,
+static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int draw, int first,
                            const lh_sums *each) {
     for (int i = 0; i < condition->examples; i++) {
         lh_json line;
         lh_json_begin(&line, out);
         lh_json_integer(&line, "length", result->n);
         lh_json_integer(&line, "example", first + i);
-        lh_json_integer(&line, "draw", condition->draw.example);
+        lh_json_integer(&line, "draw", draw);
         lh_json_integer(&line, "correct", each[i].correct);
         lh_json_integer(&line, "counted", each[i].counted);
         lh_json_integer(&line, "exact", each[i].exact);
@@ -47,25 +49,58 @@ static void spread_add(spread *s, double x, int index) {
     s->squares += off * (x - s->mean);
 }
 
-/* Adds the sums of one batch: `examples` at task length n, or of shape n. */
+/* What one draw of a length comes to. */
+typedef struct draw_sums {
+    lh_sums all;
+    double accuracies; /* of the batches, added up */
+    int batches;
+} draw_sums;
+
+/* The batches of a draw: how many a length has, and the sequences of one. */
+static int batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
+
+static int batches_of(const lh_spec *spec, const lh_eval_result *result) {
+    int size = batch_size(result), whole = (result->examples + size - 1) / size;
+    return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* at most */
+}
+
+/* Adds the sums of one batch, which has the draw of its own index. before: how many of the result's examples came. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
-                                const lh_eval_result *result, const lh_condition *condition, int first, lh_sums *sums,
-                                lh_error *error) {
+                                const lh_eval_result *result, lh_condition *condition, int draw, int before,
+                                draw_sums *sums, lh_error *error) {
     lh_sums part;
+    if (result->batch > 0)
+        condition->draw.example = (uint32_t)(draw * batches_of(engine->spec, result) + sums->batches);
     lh_status status = engine->ops->evaluate(engine, condition, &part, each, error);
     if (status != LH_OK) return status;
-    if (each != NULL) write_examples(request->per_example, result, condition, first, each);
-    lh_sums_add(sums, &part);
+    if (each != NULL) write_examples(request->per_example, result, condition, draw, before, each);
+    lh_sums_add(&sums->all, &part);
+    sums->accuracies += ratio((double)part.correct, (double)part.counted);
+    sums->batches++;
     return LH_OK;
 }
 
-/* With finite data an input length has a batch for each of its shapes, until there are enough examples. */
+/* The first `count` examples of a condition, batch by batch. */
+static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+                                  const lh_eval_result *result, lh_condition *condition, int draw, int before,
+                                  draw_sums *sums, lh_error *error) {
+    int count = condition->examples, size = batch_size(result);
+    lh_status status = LH_OK;
+    for (int first = 0; status == LH_OK && first < count; first += size) {
+        condition->first = first;
+        condition->examples = count - first < size ? count - first : size;
+        status = evaluate_batch(engine, request, each, result, condition, draw, before + first, sums, error);
+    }
+    return status;
+}
+
+/* With finite data an input length has examples of each of its shapes, until there are enough. */
 static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
-                               const lh_eval_result *result, int draw, lh_sums *sums, lh_error *error) {
+                               const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     const lh_corpus *corpus = engine->spec->corpus;
     if (corpus == NULL) {
         lh_condition condition = lh_condition_at(result->n, result->examples, request->seed, draw);
-        return evaluate_batch(engine, request, each, result, &condition, 0, sums, error);
+        return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
     }
     lh_status status = LH_OK;
     for (int n = 1, first = 0; status == LH_OK && n <= corpus->shapes && first < result->examples; n++) {
@@ -74,7 +109,7 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
         if (count > result->examples - first) count = result->examples - first;
         lh_condition condition = lh_condition_at(n, (int)count, request->seed, draw);
         condition.draw.step = (uint32_t)result->n; /* whatever other shapes there are */
-        status = evaluate_batch(engine, request, each, result, &condition, first, sums, error);
+        status = evaluate_batches(engine, request, each, result, &condition, draw, first, sums, error);
         first += (int)count;
     }
     return status;
@@ -84,14 +119,21 @@ static lh_status evaluate_length(lh_engine *engine, const lh_eval_request *reque
                                  lh_eval_result *result, lh_error *error) {
     lh_sums all = {0};
     spread over_draws = {0, 0};
+    int64_t indices = (int64_t)result->draws * (result->batch > 0 ? batches_of(engine->spec, result) : 1);
+    if (indices > LH_MOST_DRAWS)
+        return lh_fail(error, LH_ERR_INPUT, "length %d: %d draws in %d batches\n  expected: at most %d, all in all",
+                       result->n, result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
     for (int draw = 0; draw < result->draws; draw++) {
-        lh_sums sums = {0};
+        draw_sums sums = {0};
         lh_status status = evaluate_draw(engine, request, each, result, draw, &sums, error);
         if (status != LH_OK) return status;
-        lh_sums_add(&all, &sums);
-        spread_add(&over_draws, ratio((double)sums.correct, (double)sums.counted), draw);
+        lh_sums_add(&all, &sums.all);
+        spread_add(&over_draws,
+                   result->batch > 0 ? ratio(sums.accuracies, sums.batches)
+                                     : ratio((double)sums.all.correct, (double)sums.all.counted),
+                   draw);
     }
-    result->accuracy = ratio((double)all.correct, (double)all.counted);
+    result->accuracy = result->batch > 0 ? over_draws.mean : ratio((double)all.correct, (double)all.counted);
     result->exact_match = ratio((double)all.exact, (double)all.sequences);
     result->loss = ratio(all.loss, (double)all.positions);
     result->sd_over_draws = result->draws > 1 ? sqrt(over_draws.squares / (result->draws - 1)) : 0.0;
@@ -139,6 +181,7 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
             .n = n,
             .examples = examples_of(spec, n, request->examples),
             .draws = lh_draws_anything(spec) ? request->draws : 1,
+            .batch = request->batch,
         };
     }
 }

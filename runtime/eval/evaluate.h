@@ -1,4 +1,5 @@
-/* Accuracy per task length: one batch of fixed examples per length, under one or several position draws. */
+/* Accuracy per task length: fixed examples per length, in one batch or several, under one or several draws of what is
+ * random in a pass. */
 #ifndef LONGHAND_EVALUATE_H
 #define LONGHAND_EVALUATE_H
 
@@ -13,7 +14,8 @@ typedef struct lh_eval_result {
     const char *split; /* static text */
     int n;             /* task length */
     int examples, draws;
-    double accuracy;      /* correct / counted label positions, over all draws */
+    int batch;            /* sequences that share a draw; 0: all examples do */
+    double accuracy;      /* correct / counted label positions over all draws; of batches the mean of theirs */
     double exact_match;   /* share of sequences with every counted position correct */
     double loss;          /* nats per label position */
     double sd_over_draws; /* of the accuracy, n - 1; 0 for one draw */
@@ -22,11 +24,12 @@ typedef struct lh_eval_result {
 typedef struct lh_eval_request {
     lh_lengths lengths;
     int examples, draws; /* draws count as 1 where the model draws nothing */
+    int batch;           /* > 0: examples go in batches of so many, each with draws of its own */
     uint64_t seed;
     const char *split; /* NULL: "train" for a training length or the training file, "test" for any other */
     int64_t step;      /* of the parameters; for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
-    bool only_missing; /* take over the lines that path already has for this step, split, length, examples, draws */
+    bool only_missing; /* take over lines of path for this step, split, length, examples, batch and draws */
     FILE *per_example; /* one line per example and draw; NULL: none */
     const volatile sig_atomic_t *stop; /* checked between lengths; NULL: never */
     void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
@@ -34,7 +37,7 @@ typedef struct lh_eval_request {
 } lh_eval_request;
 
 /* Evaluates every length in order (with finite data, input lengths that the file has); results: [lengths]. Makes the engine's room itself. LH_STOPPED when *stop was set;
- * what was written stays. */
+ * what was written stays. LH_ERR_INPUT where a condition has more than LH_MOST_DRAWS draws. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* Plain means over results of one split; count tells how many there are. */
@@ -45,7 +48,7 @@ typedef struct lh_eval_means {
 
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split);
 
-/* Whether a pass draws positions or distances. */
+/* Whether a pass draws positions or distances, or drops out. */
 bool lh_draws_anything(const lh_spec *spec);
 
 /* Whether n is one of the spec's training lengths. */

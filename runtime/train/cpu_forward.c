@@ -170,8 +170,8 @@ static void evaluate_block(evaluation *job, lh_cpu_forward_lane *lane, int index
         .logits = job->each != NULL ? lane->logits : NULL,
     };
     lh_error error;
-    lh_status status = lh_batch_fill(&lane->batch, spec, &job->condition->source, job->condition->n, (uint32_t)first,
-                                     block.sequences, &error);
+    lh_status status = lh_batch_fill(&lane->batch, spec, &job->condition->source, job->condition->n,
+                                     (uint32_t)(job->condition->first + first), block.sequences, &error);
     if (status != LH_OK) {
         if (lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
         return;
@@ -248,6 +248,7 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
     spec->format->assemble(&example, lane->batch.tokens);
     *block = (lh_cpu_block){
         .sequences = 1,
+        .first_example = query->example,
         .labels = lane->batch.labels,
         .mask = lane->batch.mask,
         .loss_scale = 1.0,

@@ -36,8 +36,9 @@ typedef struct lh_step_metrics {
 
 /* One batch to evaluate: which examples, under which position draw. */
 typedef struct lh_condition {
-    int n; /* task length */
-    int examples;
+    int n;        /* task length */
+    int first;    /* of the examples, as the source numbers them */
+    int examples; /* how many */
     lh_source source;
     lh_draw draw;
 } lh_condition;
@@ -49,6 +50,7 @@ typedef struct lh_query {
     const int32_t *positions; /* [length of stream 0], or NULL: drawn */
     const int32_t *distances; /* [length of stream 0] for tokens 0, 1, ... apart, or NULL: drawn */
     lh_draw draw;
+    uint32_t example; /* the sequence's number within the batch that it stands for */
 } lh_query;
 
 typedef struct lh_engine lh_engine;

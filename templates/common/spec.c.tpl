@@ -223,6 +223,9 @@ const lh_spec lh_${id} = {
         .classes = ${classes},
 % if position_range > 0 then
         .position_range = ${position_range},
+% if first_position > 0 then
+        .first_position = ${first_position},
+% end
 % end
 % if distance_range > 0 then
         .distance_range = ${distance_range},
@@ -259,7 +262,13 @@ const lh_spec lh_${id} = {
                         .axis = "length",
                         .lengths = ${eval.lengths_text},
                         .examples = ${eval.examples},
+% if eval.batch then
+                        .batch = ${eval.batch},
+% end
                         .draws = ${eval.draws},
+% if eval_dropout then
+                        .dropout = true,
+% end
 % if eval.during then
             .during_every = ${eval.during.every},
             .during_lengths = ${eval.during.lengths_text},

@@ -222,7 +222,7 @@ NOINLINE void attend_${name}_backward(int T, const real *restrict query, const r
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${rotated_in_place},
  * out [sequences][T][WIDTH]. weights_step 0: forward only, weights and inverse_sum are scratch for one group. */
 static void attention_${name}(${step_argument}int sequences, int T, real *query_key_value,
-        real *out, real *weights, size_t weights_step, real *inverse_sum) {
+        real *out, real *weights, size_t weights_step, real *inverse_sum${position_argument}) {
     LH_TIMED(LH_PART_ATTENTION);
     int groups = round_up(T, LANES) / LANES;
 % if score.kind ~= "none" then
@@ -231,7 +231,7 @@ static void attention_${name}(${step_argument}int sequences, int T, real *query_
 % end
     for (int s = 0; s < sequences; s++, query_key_value += T * QUERY_STRIDE, out += T * WIDTH) {
 % if rotation.kind == "rope" then
-        rotate(step, l, T, 1, query_key_value);
+        rotate(step, ${rotate_by}, T, 1, query_key_value);
 % end
         for (int h = 0; h < HEADS; h++) {
 % if relative.kind ~= "none" then
@@ -251,7 +251,7 @@ static void attention_${name}(${step_argument}int sequences, int T, real *query_
 /* dquery_key_value [sequences][T][3 WIDTH] written, from dout [sequences][T][WIDTH]. */
 static void attention_${name}_backward(${back_step_argument}int sequences, int T,
         const real *query_key_value, const real *out, const real *dout, const real *weights, const real *inverse_sum,
-        const head_scratch *scratch, ${sums_argument}real *dquery_key_value) {
+        const head_scratch *scratch, ${sums_argument}real *dquery_key_value${position_argument}) {
     LH_TIMED(LH_PART_ATTENTION);
     int groups = round_up(T, LANES) / LANES;
 % if score.grads then
@@ -274,7 +274,7 @@ static void attention_${name}_backward(${back_step_argument}int sequences, int T
             inverse_sum += groups * LANES;
         }
 % if rotation.kind == "rope" then
-        rotate(step, l, T, -1, dquery_key_value);
+        rotate(step, ${rotate_by}, T, -1, dquery_key_value);
 % end
         query_key_value += T * QUERY_STRIDE;
         dquery_key_value += T * QUERY_STRIDE;

@@ -349,12 +349,12 @@ INLINE void attend_${name}_queries(const geometric_head *head, int T, const real
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${rotated_in_place},
  * out [sequences][T][WIDTH]. columns: scratch. */
 static void attention_${name}(const lh_cpu_step *step, int l, int sequences, int T, real *query_key_value,
-        kept_attention kept, real *columns, real *out) {
+        kept_attention kept, real *columns, real *out${position_argument}) {
     LH_TIMED(LH_PART_ATTENTION);
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
     for (int s = 0; s < sequences; s++, query_key_value += T * QUERY_STRIDE, out += T * WIDTH) {
 % if rotation.kind == "rope" then
-        rotate(step, l, T, 1, query_key_value);
+        rotate(step, ${rotate_by}, T, 1, query_key_value);
 % end
         for (int h = 0; h < HEADS; h++) {
 % if directional then
@@ -390,7 +390,7 @@ NOINLINE void attend_${name}_backward(const geometric_head *head, int T, const r
 % end
 static void attention_${name}_backward(const lh_cpu_step *step, int l, int sequences, int T,
         const real *query_key_value, kept_attention kept, ${normalised and "const real *out, " or ""}const real *dout,
-        const head_scratch *scratch, const shard_sums *sums, ${directional and "real *ddirection, " or ""}real *dquery_key_value) {
+        const head_scratch *scratch, const shard_sums *sums, ${directional and "real *ddirection, " or ""}real *dquery_key_value${position_argument}) {
     LH_TIMED(LH_PART_ATTENTION);
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
 % if directional and normaliser.direction_width > 2 * heads then
@@ -416,7 +416,7 @@ static void attention_${name}_backward(const lh_cpu_step *step, int l, int seque
 % end
         }
 % if rotation.kind == "rope" then
-        rotate(step, l, T, -1, dquery_key_value);
+        rotate(step, ${rotate_by}, T, -1, dquery_key_value);
 % end
         query_key_value += T * QUERY_STRIDE;
         dquery_key_value += T * QUERY_STRIDE;

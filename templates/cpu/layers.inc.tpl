@@ -1,4 +1,7 @@
 % local geometric, directional = normaliser.kind == "geometric", normaliser.directional
+% local if_drops = eval_dropout and "" or "if (train) "
+% local attention_keep = eval_dropout and "s->attention_keep" or "train ? s->attention_keep : NULL"
+% local feedforward_keep = eval_dropout and "s->feedforward_keep" or "train ? s->feedforward_keep : NULL"
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", about = about.layers })
 
 /* What one layer keeps for its backward pass; rows are tokens. */
@@ -38,6 +41,9 @@ typedef struct workspace {
     real *ddirection; /* [rows][DIRECTION_WIDTH] */
 % end
     head_scratch head;
+% if positions.kind == "sequence" then
+    int32_t *position, *position_scratch; /* [tokens] of every sequence, drawn by embed; [MAX_POSITION] */
+% end
 % if sums then
     shard_sums sums;
 % end
@@ -69,7 +75,10 @@ static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size
     s->hidden = take(memory, used, row * FEEDFORWARD);
     s->norm2_xhat = take(memory, used, row * WIDTH);
     s->norm2_rstd = take(memory, used, row);
-% if dropout.kind == "bernoulli" then
+% if dropout.kind == "bernoulli" and eval_dropout then
+    s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+% elseif dropout.kind == "bernoulli" then
     if (mode == LH_MODE_TRAIN) {
         s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
         s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
@@ -98,8 +107,15 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % if geometric then
     w->head.columns = take(memory, &used, 2 * HEAD_WIDTH * (size_t)column_stride(w->length) * sizeof(real));
 % end
+% if positions.kind == "sequence" then
+    w->position = take(memory, &used, (size_t)w->tokens * sizeof(int32_t));
+    w->position_scratch = take(memory, &used, MAX_POSITION * sizeof(int32_t));
+% end
+% if eval_dropout and additive.dropout.kind == "bernoulli" then
+    w->embedding_keep = take(memory, &used, (size_t)w->rows * WIDTH + KEEP_PAD);
+% end
     if (mode != LH_MODE_TRAIN) return used;
-% if additive.dropout.kind == "bernoulli" then
+% if additive.dropout.kind == "bernoulli" and not eval_dropout then
     w->embedding_keep = take(memory, &used, (size_t)w->rows * WIDTH + KEEP_PAD);
 % end
     w->gradient = take(memory, &used, row * WIDTH);
@@ -124,10 +140,30 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 /* Masks for every sequence of the block at one site. */
 static void draw_masks(const lh_cpu_step *step, const lh_cpu_block *block, const workspace *w, uint32_t layer,
         uint32_t place, uint16_t drop_below, int8_t *keep) {
+% if eval_dropout then
+    uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, place)
+            : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, 2 * layer + place);
+    for (int s = 0; s < w->sequences; s++)
+        dropout_keep(step->key, step->step, block->first_example + (uint32_t)s, site, w->length * WIDTH, drop_below,
+                keep + (size_t)s * (size_t)w->length * WIDTH);
+% else
     for (int s = 0; s < w->sequences; s++)
         dropout_keep(step->key, step->step, block->first_example + (uint32_t)s,
                 lh_site(LH_DOMAIN_DROPOUT, layer, place), w->length * WIDTH, drop_below,
                 keep + (size_t)s * (size_t)w->length * WIDTH);
+% end
+}
+% end
+% if positions.kind == "sequence" then
+
+/* Positions of every sequence of the block. */
+static void draw_positions(const lh_cpu_step *step, const lh_cpu_block *block, const workspace *w) {
+    int T = w->length;
+    for (int s = 0; s < w->sequences; s++)
+        if (step->positions) memcpy(w->position + s * T, step->positions, (size_t)T * sizeof(int32_t));
+        else
+            lh_draw_sequence(&step->draw, block->first_example + (uint32_t)s, ${positions.first_text}, ${positions.range_text}, T,
+                    ${positions.sorted_text}, w->position + s * T, w->position_scratch);
 }
 % end
 
@@ -137,19 +173,20 @@ static void embed(const lh_cpu_step *step, const lh_cpu_block *block, const work
 % if additive.kind == "sinusoid" then
     const position_row *table = step->tables;
 % end
-% if input_draw then
+% if positions.kind == "sequence" and additive.kind ~= "none" then
+    const int32_t *position = w->position;
+% elseif input_draw then
     const int32_t *position = ((const shared *)step->shared)->position[0];
+% end
+% if positions.kind == "sequence" then
+    draw_positions(step, block, w);
 % end
     for (int m = 0; m < w->tokens; m++) {
         const real *token = p->token + block->tokens[0][m] * WIDTH;
-% if additive.kind == "sinusoid" and input_draw then
-        const real *place = table[position[m % w->length]].sinusoid;
-% elseif additive.kind == "sinusoid" then
-        const real *place = table[m % w->length].sinusoid;
-% elseif additive.kind == "learned" and input_draw then
-        const real *place = p->position_table + position[m % w->length] * WIDTH;
+% if additive.kind == "sinusoid" then
+        const real *place = table[${input_place}].sinusoid;
 % elseif additive.kind == "learned" then
-        const real *place = p->position_table + m % w->length * WIDTH;
+        const real *place = p->position_table + ${input_place} * WIDTH;
 % end
         for (int c = 0; c < WIDTH; c += LANES)
 % if additive.kind == "none" then
@@ -158,8 +195,10 @@ static void embed(const lh_cpu_step *step, const lh_cpu_block *block, const work
             store(x + m * WIDTH + c, load(token + c) * EMBEDDING_SCALE + load(place + c));
 % end
     }
-% if additive.dropout.kind == "bernoulli" then
+% if additive.dropout.kind == "bernoulli" and not eval_dropout then
     if (step->mode != LH_MODE_TRAIN) return;
+% end
+% if additive.dropout.kind == "bernoulli" then
     draw_masks(step, block, w, 0, 0, ${additive.dropout.name}_DROP_BELOW, w->embedding_keep);
     dropout_apply(w->tokens * WIDTH, w->embedding_keep, ${additive.dropout.name}_KEEP_SCALE, x);
 % end
@@ -169,16 +208,16 @@ static void embed_backward(${embed_backward_step}const lh_cpu_block *block, cons
 % if additive.dropout.kind == "bernoulli" then
     dropout_apply(w->tokens * WIDTH, w->embedding_keep, ${additive.dropout.name}_KEEP_SCALE, w->gradient);
 % end
-% if additive.kind == "learned" and input_draw then
+% if additive.kind == "learned" and positions.kind == "sequence" then
+    const int32_t *position = w->position;
+% elseif additive.kind == "learned" and input_draw then
     const int32_t *position = ((const shared *)step->shared)->position[0];
 % end
     for (int m = 0; m < w->tokens; m++) {
         const real *d = w->gradient + m * WIDTH;
         real *token = g->token + block->tokens[0][m] * WIDTH;
-% if additive.kind == "learned" and input_draw then
-        real *place = g->position_table + position[m % w->length] * WIDTH;
-% elseif additive.kind == "learned" then
-        real *place = g->position_table + m % w->length * WIDTH;
+% if additive.kind == "learned" then
+        real *place = g->position_table + ${input_place} * WIDTH;
 % end
 % if additive.kind == "learned" then
         for (int c = 0; c < WIDTH; c += LANES) {
@@ -248,7 +287,15 @@ NOINLINE void down_grad(int tokens, const real *x, const real *dy, real *dw, rea
     bias_grad(tokens, WIDTH, dy, db);
 }
 
-% if dropout.kind == "bernoulli" then
+% if dropout.kind == "bernoulli" and eval_dropout then
+/* output = norm(residual + branch), the branch dropped out. */
+NOINLINE void residual_norm(const workspace *w, const real *residual, const int8_t *keep, const real *scale,
+        const real *offset, real *xhat, real *rstd, real *output) {
+    add_dropout_norm(w->tokens, WIDTH, residual, w->branch, keep, BRANCH_KEEP_SCALE, scale, offset, xhat, rstd,
+            output);
+}
+
+% elseif dropout.kind == "bernoulli" then
 /* output = norm(residual + branch), the branch dropped out in training. */
 NOINLINE void residual_norm(const workspace *w, const real *residual, const int8_t *keep, const real *scale,
         const real *offset, real *xhat, real *rstd, real *output) {
@@ -290,7 +337,7 @@ static void swap(real **a, real **b) {
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation output may be input. */
 static void layer_forward(const lh_cpu_step *step, ${layer_argument}
         const layer_parameters *p, layer_state *s, real *output) {
-% if dropout.kind == "bernoulli" then
+% if dropout.kind == "bernoulli" and not eval_dropout then
     bool train = step->mode == LH_MODE_TRAIN;
 % end
     const layer_panels *panels = &((const shared *)step->shared)->layer[l];
@@ -300,15 +347,16 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}
     to_direction(w->rows, input, panels->direction, p->direction_bias, s->attention.direction);
 % end
 % if geometric then
-    attention_self(step, l, w->sequences, w->length, s->query_key_value, s->attention, w->head.columns, s->attended);
+    attention_self(step, l, w->sequences, w->length, s->query_key_value, s->attention, w->head.columns,
+            s->attended${position_pass});
 % else
     attention_self(${step_pass}w->sequences, w->length, s->query_key_value, s->attended, s->weights, w->weights_step,
-            s->inverse_sum);
+            s->inverse_sum${position_pass});
 % end
     to_attention_output(w->rows, s->attended, panels->attention_output, w->branch);
 % if dropout.kind == "bernoulli" then
-    if (train) draw_masks(step, block, w, (uint32_t)l + 1, 0, BRANCH_DROP_BELOW, s->attention_keep);
-    residual_norm(w, input, train ? s->attention_keep : NULL, p->norm1_scale, p->norm1_offset, s->norm1_xhat,
+    ${if_drops}draw_masks(step, block, w, (uint32_t)l + 1, 0, BRANCH_DROP_BELOW, s->attention_keep);
+    residual_norm(w, input, ${attention_keep}, p->norm1_scale, p->norm1_offset, s->norm1_xhat,
             s->norm1_rstd, s->norm1);
 % else
     residual_norm(w, input, p->norm1_scale, p->norm1_offset, s->norm1_xhat, s->norm1_rstd, s->norm1);
@@ -316,8 +364,8 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}
     to_hidden(w->rows, s->norm1, panels->up, p->up_bias, s->hidden);
     to_feedforward_output(w->rows, s->hidden, panels->down, p->down_bias, w->branch);
 % if dropout.kind == "bernoulli" then
-    if (train) draw_masks(step, block, w, (uint32_t)l + 1, 1, BRANCH_DROP_BELOW, s->feedforward_keep);
-    residual_norm(w, s->norm1, train ? s->feedforward_keep : NULL, p->norm2_scale, p->norm2_offset, s->norm2_xhat,
+    ${if_drops}draw_masks(step, block, w, (uint32_t)l + 1, 1, BRANCH_DROP_BELOW, s->feedforward_keep);
+    residual_norm(w, s->norm1, ${feedforward_keep}, p->norm2_scale, p->norm2_offset, s->norm2_xhat,
             s->norm2_rstd, output);
 % else
     residual_norm(w, s->norm1, p->norm2_scale, p->norm2_offset, s->norm2_xhat, s->norm2_rstd, output);
@@ -352,10 +400,10 @@ static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const l
     from_attention_output(w->rows, dbranch, panels->attention_output_transposed, w->dattended);
 % if geometric then
     attention_self_backward(step, l, w->sequences, w->length, s->query_key_value, s->attention,
-            ${normaliser.normalised and "s->attended, " or ""}w->dattended, &w->head, &w->sums, ${directional and "w->ddirection, " or ""}w->dquery_key_value);
+            ${normaliser.normalised and "s->attended, " or ""}w->dattended, &w->head, &w->sums, ${directional and "w->ddirection, " or ""}w->dquery_key_value${position_pass});
 % else
     attention_self_backward(${back_step_pass}w->sequences, w->length, s->query_key_value, s->attended,
-            w->dattended, s->weights, s->inverse_sum, &w->head, ${sums_pass}w->dquery_key_value);
+            w->dattended, s->weights, s->inverse_sum, &w->head, ${sums_pass}w->dquery_key_value${position_pass});
 % end
     query_key_value_grad(w->tokens, s->input, w->dquery_key_value, g->query_key_value);
     from_query_key_value(w->rows, w->dquery_key_value, panels->query_key_value_transposed, w->gradient, w->branch);

@@ -124,7 +124,7 @@ static void make_score(const lh_cpu_step *step, int l, const score_tables *s) {
     const int32_t *position = ((const shared *)step->shared)->position[${positions.layer_index}];
 % end
 % if score.uses.distance then
-    const int32_t *drawn = ((const shared *)step->shared)->distance[${positions.distance.layer_index}];
+    const int32_t *drawn = ((const shared *)step->shared)->distance[${positions.distance.layer_index}]${positions.distance.middle};
 % end
 % if score.uses.T then
     int T = step->shape.length[0];
@@ -242,7 +242,7 @@ static void end_score(const lh_cpu_step *step, int l, const score_tables *s, con
     const int32_t *position = ((const shared *)step->shared)->position[${positions.layer_index}];
 % end
 % if score.end_uses.distance then
-    const int32_t *drawn = ((const shared *)step->shared)->distance[${positions.distance.layer_index}];
+    const int32_t *drawn = ((const shared *)step->shared)->distance[${positions.distance.layer_index}]${positions.distance.middle};
 % end
 % if score.end_uses.T then
     int T = step->shape.length[0];

@@ -9,6 +9,9 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
 % if dropouts[1] then
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the counter */
+% if eval_dropout then
+enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */
+% end
 % end
 #define BETA1 ${real(optimizer.beta1)}
 #define BETA2 ${real(optimizer.beta2)}

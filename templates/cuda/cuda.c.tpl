@@ -86,9 +86,17 @@ static void sort_pairs(const int *position, int T, int *rank, int *out) {
     start[0] = 0;
 }
 % else
-static int draw_count(int T) { return ${rows_of_draws} * T; }
+static int draw_count(int T) { return ${cuda.draw_count}; }
 % end
 
+% if positions.kind == "sequence" then
+static void draw_sequences(const lh_draw *from, int sequences, int T, const int32_t *positions, int *scratch,
+        int *out) {
+    for (int s = 0; s < sequences; s++, out += T)
+        if (positions) memcpy(out, positions, (size_t)T * sizeof(int));
+        else lh_draw_sequence(from, (uint32_t)s, ${positions.first_text}, ${positions.range_text}, T, ${positions.sorted_text}, out, scratch);
+}
+% else
 static void draw(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
         int *out) {
 % if pairwise then
@@ -98,12 +106,24 @@ static void draw(const lh_draw *from, int T, const int32_t *positions, const int
     for (int d = 0; d < DRAWS; d++, out += T) {
         if (positions) memcpy(out, positions, (size_t)T * sizeof(int));
         else
-            lh_draw_positions(from, (uint32_t)d${positions.site_offset}, 0, MAX_POSITION, T, ${positions.sorted_text}, out, scratch);
+            lh_draw_positions(from, (uint32_t)d${positions.site_offset}, ${positions.first_text}, ${positions.range_text}, T, ${positions.sorted_text}, out, scratch);
     }
 % else
     (void)positions;
 % end
-% if cuda.distance_draws > 0 then
+% if cuda.distance_rows > 1 then
+    for (int d = 0; d < DISTANCE_DRAWS; d++, out += 2 * T) {
+        int *middle = out + T;
+        out[0] = 0; /* of no pair */
+        if (distances)
+            for (int i = 0; i < T; i++) {
+                middle[i] = distances[i];
+                middle[-i] = -distances[i];
+            }
+        else
+            lh_draw_signed_distances(from, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, middle, scratch);
+    }
+% elseif cuda.distance_draws > 0 then
     for (int d = 0; d < DISTANCE_DRAWS; d++, out += T) {
         if (distances) memcpy(out, distances, (size_t)T * sizeof(int));
         else
@@ -120,6 +140,7 @@ static void draw(const lh_draw *from, int T, const int32_t *positions, const int
     }
 % end
 }
+% end
 % end
 
 % if cuda.shared then
@@ -197,7 +218,11 @@ const lh_cuda_program lh_${id}_cuda = {
 % if draws then
         .draw_count = draw_count,
         .draw_scratch = ${draw_scratch},
+% if positions.kind == "sequence" then
+        .draw_sequences = draw_sequences,
+% else
         .draw = draw,
+% end
 % end
         .shared_bytes = shared_bytes,
         .partial_bytes = partial_bytes,

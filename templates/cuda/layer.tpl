@@ -1,4 +1,6 @@
 % local branch_drops = dropout.kind == "bernoulli"
+% local mask0 = eval_dropout and "mask_at(0)" or "training ? mask_at(0) : (const unsigned char *)0"
+% local mask1 = eval_dropout and "mask_at(1)" or "training ? mask_at(1) : (const unsigned char *)0"
 % local dbranch = branch_drops and "dbranch" or "gradient"
 /* The products of a layer. */
 INLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
@@ -66,7 +68,7 @@ INLINE void down_grad(int rows, const real *x, const real *dy, real *dw, real *d
 }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation out may be input. */
-INLINE void layer_forward(${branch_drops and "real *out, const bool training" or "real *out"}) {
+INLINE void layer_forward(${branch_drops and not eval_dropout and "real *out, const bool training" or "real *out"}) {
     const layer_parameters *p = &block()->view.p->layer[block()->l];
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -81,7 +83,7 @@ INLINE void layer_forward(${branch_drops and "real *out, const bool training" or
     attend();
     to_attention_output(rows, s->attended, p->attention_output, w->branch);
 % if branch_drops then
-    residual_norm(rows, block()->input, w->branch, training ? mask_at(0) : (const unsigned char *)0, p->norm1_scale,
+    residual_norm(rows, block()->input, w->branch, ${mask0}, p->norm1_scale,
             p->norm1_offset, s->xhat1, s->rstd1, s->norm1);
 % else
     residual_norm(rows, block()->input, w->branch, p->norm1_scale, p->norm1_offset, s->xhat1, s->rstd1, s->norm1);
@@ -89,7 +91,7 @@ INLINE void layer_forward(${branch_drops and "real *out, const bool training" or
     to_hidden(rows, s->norm1, p->up, p->up_bias, s->hidden);
     to_feedforward_output(rows, s->hidden, p->down, p->down_bias, w->branch);
 % if branch_drops then
-    residual_norm(rows, s->norm1, w->branch, training ? mask_at(1) : (const unsigned char *)0, p->norm2_scale,
+    residual_norm(rows, s->norm1, w->branch, ${mask1}, p->norm2_scale,
             p->norm2_offset, s->xhat2, s->rstd2, out);
 % else
     residual_norm(rows, s->norm1, w->branch, p->norm2_scale, p->norm2_offset, s->xhat2, s->rstd2, out);

@@ -3,11 +3,11 @@
 % local embedding_drops = additive.dropout.kind == "bernoulli"
 % local first_site = embedding_drops and 1 or 0
 % local dbranch = branch_drops and "dbranch" or "gradient"
-% local random = positions.kind == "randomized"
-% local learned_places = additive.kind == "learned"
+% local random, by_sequence = positions.kind == "randomized", positions.kind == "sequence"
+% local row_place = by_sequence and "position[row]" or random and "position[row % v->T]" or "row % v->T"
 % if drops then
-/* The masks of the shard's dropout sites. */
-INLINE void draw_masks(void) {
+/* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
+INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     const lh_cuda_step *in = &block()->step;
     const int bytes = in->T * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
@@ -20,8 +20,15 @@ INLINE void draw_masks(void) {
 % else
         const unsigned int layer = site, place = 0, below = EMBEDDING_DROP_BELOW;
 % end
+% if eval_dropout then
+        const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | (2 * layer + place);
+        block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes, in_counter, row % bytes,
+                below);
+% else
         block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes,
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
+% end
     }
     __syncthreads();
 }
@@ -36,19 +43,24 @@ INLINE const unsigned char *mask_at(int place) {
 % end
 % end
 /* The first layer's input = scaled token embedding${embed_adds}. */
-INLINE void embed(${embedding_drops and "const bool training" or "void"}) {
+INLINE void embed(${embedding_drops and not eval_dropout and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = block()->sequences * v->T;
+% if by_sequence and additive.kind ~= "none" then
+    const int *position = positions_of_sequences();
+% end
     for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
         real x = v->p->token[block()->tokens[row] * WIDTH + c] * EMBEDDING_SCALE;
 % if additive.kind == "sinusoid" then
-        x += v->tables[${input_draw and "v->draws[row % v->T]" or "row % v->T"}].sinusoid[c];
+        x += v->tables[${input_place_cuda}].sinusoid[c];
 % elseif additive.kind == "learned" then
-        x += v->p->position_table[(${input_draw and "v->draws[row % v->T]" or "row % v->T"}) * WIDTH + c];
+        x += v->p->position_table[${input_row_cuda} * WIDTH + c];
 % end
-% if embedding_drops then
+% if embedding_drops and eval_dropout then
+        x = kept(w->keep, e) ? x * ${additive.dropout.name}_KEEP_SCALE : 0;
+% elseif embedding_drops then
         if (training) x = kept(w->keep, e) ? x * ${additive.dropout.name}_KEEP_SCALE : 0;
 % end
         w->input[e] = x;
@@ -73,7 +85,14 @@ INLINE void embed_backward(${cuda.gradients} *g) {
             if (tokens[row] == e / WIDTH) sum += w->gradient[row * WIDTH + e % WIDTH];
         g->token[e] = sum * EMBEDDING_SCALE;
     }
-% if learned_places then
+% if additive.kind == "learned" and by_sequence then
+    const int *position = positions_of_sequences();
+    for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
+    __syncthreads();
+    for (int c = threadIdx.x; c < WIDTH; c += THREADS)
+        for (int row = 0; row < rows; row++)
+            g->position_table[${input_row_cuda} * WIDTH + c] += w->gradient[row * WIDTH + c];
+% elseif additive.kind == "learned" then
     for (int e = threadIdx.x; e < v->T * WIDTH; e += THREADS) {
         real sum = 0;
         for (int sequence = 0; sequence < sequences; sequence++) sum += w->gradient[sequence * v->T * WIDTH + e];
@@ -88,12 +107,14 @@ INLINE void embed_backward(${cuda.gradients} *g) {
 INLINE void rotate(const int direction, real *query_key_value) {
     const step_view *v = &block()->view;
     const int rows = block()->sequences * v->T;
-% if random then
+% if by_sequence then
+    const int *position = positions_of_sequences();
+% elseif random then
     const int *position = positions_of(v, block()->l);
 % end
     for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS) {
         const int row = e / WIDTH, c = e % WIDTH * 2;
-        const real *turn = v->tables[${random and "position[row % v->T]" or "row % v->T"}].rotation + c % ROTATION_PERIOD;
+        const real *turn = v->tables[${row_place}].rotation + c % ROTATION_PERIOD;
         real *x = query_key_value + row * QUERY_STRIDE + c, first = x[0], second = x[1];
         x[0] = first * turn[0] + direction * (second * turn[ROTATION_PERIOD]);
         x[1] = second * turn[1] + direction * (first * turn[ROTATION_PERIOD + 1]);
@@ -103,7 +124,7 @@ INLINE void rotate(const int direction, real *query_key_value) {
 % end
 
 % if branch_drops then
-/* out = norm(residual + branch), the branch dropped out where there is a mask; a warp per row. */
+/* out = norm(residual + branch), the branch dropped out${eval_dropout and "" or " where there is a mask"}; a warp per row. */
 INLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
         const real *scale, const real *offset, real *xhat, real *rstd, real *out) {
 % else
@@ -125,7 +146,11 @@ INLINE void residual_norm(int rows, const real *residual, const real *branch, co
             if (c < WIDTH) {
 % if branch_drops then
                 const real whole = branch[e];
+% if eval_dropout then
+                z[u] = residual[e] + (kept(keep, e) ? whole * BRANCH_KEEP_SCALE : 0);
+% else
                 z[u] = residual[e] + (keep ? kept(keep, e) ? whole * BRANCH_KEEP_SCALE : 0 : whole);
+% end
 % else
                 z[u] = residual[e] + branch[e];
 % end

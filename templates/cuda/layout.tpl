@@ -126,8 +126,11 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
+% if eval_dropout then
+    w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
+% end
     if (training) {
-% if drops then
+% if drops and not eval_dropout then
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
 % end
         w->gradient = take_reals(memory, &used, rows * WIDTH);
@@ -186,6 +189,9 @@ typedef struct layer_gradients {
 
 typedef struct gradients {
     real token[TOKENS * WIDTH];
+% if additive.kind == "learned" and not cuda.shares_places then
+    real position_table[POSITION_ROWS * WIDTH];
+% end
     layer_gradients layer[LAYERS];
     real output[WIDTH * CLASS_COLUMNS], output_bias[CLASS_COLUMNS];
 } gradients;
@@ -196,7 +202,7 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* of a shard, before
 
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
 typedef struct table_sums {
-% if additive.kind == "learned" then
+% if cuda.shares_places then
     real *places; /* [T][WIDTH] of the vectors that are added to the tokens */
 % end
 % if relative.kind ~= "none" then
@@ -211,7 +217,7 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-% if additive.kind == "learned" then
+% if cuda.shares_places then
     sums->places = take_reals(memory, used, (size_t)T * WIDTH);
 % end
 % if relative.kind ~= "none" then

@@ -33,8 +33,11 @@ INLINE void shift_work(workspace *w, int first, int T, int label_count, const bo
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
     w->correct += labels;
+% if eval_dropout then
+    w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
+% end
     if (!training) return;
-% if drops then
+% if drops and not eval_dropout then
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
     w->gradient += rows * WIDTH;

@@ -1,6 +1,9 @@
 % local drops = dropouts[1] ~= nil
 % local embedding_drops = additive.dropout.kind == "bernoulli"
 % local branch_drops = dropout.kind == "bernoulli"
+% local asks = not eval_dropout -- whether dropout is on: in training alone
+% local mask0 = eval_dropout and "mask_at(0)" or "training ? mask_at(0) : (const unsigned char *)0"
+% local mask1 = eval_dropout and "mask_at(1)" or "training ? mask_at(1) : (const unsigned char *)0"
 % local dbranch = branch_drops and "dbranch" or "gradient"
 % include("cuda/examples.tpl")
 % include("cuda/update.tpl")
@@ -57,7 +60,7 @@ INLINE void rectify_grad(int elements, const real *x, real *dx) {
 
 /* A phase of the layers' way forward, whose parts are those of training and evaluation; out: the layer's output. One
  * post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. */
-INLINE void forward_phase(int phase, real *out${branch_drops and ", const bool training" or ""}) {
+INLINE void forward_phase(int phase, real *out${branch_drops and asks and ", const bool training" or ""}) {
     const layer_parameters *p = &block()->view.p->layer[block()->l];
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -69,7 +72,7 @@ INLINE void forward_phase(int phase, real *out${branch_drops and ", const bool t
         attend();
     } else if (phase == LH_CUDA_NORM1) {
 % if branch_drops then
-        residual_norm(rows, block()->input, w->branch, training ? mask_at(0) : (const unsigned char *)0, p->norm1_scale,
+        residual_norm(rows, block()->input, w->branch, ${mask0}, p->norm1_scale,
                 p->norm1_offset, s->xhat1, s->rstd1, s->norm1);
 % else
         residual_norm(rows, block()->input, w->branch, p->norm1_scale, p->norm1_offset, s->xhat1, s->rstd1, s->norm1);
@@ -79,7 +82,7 @@ INLINE void forward_phase(int phase, real *out${branch_drops and ", const bool t
     } else if (phase == LH_CUDA_NORM2) {
         add_bias(rows, WIDTH, p->down_bias, false, w->branch);
 % if branch_drops then
-        residual_norm(rows, s->norm1, w->branch, training ? mask_at(1) : (const unsigned char *)0, p->norm2_scale,
+        residual_norm(rows, s->norm1, w->branch, ${mask1}, p->norm2_scale,
                 p->norm2_offset, s->xhat2, s->rstd2, out);
 % else
         residual_norm(rows, s->norm1, w->branch, p->norm2_scale, p->norm2_offset, s->xhat2, s->rstd2, out);
@@ -123,9 +126,9 @@ INLINE void train_phase(int phase, int shard) {
     gradients *g = (gradients *)(b->replica.partials + shard * b->train.partial_stride);
     if (phase == LH_CUDA_EMBED) {
 % if drops then
-        draw_masks();
+        draw_masks(${eval_dropout and "true" or ""});
 % end
-        embed(${embedding_drops and "true" or ""});
+        embed(${embedding_drops and asks and "true" or ""});
     } else if (phase == LH_CUDA_CLASSIFY) {
         classify(b->layer.output, true);
         add_up(b->replica.shard_sums + shard);
@@ -133,7 +136,7 @@ INLINE void train_phase(int phase, int shard) {
     } else if (phase == LH_CUDA_EMBED_BACK) {
         embed_backward(g);
     } else {
-        forward_phase(phase, b->layer.output${branch_drops and ", true" or ""});
+        forward_phase(phase, b->layer.output${branch_drops and asks and ", true" or ""});
         backward_phase(phase, &g->layer[b->l]);
     }
 }
@@ -194,11 +197,14 @@ ${id}_evaluate_kernel(const lh_cuda_evaluate a, const lh_cuda_place at) {
     if (at.phase == LH_CUDA_BEGIN) return begin_step();
 % end
     if (at.phase == LH_CUDA_EMBED) {
-        embed(${embedding_drops and "false" or ""});
+% if eval_dropout then
+        draw_masks(false);
+% end
+        embed(${embedding_drops and asks and "false" or ""});
     } else if (at.phase == LH_CUDA_CLASSIFY) {
         classify(b->work.input, false);
         give_answers(a.answers, (real *)a.logits);
     } else {
-        forward_phase(at.phase, b->work.input${branch_drops and ", false" or ""});
+        forward_phase(at.phase, b->work.input${branch_drops and asks and ", false" or ""});
     }
 }

@@ -1,6 +1,7 @@
 % local drops = dropouts[1] ~= nil
 % local embedding_drops = additive.dropout.kind == "bernoulli"
 % local branch_drops = dropout.kind == "bernoulli"
+% local asks = not eval_dropout -- whether dropout is on: in training alone
 % include("cuda/examples.tpl")
 
 /* One shard, forward and back: writes all of its gradient and its sums. */
@@ -20,13 +21,13 @@ INLINE void train_shard(int shard) {
     }
     __syncthreads();
 % if drops then
-    draw_masks();
+    draw_masks(${eval_dropout and "true" or ""});
 % end
-    embed(${embedding_drops and "true" or ""});
+    embed(${embedding_drops and asks and "true" or ""});
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
         enter_layer(l);
-        layer_forward(b->layer.output${branch_drops and ", true" or ""});
+        layer_forward(b->layer.output${branch_drops and asks and ", true" or ""});
     }
     classify(b->layer.output, true);
     add_up(b->replica.shard_sums + shard);
@@ -95,12 +96,15 @@ ${id}_evaluate_kernel(const lh_cuda_evaluate a) {
             b->input = b->work.input;
         }
         __syncthreads();
-        embed(${embedding_drops and "false" or ""});
+% if eval_dropout then
+        draw_masks(false);
+% end
+        embed(${embedding_drops and asks and "false" or ""});
 #pragma unroll 1
         for (int l = 0; l < LAYERS; l++) {
             if (threadIdx.x == 0) b->l = l;
             __syncthreads();
-            layer_forward(b->work.input${branch_drops and ", false" or ""});
+            layer_forward(b->work.input${branch_drops and asks and ", false" or ""});
         }
         classify(b->work.input, false);
         give_answers(a.answers, (real *)a.logits);

@@ -8,9 +8,9 @@ INLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-% if additive.kind == "learned" then
+% if cuda.shares_places then
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < v->T * WIDTH; e += t->blocks * THREADS)
-        g->position_table[(${input_draw and "v->draws[e / WIDTH]" or "e / WIDTH"}) * WIDTH + e % WIDTH] = sums.places[e];
+        g->position_table[(${places_row}) * WIDTH + e % WIDTH] = sums.places[e];
 % end
 % if relative.kind == "transformer_xl" then
     const int room = distance_count(v->T);
@@ -126,6 +126,9 @@ INLINE void fold_gradients(void) {
     parameters *to = (parameters *)gradient;
     const gradients *g = (const gradients *)b->replica.partials;
     fold_shards(g->token, TOKENS * WIDTH, to->token);
+% if additive.kind == "learned" and not cuda.shares_places then
+    fold_shards(g->position_table, POSITION_ROWS * WIDTH, to->position_table);
+% end
     for (int l = 0; l < LAYERS; l++) {
         const layer_gradients *from = &g->layer[l];
 % if relative.biases then

@@ -15,7 +15,7 @@ typedef struct step_view {
     const position_row *tables;
 % end
 % if cuda.draws then
-    const int *draws; /* [draws][T] */
+    const int *draws; /* ${cuda.draw_words}[T] */
 % end
 % if cuda.shared then
     shared_tables shared;
@@ -38,12 +38,20 @@ INLINE const int *positions_of(const step_view *v, int l) {
 % end
 % if draws_distances then
 
+% if positions.distance.independent then
+/* The middle of the drawn distances that layer l reads. */
+% else
 /* The drawn distances that layer l reads, ascending from 0. */
+% end
 INLINE const int *distances_of(const step_view *v, int l) {
 % if positions.distance.layer_index == "0" then
     (void)l;
 % end
+% if positions.distance.independent then
+    return v->draws + (${cuda.first_distances} + 2 * ${positions.distance.layer_index} + 1) * v->T;
+% else
     return v->draws + (${cuda.first_distances} + ${positions.distance.layer_index}) * v->T;
+% end
 }
 % end
 % if relative.kind ~= "none" and not relative.toeplitz then
@@ -97,3 +105,8 @@ typedef struct block_state {
 static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too small");
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
+% if positions.kind == "sequence" then
+
+/* The positions of the block's sequences, [sequences][T]. */
+INLINE const int *positions_of_sequences(void) { return block()->view.draws + block()->first * block()->view.T; }
+% end

@@ -5,7 +5,7 @@ static void draw_positions(const lh_cpu_step *step, int d) {
     int T = step->shape.length[0];
     if (step->positions) memcpy(s->position[d], step->positions, (size_t)T * sizeof(int32_t));
     else
-        lh_draw_positions(&step->draw, (uint32_t)d${positions.site_offset}, 0, MAX_POSITION, T, ${positions.sorted_text}, s->position[d],
+        lh_draw_positions(&step->draw, (uint32_t)d${positions.site_offset}, ${positions.first_text}, ${positions.range_text}, T, ${positions.sorted_text}, s->position[d],
                 s->scratch[d]);
 }
 
@@ -15,10 +15,22 @@ static void draw_positions(const lh_cpu_step *step, int d) {
 static void draw_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];
+% if positions.distance.independent then
+    int32_t *middle = s->distance[d] + MAX_POSITION;
+    if (step->distances)
+        for (int i = 0; i < T; i++) {
+            middle[i] = step->distances[i];
+            middle[-i] = -step->distances[i];
+        }
+    else
+        lh_draw_signed_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, middle,
+                s->distance_scratch[d]);
+% else
     if (step->distances) memcpy(s->distance[d], step->distances, (size_t)T * sizeof(int32_t));
     else
         lh_draw_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, s->distance[d],
                 s->distance_scratch[d]);
+% end
 }
 
 % end

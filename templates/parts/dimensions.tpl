@@ -9,11 +9,16 @@ CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
 % if additive.kind == "learned" then
 POSITION_ROWS = ${additive.rows},
 % end
-% if positions.kind == "randomized" then
+% if positions.first == 1 then
+FIRST_POSITION = 1,
+MAX_POSITION = ${positions.max_position}, /* positions are drawn from FIRST_POSITION .. MAX_POSITION - 1 */
+% elseif positions.range then
 MAX_POSITION = ${positions.max_position}, /* positions are drawn from 0 .. MAX_POSITION - 1 */
-DRAWS = ${positions.draws}, /* independent draws of one pass */
 % elseif draws_distances then
 MAX_POSITION = ${max_position},
+% end
+% if positions.kind == "randomized" then
+DRAWS = ${positions.draws}, /* independent draws of one pass */
 % end
 % if draws_distances then
 DISTANCE_DRAWS = ${positions.distance.draws}, /* of distances, from 1 .. MAX_POSITION - 1 */

@@ -1,4 +1,8 @@
-% if positions.distance.kind == "drawn" then
+% if positions.distance.independent then
+/* The signed distance of a pair, offset = key - query, from a draw whose sides are independent: Ruoss et al. 2023.
+ * distance: the middle of it. */
+INLINE int drawn_distance(const int32_t *distance, int offset) { return distance[offset]; }
+% elseif positions.distance.kind == "drawn" then
 /* The signed distance of a pair, offset = key - query, from a draw: Ruoss et al. 2023. */
 INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];

@@ -25,7 +25,11 @@ typedef struct shared {
     int32_t scratch[DRAWS][MAX_POSITION];
 % end
 % if draws_distances then
+% if positions.distance.independent then
+    int32_t distance[DISTANCE_DRAWS][2 * MAX_POSITION]; /* signed, by key - query + MAX_POSITION */
+% else
     int32_t distance[DISTANCE_DRAWS][MAX_POSITION]; /* the first T of each draw are in use; 0, then ascending */
+% end
     int32_t distance_scratch[DISTANCE_DRAWS][MAX_POSITION];
 % end
 % if relative.kind == "transformer_xl" and not relative.toeplitz then

@@ -15,7 +15,7 @@ INLINE int relative_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) /
 
 INLINE int relative_distance(const lh_cpu_step *step, int set, int x) {
 % if draws_distances then
-    return drawn_distance(((const shared *)step->shared)->distance[set], step->shape.length[0] - 1 - x);
+    return drawn_distance(((const shared *)step->shared)->distance[set]${positions.distance.middle}, step->shape.length[0] - 1 - x);
 % else
     (void)set;
     return step->shape.length[0] - 1 - x;

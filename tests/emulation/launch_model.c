@@ -24,12 +24,15 @@ void *lh_model_tables(const lh_spec *spec, int T) {
     return tables;
 }
 
-int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, int T, const int32_t *positions,
+int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, int sequences, int T, const int32_t *positions,
                     const int32_t *distances) {
-    if (!spec->cuda->draw_count) return NULL;
-    int *scratch = lh_model_reserve((size_t)spec->cuda->draw_scratch * sizeof *scratch);
-    int *draws = lh_model_reserve((size_t)spec->cuda->draw_count(T) * sizeof *draws);
-    spec->cuda->draw(draw, T, positions, distances, scratch, draws);
+    const lh_cuda_program *cuda = spec->cuda;
+    if (!cuda->draw_count) return NULL;
+    int *scratch = lh_model_reserve((size_t)cuda->draw_scratch * sizeof *scratch);
+    size_t count = (size_t)cuda->draw_count(T) * (cuda->draw_sequences ? (size_t)sequences : 1);
+    int *draws = lh_model_reserve(count * sizeof *draws);
+    if (cuda->draw_sequences) cuda->draw_sequences(draw, sequences, T, positions, scratch, draws);
+    else cuda->draw(draw, T, positions, distances, scratch, draws);
     free(scratch);
     return draws;
 }

@@ -23,12 +23,13 @@ const char *__asan_default_options(void) { return "allocator_may_return_null=1";
 /* --- a device, and fleets on it --------------------------------------------------------------------------------- */
 
 static lh_cuda_device device;
+static const lh_cuda_program *program = &toy_cuda; /* that the device runs */
 
 static void use_device(lh_emulation emulation) {
     lh_error error;
     lh_emulation_set(&emulation);
     lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
-    lh_assert_ok(lh_cuda_device_open(&device, &toy_cuda, 0, &error), &error);
+    lh_assert_ok(lh_cuda_device_open(&device, program, 0, &error), &error);
 }
 
 static void end_device(void) {
@@ -586,6 +587,7 @@ static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int example
     lh_error error;
     lh_lengths lengths = {NULL, 0, n, n, 1};
     lh_condition condition = lh_condition_at(n, examples, 1, 2);
+    condition.first = 7;
     lh_sums got, want, again, each[100], reference[100], total = {0};
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, examples, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, examples, &error), &error);
@@ -622,6 +624,33 @@ static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
         cpu->ops->close(cpu);
         end_device();
     }
+}
+
+/* The toy's draws, once more for every sequence; it reads those of the first. */
+static void draw_each(const lh_draw *from, int sequences, int T, const int32_t *positions, int *scratch, int *out) {
+    for (int s = 0; s < sequences; s++, out += toy_cuda.draw_count(T))
+        toy_cuda.draw(from, T, positions, NULL, scratch, out);
+}
+
+static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **state) {
+    (void)state;
+    lh_spec spec = toy();
+    lh_cuda_program by_sequence = toy_cuda;
+    lh_error error;
+    lh_engine *cuda, *cpu;
+    by_sequence.draw = NULL;
+    by_sequence.draw_sequences = draw_each;
+    program = &by_sequence;
+    check_against_cpu(&spec, config_of(&spec, 7));
+    use_device((lh_emulation){0});
+    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
+    lh_assert_ok(lh_cuda_fleet_open(&device, NULL, &config, 1, &cuda, &error), &error);
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+    check_evaluation(cuda, cpu, 9, 100);
+    cuda->ops->close(cuda);
+    cpu->ops->close(cpu);
+    end_device();
+    program = &toy_cuda;
 }
 
 static void test_evaluate_each_replica_its_own_parameters(void **state) {
@@ -706,7 +735,8 @@ static void test_predict_logits_are_those_of_the_cpu(void **state) {
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, 1, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, 1, &error), &error);
     for (int given = 0; given < 2; given++) {
-        lh_query query = {N, input, given ? positions : NULL, NULL, lh_condition_at(N, 1, 3, 0).draw};
+        lh_query query = {
+            .n = N, .input = input, .positions = given ? positions : NULL, .draw = lh_condition_at(N, 1, 3, 0).draw};
         lh_assert_ok(cuda->ops->predict(cuda, &query, got, &error), &error);
         lh_assert_ok(cpu->ops->predict(cpu, &query, want, &error), &error);
         lh_assert_close(got, want, N * TOY_CLASSES, 1e-6, 1e-7);
@@ -781,6 +811,7 @@ int main(void) {
         cmocka_unit_test(test_open_failing_calls_release_everything),
         cmocka_unit_test(test_step_device_that_fails_is_lost_to_all),
         cmocka_unit_test(test_evaluate_sums_are_those_of_the_cpu),
+        cmocka_unit_test(test_draws_of_every_sequence_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_each_replica_its_own_parameters),
         cmocka_unit_test(test_evaluate_beyond_the_limit_or_memory_says_so),
         cmocka_unit_test(test_evaluate_examples_that_cannot_be_had_say_why),

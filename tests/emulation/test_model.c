@@ -18,7 +18,7 @@
 extern const lh_spec LH_MODEL;
 static const lh_spec *const SPEC = &LH_MODEL;
 
-enum { SEED = 7, STEP = 3, SEQUENCES = 5, SHARDS = 3 };
+enum { SEED = 7, STEP = 3, DRAW = 2, SEQUENCES = 5, SHARDS = 3 };
 
 /* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
  * hundred roundings in a row, in another order on each side. tf32, bf16: length of the difference, relative to that of
@@ -85,13 +85,14 @@ static problem open_problem(int n, lh_mode mode) {
     lh_error error;
     lh_key key = lh_key_of_seed(SEED);
     lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL};
-    p.draw = (lh_draw){key, STEP, LH_SHARED, mode == LH_MODE_TRAIN ? LH_DOMAIN_POSITIONS : LH_DOMAIN_EVAL};
+    p.draw = mode == LH_MODE_TRAIN ? (lh_draw){key, STEP, LH_SHARED, LH_DOMAIN_POSITIONS}
+                                   : (lh_draw){key, STEP, DRAW, LH_DOMAIN_EVAL};
     assert_int_equal(lh_batch_open(&p.batch, SPEC, n, SEQUENCES, &error), LH_OK);
     assert_int_equal(lh_batch_fill(&p.batch, SPEC, &source, n, 0, SEQUENCES, &error), LH_OK);
     p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * real_bytes());
     lh_initialise(SPEC, SEED, (int)real_bytes(), p.parameters);
     p.tables = lh_model_tables(SPEC, p.shape.length[0]);
-    p.draws = lh_model_draws(SPEC, &p.draw, p.shape.length[0], NULL, NULL);
+    p.draws = lh_model_draws(SPEC, &p.draw, SEQUENCES, p.shape.length[0], NULL, NULL);
     return p;
 }
 
@@ -176,6 +177,7 @@ static lh_cuda_step device_step(const problem *p) {
         .label_count = p->shape.labels,
         .step = STEP,
         .key = {lh_key_of_seed(SEED).word[0], lh_key_of_seed(SEED).word[1]},
+        .draw = p->draw.example,
         .rate = 1e-3,
         .correct2 = 1000,
         .loss_scale = loss_scale(p),

@@ -11,7 +11,7 @@ function M.positions_plan(reading, layers)
   local drawn = reading == "drawn" or reading == "clamped"
   return { kind = reading == "difference" and "randomized" or "index",
     layer_index = reading == "difference" and "l" or nil,
-    distance = { kind = reading, layer_index = drawn and "l" or nil, draws = drawn and layers or nil } }
+    distance = { kind = reading, layer_index = drawn and "l" or nil, draws = drawn and layers or nil, middle = "" } }
 end
 
 -- The text of a template of this folder, which may include those of templates/.

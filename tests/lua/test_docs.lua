@@ -1,9 +1,11 @@
--- docs/encodings.md names what there is, and its first spec is the example's.
+-- docs/encodings.md names what there is, and its first spec is the example's; docs/switches.md names fields that are
+-- there, with their defaults.
 
 local support = dofile("tests/lua/support.lua")
 
 local lfs = require("lfs")
 local lu = require("luaunit")
+local schema = require("schema")
 local traced = require("expression.traced")
 
 local function read(path)
@@ -65,6 +67,49 @@ end
 
 function TestEncodings.test_the_first_spec_is_the_example()
   lu.assertEquals(bare(guide:match("```lua\n(.-)\n```")), bare(read("examples/own_bias/own_bias.lua")))
+end
+
+TestSwitches = {}
+
+local switches = read("docs/switches.md")
+
+function TestSwitches.test_every_switch_has_a_row()
+  for i = 1, 13 do
+    local _, count = switches:gsub(("\n| S%d |"):format(i), "")
+    lu.assertEquals(count, 1, "S" .. i)
+  end
+end
+
+-- `path = value` in the column of defaults, alone or with others behind it.
+function TestSwitches.test_fields_are_there_and_defaults_are_theirs()
+  local seen = 0
+  for _, default in switches:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
+    for path, value in default:gmatch("`([%l_]+%.?[%l_%.]*) = ([^`]*)`") do
+      local field = lu.assertNotNil(schema.at[path], path) or schema.at[path]
+      local text = field.default_text or tostring(field.default)
+      lu.assertEquals((value:gsub('"', "")), type(field.default) == "function" and text:match("^[^;]*") or text, path)
+      seen = seen + 1
+    end
+  end
+  lu.assertEquals(seen, 9)
+end
+
+function TestSwitches.test_every_field_that_is_named_exists()
+  for span in switches:gmatch("`([^`\n]+)`") do
+    for path in span:gmatch("%f[%l][%l]+%.[%l_%.]*[%l_]") do
+      lu.assertNotNil(schema.at[path] or path == "run.json" or nil, path .. " is no field")
+    end
+  end
+end
+
+-- Other readings are values that their fields take.
+function TestSwitches.test_every_choice_is_legal()
+  for row in switches:gmatch("\n(| S%d+ |[^\n]*)") do
+    local field = schema.at[row:match("`([%l_]+%.?[%l_%.]*)[ `]") or ""]
+    for value in row:gmatch('`"(%w+)"`') do
+      lu.assertStrContains(" " .. table.concat(field.choices, " ") .. " ", " " .. value .. " ")
+    end
+  end
 end
 
 support.run()

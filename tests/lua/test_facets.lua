@@ -99,6 +99,24 @@ function TestPositions.test_range_and_order()
   lu.assertEquals({ plan.sorted, plan.sorted_text }, { false, "false" })
 end
 
+-- From 1 on the range has as many positions, and tables a row more.
+function TestPositions.test_from_one()
+  local spec = encoding("learned", "rope", "randomized", "pass")
+  spec.positions.range = "one_based"
+  local plan = positions.plan(spec, LAYERS)
+  lu.assertEquals({ plan.range, plan.first, plan.max_position, plan.first_text, plan.range_text },
+    { 100, 1, 101, "FIRST_POSITION", "MAX_POSITION - 1" })
+end
+
+function TestPositions.test_a_draw_for_every_sequence()
+  for _, case in ipairs({ { "learned", "none" }, { "none", "rope" }, { "sinusoid", "rope" } }) do
+    local plan = positions.plan(encoding(case[1], case[2], "randomized", "sequence"), LAYERS)
+    lu.assertEquals({ plan.kind, plan.max_position, plan.first }, { "sequence", 100, 0 })
+    lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, {})
+  end
+  lu.assertEquals(positions.plan(encoding("none", "none", "randomized", "sequence"), LAYERS), NOTHING)
+end
+
 function TestPositions.test_index_draws_nothing()
   for _, case in ipairs(DRAWS) do
     lu.assertEquals(positions.plan(encoding(case[1], case[2], "index"), LAYERS), NOTHING)
@@ -155,6 +173,16 @@ function TestDistances.test_draws_and_sets()
       lu.assertEquals(relative.plan(spec, MODEL, plan).sets, case[7], i)
     end
   end
+end
+
+function TestDistances.test_sides_and_range()
+  local spec = with_distances("none", "none", "layer", "drawn")
+  lu.assertFalse(positions.plan(spec, LAYERS).distance.independent)
+  spec.positions.sides, spec.positions.range = "independent", "one_based"
+  local distance = positions.plan(spec, LAYERS).distance
+  lu.assertEquals({ distance.independent, distance.range, distance.max_position }, { true, 100, 101 })
+  spec.positions.range, spec.positions.reading = nil, "clamped"
+  lu.assertFalse(positions.plan(spec, LAYERS).distance.independent)
 end
 
 -- Site 0 is what the pass shares, l + 1 block l's own.

@@ -108,6 +108,26 @@ local OTHERS = {
   { "fire", "encoding.score={ use = 'fire' }" },
   { "sandwich, clamped", "encoding.score={ use = 'sandwich' }", "encoding.positions.kind=randomized",
     "encoding.positions.reading=clamped" },
+  { "positions from 1", "encoding.positions.kind=randomized", "encoding.positions.range=one_based",
+    "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.positions.sorted=false" },
+  { "positions from 1 for each sequence", "encoding.positions.kind=randomized", "encoding.positions.range=one_based",
+    "encoding.positions.draw=sequence", "encoding.additive.kind=learned", "eval.dropout=true" },
+  { "turns of each sequence", "encoding.positions.kind=randomized", "encoding.positions.draw=sequence",
+    "encoding.rotation.kind=rope" },
+  { "turns of each sequence and a score", "encoding.positions.kind=randomized", "encoding.positions.draw=sequence",
+    "encoding.rotation.kind=rope", "encoding.score={ use = 'log_length' }", "encoding.additive.kind=sinusoid" },
+  { "distances from 1, each side drawn", "encoding.relative.kind=transformer_xl",
+    "encoding.positions.kind=randomized", "encoding.positions.range=one_based",
+    "encoding.positions.sides=independent" },
+  { "sides drawn for a score", "encoding.score={ use = 'alibi_learned' }", "encoding.positions.kind=randomized",
+    "encoding.positions.sides=independent", "encoding.positions.draw=pass" },
+  { "differences from 1 for a score", "encoding.score={ use = 'kerple_log' }", "encoding.positions.kind=randomized",
+    "encoding.positions.range=one_based", "encoding.positions.reading=difference" },
+  { "dropout in evaluation", "eval.dropout=true", "encoding.additive.kind=sinusoid", "eval.batch=64" },
+  { "dropout of the input alone in evaluation", "eval.dropout=true", "encoding.additive.kind=sinusoid",
+    "model.dropout=0", "encoding.additive.dropout=0.25" },
+  { "a wide model of sequences' own positions", "model.width=256", "encoding.additive.kind=learned",
+    "encoding.positions.kind=randomized", "encoding.positions.draw=sequence", "eval.dropout=true" },
   { "causal", "encoding.mask.kind=causal" },
   { "a window of relative vectors", "encoding.relative.kind=transformer_xl",
     "encoding.mask={ kind = 'window', left = 3 }" },
@@ -344,7 +364,7 @@ end
 
 -- Positions or distances.
 local function draws(case)
-  return case.plan.positions.kind == "randomized" or case.plan.positions.distance.draws ~= nil
+  return case.plan.positions.range ~= nil or case.plan.positions.distance.draws ~= nil
 end
 
 local function relative(case)
@@ -385,7 +405,12 @@ local IDENTIFIERS = {
   { "cpu/rotation.h", function(case) return case.plan.rotation.kind == "rope" end },
   { "POSITION_ROWS", function(case) return case.plan.additive.kind == "learned" end },
   { "MAX_POSITION", draws },
-  { "DRAWS", draws },
+  { "DRAWS", function(case) return draws(case) and case.plan.positions.kind ~= "sequence" end },
+  { "FIRST_POSITION", function(case) return case.plan.positions.first == 1 end },
+  { "lh_draw_sequence", function(case) return case.plan.positions.kind == "sequence" end },
+  { "position_scratch", function(case) return case.plan.positions.kind == "sequence" end },
+  { "lh_draw_signed_distances", function(case) return case.plan.positions.distance.independent or false end },
+  { "LH_DOMAIN_EVAL_DROPOUT", function(case) return case.resolved.eval.dropout ~= nil end },
   { "longhand/positions.h", draws },
   { "relative", relative },
   { "begin_shard", function(case) return relative(case) or case.plan.score.trains or geometric(case) end },

@@ -333,9 +333,11 @@ local FIELDS = {
   { "encoding.relative.clip", 5, true, true },
   { "encoding.positions.kind", "index", true, true },
   { "encoding.positions.max_position", 500, true, false },
+  { "encoding.positions.range", "zero_based", true, false },
   { "encoding.positions.sorted", false, true, false },
   { "encoding.positions.draw", "pass", true, false },
   { "encoding.positions.reading", "clamped", true, true },
+  { "encoding.positions.sides", "mirrored", true, false },
   { "encoding.additive.kind", "sinusoid", true, true },
   { "encoding.additive.rows", 1200, true, true },
   { "encoding.additive.init_sigma", 0.5, true, false },
@@ -359,7 +361,9 @@ local FIELDS = {
   { "train.checkpoint.keep", { 10, 20 }, false, false },
   { "eval.lengths", { list = { 7, 9 } }, false, false },
   { "eval.examples", 5, false, false },
+  { "eval.batch", 5, false, false },
   { "eval.draws", 5, false, false },
+  { "eval.dropout", false, true, false },
   { "eval.during.every", 6, false, false },
   { "eval.during.lengths", { first = 3, last = 4, step = 1 }, false, false },
   { "eval.during.examples", 5, false, false },
@@ -373,7 +377,9 @@ local function everything()
     ["encoding.rotation.scaling"] = "{ kind = 'yarn', factor = 4, original_length = 41, attention_factor = 1.25 }",
     ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "4",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1000",
-    ["encoding.score"] = "{ use = 'alibi' }", ["eval.during.every"] = "5", ["model.spare_token"] = "false",
+    ["encoding.positions.range"] = "one_based", ["encoding.positions.sides"] = "independent",
+    ["encoding.score"] = "{ use = 'alibi' }", ["eval.during.every"] = "5", ["eval.batch"] = "64",
+    ["eval.dropout"] = "true", ["model.spare_token"] = "false",
   }))
 end
 
@@ -759,10 +765,24 @@ function TestWords.test_text()
   text = plan_module.text(build(everything()))
   lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
     .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
-    .. "positions drawn from 0 .. 999, ascending distances drawn from 1 .. 999; queries see themselves, 4 keys before "
-    .. "and 2 behind them; score = x.score + ")
+    .. "positions drawn from 1 .. 1000, ascending distances drawn from 1 .. 1000, each side by itself; queries see "
+    .. "themselves, 4 keys before and 2 behind them; score = x.score + ")
   lu.assertStrContains(text, "distance draws per pass  2 ")
   lu.assertStrContains(text, "position draws per pass  3 ")
+end
+
+-- Steps times mean tokens, here 21.5, over the range; a step draws for every sequence where each has its own.
+function TestWords.test_visits_of_a_position()
+  local function words(draw, steps)
+    local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
+      ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
+    local text = plan_module.text(plan_of(sets, task(2, 2)))
+    return text:match("visits of a position%s+(%S+)"), text:match("position draws per pass%s+(%w+)")
+  end
+  lu.assertEquals({ words("pass", "100000") }, { "1,075", "1" })
+  lu.assertEquals({ words("pass", "100") }, { "1.1", "1" }) -- 1.075
+  lu.assertEquals({ words("sequence", "100000") }, { "137,600", "as" })
+  lu.assertNil(plan_module.text(plan_of({}, task(2, 2))):match("visits of a position"))
 end
 
 -- The choices that tell where the parts of a score went: { what, value, why }.

@@ -67,7 +67,9 @@ local CASES = {
   { "encoding.positions.kind", "randomized", "random", "expected: index, randomized" },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
   { "encoding.positions.sorted", "false", "0", "expected: true or false", { RANDOM } },
-  { "encoding.positions.draw", "layer", "head", "expected: pass, layer", { RANDOM } },
+  { "encoding.positions.range", "one_based", "1", "expected: zero_based, one_based", { RANDOM } },
+  { "encoding.positions.draw", "sequence", "head", "expected: pass, layer, sequence", { RANDOM } },
+  { "encoding.positions.sides", "independent", "both", "expected: mirrored, independent", { RANDOM } },
   { "encoding.score", "{ use = 'alibi' }", "5", "5 does not fit here" },
   { "encoding.parameters", "{ width = 4 }", "4", "4 does not fit here", { WINDOW } },
   { "encoding.positions.reading", "clamped", "clamp", "expected: drawn, difference, clamped", { RANDOM } },
@@ -99,7 +101,9 @@ local CASES = {
   { "eval", "{ draws = 2 }", "1", "1 does not fit here" },
   { "eval.lengths", "{ list = { 6, 10, 50 } }", "{ 6, 10, 50 }", "write { list = { 6, 10, 50 } }" },
   { "eval.examples", "1", "0", "0 is below 1" },
+  { "eval.batch", "64", "0", "0 is below 1" },
   { "eval.draws", "4", "0", "0 is below 1" },
+  { "eval.dropout", "true", "1", "expected: true or false" },
   { "eval.during", "{ every = 5 }", "{ examples = 5 }", "eval.during.every: is missing" },
   { "eval.during.every", "5", "0", "0 is below 1" },
   { "eval.during.lengths", "{ 50, 60 }", "50", "write { 50, 50 }", { DURING } },
@@ -205,31 +209,43 @@ function TestSchema.test_absent_follows_the_features()
     end
     return table.concat(schema.absent(assert(support.check("tests/golden/specs/plain.lua", sets))), " ")
   end
-  local score = " score_pair score_tables"
+  local off = " EVAL_DROPOUT"
+  local score = " score_pair score_tables" .. off
+  local drawn = "FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
   local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local turns = "rotate rotation " .. scalings
-  lu.assertEquals(absent(), turns .. relative .. "lh_draw_ sinusoid position_table" .. score)
+  lu.assertEquals(absent(), turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("model.dropout=0"),
-    "dropout " .. turns .. relative .. "lh_draw_ sinusoid position_table" .. score)
+    "dropout " .. turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
-    turns .. relative .. "lh_draw_ sinusoid" .. score)
-  lu.assertEquals(absent(RANDOM, LEARNED), turns .. relative .. "sinusoid" .. score)
-  lu.assertEquals(absent(RANDOM, ROPE), scalings .. relative .. "sinusoid position_table" .. score)
+    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid" .. score)
+  lu.assertEquals(absent(RANDOM, LEARNED), turns .. relative .. drawn .. "sinusoid" .. score)
+  lu.assertEquals(absent(RANDOM, ROPE), scalings .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM), absent())
   lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
-    scalings .. relative .. "lh_draw_ position_table" .. score)
+    scalings .. relative .. "lh_draw_ " .. drawn .. "position_table" .. score)
   lu.assertEquals(absent(XL),
-    turns .. "table_row relative_table visible " .. geometric .. "lh_draw_ position_table" .. score)
+    turns .. "table_row relative_table visible " .. geometric .. "lh_draw_ " .. drawn .. "position_table" .. score)
   lu.assertEquals(absent(SHAW, RANDOM),
-    turns .. "signed_sinusoid position_bias visible " .. geometric .. "sinusoid position_table" .. score)
+    turns .. "signed_sinusoid position_bias visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(ROPE, YARN, RANDOM),
-    "interpolated log_base " .. relative .. "sinusoid position_table" .. score)
+    "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(GEOMETRIC, "encoding.normaliser.normalised=false"), turns
-    .. "signed_sinusoid position_bias table_row relative_table visible inverse_total lh_draw_ sinusoid position_table"
-    .. score)
-  lu.assertEquals(absent("encoding.score={ use = 'alibi' }"), turns .. relative .. "lh_draw_ sinusoid position_table")
+    .. "signed_sinusoid position_bias table_row relative_table visible inverse_total lh_draw_ " .. drawn
+    .. "sinusoid position_table" .. score)
+  lu.assertEquals(absent("encoding.score={ use = 'alibi' }"),
+    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. off)
+  -- where what is chosen is not used, it leaves nothing either
+  lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
+    scalings .. relative .. "draw_sequence signed_distances sinusoid position_table" .. score)
+  lu.assertEquals(absent(RANDOM, SHAW, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
+    turns .. "signed_sinusoid position_bias visible " .. geometric
+    .. "FIRST_POSITION draw_sequence sinusoid position_table" .. score)
+  lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
+    turns .. relative .. "FIRST_POSITION signed_distances sinusoid score_pair score_tables")
+  lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
 end
 
 support.run()

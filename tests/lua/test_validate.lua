@@ -158,6 +158,12 @@ function TestValidate.test_sequences_fit_their_encoding()
     .. 'encoding = { kind = "sinusoid", positions = { kind = "randomized", max_position = %d } } }'
   good(random:format(1000))
   refused(random:format(999), "is past the range of positions")
+  local from_one = "encoding = { kind = %q, positions = { kind = 'randomized', max_position = %d, "
+    .. "range = 'one_based' } } }"
+  good("return { " .. PLAIN .. from_one:format("alibi", 999)) -- distances to 999 other tokens
+  refused("return { " .. PLAIN .. from_one:format("alibi", 998), "is past the range of positions")
+  good("return { " .. PLAIN .. from_one:format("learned", 1000))
+  refused("return { " .. PLAIN .. from_one:format("learned", 999), "is past the range of positions")
   local during = learned:format(1000):gsub("}$", ", eval = { during = { every = 1, lengths = { 1, 501 } } } }")
   refused(during, "eval.during.lengths[2]: length 501")
   refused("return { " .. PLAIN .. [[encoding = { positions = { kind = "randomized" },
@@ -203,10 +209,33 @@ function TestValidate.test_warnings()
     warnings('encoding = { kind = "alibi", positions = { kind = "randomized", sorted = false } }'), "always ascend")
   lu.assertEquals(warnings('encoding = { kind = "alibi", additive = { kind = "sinusoid" }, '
     .. 'positions = { kind = "randomized", sorted = false } }'), "")
+  local function drawn(kind, fields)
+    return warnings(('encoding = { kind = %q, positions = { kind = "randomized", %s } }'):format(kind, fields))
+  end
+  lu.assertEquals(drawn("shaw", 'sides = "independent"'), "")
+  lu.assertStrContains(drawn("rope", 'sides = "independent"'), "sides: \"independent\" has no effect: nothing reads")
+  lu.assertStrContains(drawn("shaw", 'sides = "independent", reading = "difference"'), "differences of positions")
+  lu.assertStrContains(drawn("shaw", 'sides = "independent", reading = "clamped"'), "the left side alone")
+  lu.assertEquals(drawn("rope", "max_position = 32000"), "") -- 32 times the 1000 tokens of length 500
+  lu.assertStrContains(drawn("rope", "max_position = 32001"), "32001 is more than 32 times")
+  lu.assertEquals(warnings("model = { dropout = 0 }, eval = { dropout = false }"), "")
+  lu.assertStrContains(warnings("model = { dropout = 0 }, eval = { dropout = true }"), "eval.dropout: true has no")
+  lu.assertEquals(warnings("eval = { batch = 499 }"), "")
+  lu.assertStrContains(warnings("eval = { batch = 500 }"), "eval.batch: 500 holds all 500 examples")
   lu.assertStrContains(warnings("train = { steps = 50 }"), "train.log_every: 100 is past the last step, 50")
   lu.assertStrContains(warnings("train = { steps = 500, checkpoint = { keep = { 5, 501 } } }"), "step 501 is past")
   lu.assertStrContains(warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"), "eval.during.every")
   lu.assertStrContains(warnings("model = { dropout = 1e-6 }"), "model.dropout: 1e-6 drops nothing")
+end
+
+-- A value that is left out of the resolved spec is the same spec, written or not.
+function TestValidate.test_defaults_that_are_left_out()
+  local plain = good("return { " .. PLAIN .. 'encoding = { kind = "shaw", positions = { kind = "randomized" } } }')
+  local written = good("return { " .. PLAIN .. [[encoding = { kind = "shaw", positions = { kind = "randomized",
+    range = "zero_based", sides = "mirrored" } }, eval = { dropout = false } }]])
+  lu.assertEquals(written, plain)
+  lu.assertNil(plain.encoding.positions.sides)
+  lu.assertNil(plain.eval.dropout)
 end
 
 function TestValidate.test_origins_name_file_set_and_default()

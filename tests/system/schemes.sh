@@ -14,17 +14,24 @@ facets_of() {
             parameters = { rate = { per = "layer", init = 0.3 }, shift = { per = "head", init = 1 } }' ;;
         geometric_raw) echo 'use = "geometric", normaliser = { normalised = false }, rotation = { kind = "rope" }' ;;
         geometric_plain) echo 'use = "geometric", normaliser = { directional = false }, additive = { kind = "sinusoid" }' ;;
+        label) echo 'use = "label", positions = { max_position = 64 }' ;;
         *) echo "use = \"$1\"" ;;
     esac
 }
 
-# The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<reading> reads distances so,
+# The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<way> reads distances or draws so,
 # wide_<scheme> is as wide as a model whose products a GPU's library makes.
 spec_of() {
-    positions='' reading='' scheme=${1#rand_} sizes='heads = 4, width = 32, feedforward = 48'
+    positions='' way='' scheme=${1#rand_} sizes='heads = 4, width = 32, feedforward = 48'
     case $1 in wide_*) scheme=${1#wide_} sizes='heads = 8, width = 256, feedforward = 272' ;; esac
-    case $scheme in *_difference | *_clamped) reading=", reading = \"${scheme##*_}\"" scheme=${scheme%_*} ;; esac
-    case $1 in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$reading }" ;; esac
+    case $scheme in
+        *_difference | *_clamped) way=", reading = \"${scheme##*_}\"" scheme=${scheme%_*} ;;
+        *_independent) way=", sides = \"independent\"" scheme=${scheme%_*} ;;
+        *_sequence) way=", draw = \"sequence\"" scheme=${scheme%_*} ;;
+        *_unsorted) way=", sorted = false" scheme=${scheme%_*} ;;
+        *_onebased) way=", range = \"one_based\"" scheme=${scheme%_*} ;;
+    esac
+    case $1 in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {
   task = { kind = "bucket_sort" },

@@ -363,7 +363,7 @@ static void test_predict_positions_replace_draws(void **state) {
     lh_lengths lengths = {NULL, 0, 3, 3, 1};
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
-    lh_query query = {3, input, NULL, NULL, lh_condition_at(3, 1, 1, 0).draw};
+    lh_query query = {.n = 3, .input = input, .draw = lh_condition_at(3, 1, 1, 0).draw};
     engine->ops->predict(engine, &query, drawn, NULL);
     query.positions = positions;
     engine->ops->predict(engine, &query, given, NULL);

@@ -62,6 +62,20 @@ static void test_evaluate_drawn_distances_every_draw(void **state) {
     engine->ops->close(engine);
 }
 
+/* What is dropped is drawn, too. */
+static void test_evaluate_dropout_every_draw(void **state) {
+    (void)state;
+    lh_error error;
+    lh_spec spec = lh_toy_spec;
+    spec.eval.dropout = true;
+    lh_engine *engine = open_engine(&spec, &toy_float);
+    lh_eval_request request = request_of(6, 6, 3);
+    lh_eval_result result;
+    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
+    assert_int_equal(result.draws, 3);
+    engine->ops->close(engine);
+}
+
 static void test_evaluate_nothing_drawn_one_draw(void **state) {
     (void)state;
     lh_error error;
@@ -79,6 +93,98 @@ static void test_evaluate_nothing_drawn_one_draw(void **state) {
     assert_int_equal(test.last, 8);
     double mean = 0.5 * (results[2].accuracy + results[3].accuracy);
     lh_assert_close(&test.accuracy, &mean, 1, 1e-12, 0);
+    engine->ops->close(engine);
+}
+
+/* 20 examples in batches of 8, 8 and 4, each with a draw of its own index. */
+static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
+    const char *path = lh_test_path(*state, "each.jsonl");
+    lh_error error;
+    enum { DRAWS = 3, BATCHES = 3 };
+    lh_spec spec = lh_toy_spec;
+    spec.position_range = 64;
+    lh_engine *engine = open_engine(&spec, &toy_drawn);
+    lh_eval_request request = request_of(6, 6, DRAWS);
+    lh_eval_result result;
+    request.batch = 8;
+    request.per_example = fopen(path, "w");
+    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
+    assert_int_equal(fclose(request.per_example), 0);
+    double accuracy[DRAWS] = {0}, mean = 0, squares = 0, loss = 0;
+    for (int d = 0; d < DRAWS; d++) {
+        for (int b = 0; b < BATCHES; b++) {
+            lh_sums sums;
+            lh_condition condition = lh_condition_at(6, b < 2 ? 8 : 4, 1, d * BATCHES + b);
+            condition.first = 8 * b;
+            lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
+            assert_int_equal(sums.counted, 6 * condition.examples);
+            accuracy[d] += (double)sums.correct / (double)sums.counted / BATCHES;
+            loss += sums.loss / (DRAWS * 20 * 6);
+        }
+        mean += accuracy[d] / DRAWS;
+    }
+    for (int d = 0; d < DRAWS; d++) squares += (accuracy[d] - mean) * (accuracy[d] - mean);
+    double sd = sqrt(squares / (DRAWS - 1));
+    assert_true(sd > 0);
+    lh_assert_close(&result.accuracy, &mean, 1, 1e-12, 0);
+    lh_assert_close(&result.sd_over_draws, &sd, 1, 1e-10, 0);
+    lh_assert_close(&result.loss, &loss, 1, 1e-10, 0);
+    assert_int_equal(result.batch, 8);
+    size_t bytes;
+    char *text = lh_test_read(path, &bytes);
+    assert_non_null(strstr(text, "\"example\":19,\"draw\":2,"));
+    assert_null(strstr(text, "\"example\":20"));
+    assert_null(strstr(text, "\"draw\":3"));
+    free(text);
+    engine->ops->close(engine);
+}
+
+/* In batches the examples are those of one batch. */
+static void test_evaluate_batches_without_draws_same_examples(void **state) {
+    (void)state;
+    lh_error error;
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
+    lh_eval_request request = request_of(6, 6, 1);
+    lh_eval_result whole, cut;
+    lh_assert_ok(lh_evaluate(engine, &request, &whole, &error), &error);
+    request.batch = 5;
+    lh_assert_ok(lh_evaluate(engine, &request, &cut, &error), &error);
+    lh_assert_close(&cut.accuracy, &whole.accuracy, 1, 1e-12, 0); /* four equal batches, every label counts */
+    lh_assert_close(&cut.loss, &whole.loss, 1, 1e-6, 0);
+    assert_true(cut.exact_match == whole.exact_match);
+    engine->ops->close(engine);
+}
+
+static void test_evaluate_more_draws_than_sites_refused(void **state) {
+    (void)state;
+    lh_error error;
+    lh_spec spec = lh_toy_spec;
+    spec.position_range = 64;
+    lh_engine *engine = open_engine(&spec, &toy_drawn);
+    lh_eval_request request = request_of(6, 6, 4000);
+    lh_eval_result result;
+    request.batch = 1;
+    assert_int_equal(lh_evaluate(engine, &request, &result, &error), LH_ERR_INPUT);
+    assert_non_null(strstr(error.text, "length 6: 4000 draws in 20 batches\n  expected: at most 65536"));
+    engine->ops->close(engine);
+}
+
+static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
+    lh_eval_request request = request_of(5, 5, 1);
+    lh_eval_result result;
+    bool found[1] = {false};
+    request.path = path;
+    request.batch = 7;
+    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
+    lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 0, &result, found, 1, &error), &error);
+    assert_true(found[0]);
+    for (result.batch = 0, found[0] = false; result.batch < 16; result.batch += 8) {
+        lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 0, &result, found, 1, &error), &error);
+        assert_false(found[0]);
+    }
     engine->ops->close(engine);
 }
 
@@ -178,7 +284,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evaluate_draws_mean_and_spread),
         cmocka_unit_test(test_evaluate_drawn_distances_every_draw),
+        cmocka_unit_test(test_evaluate_dropout_every_draw),
         cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
+        WITH_DIRECTORY(test_evaluate_batches_mean_of_their_accuracies),
+        cmocka_unit_test(test_evaluate_batches_without_draws_same_examples),
+        cmocka_unit_test(test_evaluate_more_draws_than_sites_refused),
+        WITH_DIRECTORY(test_evaluate_lines_of_another_batch_are_not_found),
         WITH_DIRECTORY(test_evaluate_lines_read_back),
         WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
         WITH_DIRECTORY(test_evaluate_per_example_adds_up),

@@ -100,6 +100,64 @@ static void test_draw_positions_counter_as_documented(void **state) {
     assert_int_equal(out, 100 + (int)lh_rng_below(&rng, 1000));
 }
 
+/* The right side is that of a mirrored draw; the left has a place of its own. */
+static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
+    (void)state;
+    lh_draw draw = draw_of(3);
+    int32_t room[2 * 64 + 1], right[64], scratch[64], *middle = room + 64;
+    for (int count = 1; count <= 64; count++) {
+        memset(room, 0xee, sizeof room);
+        lh_draw_signed_distances(&draw, 2, 64, count, middle, scratch);
+        lh_draw_distances(&draw, 2, 64, count, right, scratch);
+        assert_memory_equal(middle, right, (size_t)count * sizeof *right);
+        for (int i = 1; i < count; i++) assert_in_range(-middle[-i], -middle[1 - i] + 1, 63);
+        assert_int_equal(middle[count], (int32_t)0xeeeeeeee);
+        assert_int_equal(middle[-count], (int32_t)0xeeeeeeee);
+    }
+    for (int d = -63; d <= 63; d++) assert_int_equal(middle[d], d); /* all there are */
+    lh_rng rng = lh_rng_at(draw.key, draw.step, LH_SHARED, lh_site(LH_DOMAIN_POSITIONS, 2, LH_PLACE_DRAWN_LEFT));
+    lh_draw_signed_distances(&draw, 2, 64, 2, middle, scratch);
+    assert_int_equal(-middle[-1], 1 + (int)lh_rng_below(&rng, 63));
+    draw.domain = LH_DOMAIN_EVAL;
+    rng = lh_rng_at(draw.key, draw.step, LH_SHARED, lh_site(LH_DOMAIN_EVAL, 2, LH_PLACE_LEFT));
+    lh_draw_signed_distances(&draw, 2, 64, 2, middle, scratch);
+    assert_int_equal(-middle[-1], 1 + (int)lh_rng_below(&rng, 63));
+}
+
+/* All 16 pairs of a neighbour to the left and one to the right, each of 4 distances: 15 degrees of freedom. */
+static void test_draw_signed_distances_sides_are_independent(void **state) {
+    (void)state;
+    long pairs[16] = {0};
+    for (uint32_t step = 0; step < 16000; step++) {
+        int32_t room[3], scratch[5];
+        lh_draw draw = draw_of(step);
+        lh_draw_signed_distances(&draw, 1, 5, 2, room + 1, scratch);
+        pairs[4 * (-room[0] - 1) + room[2] - 1]++;
+    }
+    assert_true(lh_test_chi_square(pairs, 16) < 37.70);
+}
+
+/* By the sequence and, in evaluation, by the draw; from `first` on. */
+static void test_draw_sequence_counter_as_documented(void **state) {
+    (void)state;
+    lh_draw draw = draw_of(3);
+    int32_t a[40], b[40], scratch[1000];
+    lh_rng rng = lh_rng_at(draw.key, 3, 7, lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS));
+    lh_draw_sequence(&draw, 7, 1, 1000, 1, false, a, scratch);
+    assert_int_equal(a[0], 1 + (int)lh_rng_below(&rng, 1000));
+    draw = (lh_draw){draw.key, 6, LH_MOST_DRAWS - 1, LH_DOMAIN_EVAL};
+    rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, LH_MOST_DRAWS - 1, LH_PLACE_SEQUENCE));
+    lh_draw_sequence(&draw, 7, 1, 1000, 1, true, a, scratch);
+    assert_int_equal(a[0], 1 + (int)lh_rng_below(&rng, 1000));
+    lh_draw_sequence(&draw, 7, 1, 1000, 40, true, a, scratch);
+    for (int i = 0; i < 40; i++) assert_in_range(a[i], i > 0 ? a[i - 1] + 1 : 1, 1000);
+    lh_draw_sequence(&draw, 8, 1, 1000, 40, true, b, scratch);
+    assert_memory_not_equal(a, b, sizeof a); /* another sequence */
+    draw.example--;
+    lh_draw_sequence(&draw, 7, 1, 1000, 40, true, b, scratch);
+    assert_memory_not_equal(a, b, sizeof a); /* another draw */
+}
+
 /* All 10 subsets of 3 out of 5 equally often: chi-square, 9 degrees of freedom, 99.9% point. */
 static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
     (void)state;
@@ -159,6 +217,9 @@ int main(void) {
         cmocka_unit_test(test_draw_positions_same_counter_same_bits),
         cmocka_unit_test(test_draw_positions_counter_as_documented),
         cmocka_unit_test(test_draw_distances_ascend_from_zero_at_their_own_place),
+        cmocka_unit_test(test_draw_signed_distances_ascend_to_both_sides),
+        cmocka_unit_test(test_draw_signed_distances_sides_are_independent),
+        cmocka_unit_test(test_draw_sequence_counter_as_documented),
         cmocka_unit_test(test_draw_positions_sorted_uniform_over_subsets),
         cmocka_unit_test(test_draw_positions_unsorted_uniform_over_orders),
         cmocka_unit_test(test_draw_positions_large_range_order_statistics),

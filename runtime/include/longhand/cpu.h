@@ -47,10 +47,11 @@ typedef struct lh_cpu_step {
     uint32_t step;            /* dropout counter */
     lh_draw draw;             /* positions */
     const int32_t *positions; /* [length[0]] given by the caller in place of every draw, or NULL */
-    const int32_t *distances; /* [length[0]] likewise for pairs 0, 1, ... tokens apart; ascending from 0; or NULL */
-    const void *parameters;   /* [parameter_storage] real */
-    const void *tables;       /* written by make_tables */
-    void *shared;             /* written by begin_step, read by the blocks */
+    const int32_t
+        *distances;         /* [length[0]] likewise for pairs 0, 1, ... tokens apart, to both sides; from 0; or NULL */
+    const void *parameters; /* [parameter_storage] real */
+    const void *tables;     /* written by make_tables */
+    void *shared;           /* written by begin_step, read by the blocks */
 } lh_cpu_step;
 
 typedef struct lh_sums {
@@ -64,7 +65,7 @@ typedef struct lh_sums {
 
 typedef struct lh_cpu_block {
     int sequences;
-    uint32_t first_example;                 /* index in the batch: the dropout counter's example */
+    uint32_t first_example;                 /* index in the batch: the counter's example of dropout and own positions */
     const uint16_t *tokens[LH_MAX_STREAMS]; /* [sequences][length] */
     const uint16_t *labels;                 /* [sequences][labels] */
     const uint8_t *mask;                    /* [sequences][labels] */
@@ -118,7 +119,7 @@ typedef struct lh_cpu_program {
                         lh_sums *sums);
     /* Once per shard after its last block: adds to the gradient what begin_shard cleared; NULL where that is. */
     void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
-    /* Forward only, dropout off. */
+    /* Forward only; dropout is off unless the spec keeps it on (eval.dropout). */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
 
     /* The same, and what to[site] asks for; NULL: this model has no traces. Memory as for forward_block. */

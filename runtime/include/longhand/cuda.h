@@ -62,11 +62,13 @@ typedef struct lh_cuda_program {
 
     /* Random positions and distances of one step or evaluation, made on the host: how many numbers for T tokens, and
      * the numbers. scratch: draw_scratch ints. positions, distances: [T] given by the caller in place of every draw, or
-     * NULL. draw_count NULL: nothing is drawn. */
+     * NULL. draw_count NULL: nothing is drawn. draw_sequences in place of draw: every sequence of the batch has positions
+     * of its own, draw_count(T) numbers. */
     int (*draw_count)(int T);
     int draw_scratch;
     void (*draw)(const lh_draw *draw, int T, const int32_t *positions, const int32_t *distances, int *scratch,
                  int *out);
+    void (*draw_sequences)(const lh_draw *draw, int sequences, int T, const int32_t *positions, int *scratch, int *out);
 
     /* Bytes, each enough for every T up to this one. */
     size_t (*shared_bytes)(int T, lh_mode mode);

@@ -23,4 +23,14 @@ void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range
  * {1, ..., range - 1}; out[d] is for tokens d apart. At a site of its own: a step may draw both. */
 void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch);
 
+/* Both sides drawn independently: middle[d] = lh_draw_distances' of this site for d = 0 .. count - 1, and middle[-d] is
+ * minus the one of another. */
+void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *middle,
+                              int32_t *scratch);
+
+/* Positions of one sequence, number `sequence` of the batch, at a site of its own. In evaluation the draw's example, its
+ * index, is below LH_MOST_DRAWS. */
+void lh_draw_sequence(const lh_draw *draw, uint32_t sequence, int first, int range, int count, bool sorted,
+                      int32_t *out, int32_t *scratch);
+
 #endif

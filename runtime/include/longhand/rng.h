@@ -17,21 +17,29 @@
 
 #include <stdint.h>
 
-enum {                          /* domains */
-       LH_DOMAIN_INIT = 1,      /* layer: 0; place: 0; example: index of the tensor in lh_spec.tensors */
-       LH_DOMAIN_DATA = 2,      /* place: below */
-       LH_DOMAIN_DROPOUT = 3,   /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
-       LH_DOMAIN_POSITIONS = 4, /* layer: 0 for a draw per pass, l + 1 for a draw of block l; place: below */
-       LH_DOMAIN_EVAL = 5       /* everything random in an evaluation; place: below */
+enum {                            /* domains */
+       LH_DOMAIN_INIT = 1,        /* layer: 0; place: 0; example: index of the tensor in lh_spec.tensors */
+       LH_DOMAIN_DATA = 2,        /* place: below */
+       LH_DOMAIN_DROPOUT = 3,     /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
+       LH_DOMAIN_POSITIONS = 4,   /* layer: 0 for a draw per pass, l + 1 for a draw of block l; place: below */
+       LH_DOMAIN_EVAL = 5,        /* everything random in an evaluation but dropout; place: below */
+       LH_DOMAIN_EVAL_DROPOUT = 6 /* layer: index of the draw; place: 2 * that of DROPOUT's layer + its place */
 };
 enum {                         /* places within data and evaluation */
        LH_PLACE_SAMPLE = 0,    /* the example itself */
        LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; likewise */
-       LH_PLACE_ORDER = 4      /* finite data: the order of an epoch (data/epoch.c) */
+       LH_PLACE_ORDER = 4,     /* finite data: the order of an epoch (data/epoch.c) */
+       LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; as for LH_PLACE_DISTANCES */
+       LH_PLACE_SEQUENCE = 6   /* evaluation: positions of one sequence; layer: index of the draw */
 };
-enum { LH_PLACE_DRAWN_POSITIONS = 0, LH_PLACE_DRAWN_DISTANCES = 1 }; /* places within LH_DOMAIN_POSITIONS */
+enum {                               /* places within LH_DOMAIN_POSITIONS */
+       LH_PLACE_DRAWN_POSITIONS = 0, /* example = LH_SHARED, or the sequence that they are for */
+       LH_PLACE_DRAWN_DISTANCES = 1,
+       LH_PLACE_DRAWN_LEFT = 2 /* distances to the left where they have a draw of their own */
+};
+enum { LH_MOST_DRAWS = 65536 }; /* of one condition of an evaluation: as many as a site has layers */
 #define LH_SHARED 0xffffffffu
 
 typedef struct lh_key {

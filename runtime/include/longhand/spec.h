@@ -89,8 +89,10 @@ typedef struct lh_train_defaults {
 typedef struct lh_eval_defaults {
     const char *axis; /* "length": the key in `by` */
     lh_lengths lengths;
-    int examples;         /* per condition: one batch */
-    int draws;            /* position draws per condition; 1 where nothing is drawn */
+    int examples;         /* per condition */
+    int batch;            /* of them in a batch, which has draws of its own; 0: one batch */
+    int draws;            /* per condition, of what is random in a pass; 1 where nothing is */
+    bool dropout;         /* dropout stays on */
     int64_t during_every; /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples;
@@ -128,7 +130,8 @@ typedef struct lh_spec {
     const lh_trace_site *sites; /* in the order of trace_block; NULL: no traces */
     int site_count;
     int classes;        /* width of the output layer */
-    int position_range; /* drawn positions are 0 .. position_range - 1; 0: none are drawn */
+    int position_range; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
+    int first_position; /* 0 or 1 */
     int distance_range; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
     lh_limit limit;
 

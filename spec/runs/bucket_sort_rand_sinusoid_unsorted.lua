@@ -1,0 +1,9 @@
+-- Sorting with randomized sinusoids whose positions are not sorted: what random positions are worth without their order
+-- (Ruoss et al. 2023, table 3).
+return {
+  task     = { kind = "bucket_sort" },
+  encoding = { kind = "sinusoid", positions = { kind = "randomized", max_position = 2048, sorted = false } },
+  model    = { use = "ruoss_encoder" },
+  train    = { use = "ruoss" },
+  eval     = { use = "ruoss" },
+}

@@ -1,0 +1,11 @@
+-- Distances from 1 to L whose sides are drawn independently: device code in the emulation against the CPU half
+-- (tests/emulation/test_model.c).
+return {
+  task = { kind = "bucket_sort" },
+  encoding = { kind = "relative", score = { use = "alibi_learned" },
+    positions = { kind = "randomized", max_position = 128, sides = "independent", range = "one_based" } },
+  model = { layers = 2, heads = 4, width = 32, feedforward = 48, dropout = 0.1 },
+  train = { lengths = { 1, 20 } },
+  eval = { lengths = { 1, 20 } },
+  precision = "float64",
+}

@@ -1,0 +1,306 @@
+/* Draws of a sequence's own and of a side's own, in generated trainers (tests/specs/parity_float64_*.lua) and in what
+ * they hand to a device, against kernels/ref and longhand/positions.h. */
+#include "support/lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/batch.h"
+#include "data/initialise.h"
+#include "longhand/positions.h"
+#include "support/lh_parity.h"
+#include "train/engine.h"
+
+extern const lh_spec lh_parity_float64_labels, lh_parity_float64_sides;
+
+enum { SEQUENCES = LH_PARITY_SEQUENCES, FIRST_EXAMPLE = 1000, SEED = 11, DRAW = 3, RANGE = 64 };
+
+static const lh_parity_case LABELS = {"rand_learned", &lh_parity_float64_labels, 0.1};
+static const lh_parity_case SIDES = {"rand_relative", &lh_parity_float64_sides, 0};
+
+/* The widest program that runs here is compiled for this machine. */
+static const lh_cpu_program *program_of(const lh_spec *spec) { return spec->cpu[0]; }
+
+static lh_draw draw_of(lh_mode mode) {
+    lh_key key = lh_key_of_seed(SEED);
+    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS}
+                                 : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL};
+}
+
+/* ---- a batch through a program ---- */
+
+typedef struct result {
+    double *logits, *gradient; /* of the evaluation; of the training */
+    lh_sums sums;
+} result;
+
+static result run(const lh_spec *spec, const lh_ref_encoder *encoder, const lh_ref_batch *batch, lh_mode mode,
+                  const int32_t *positions, int most) {
+    const lh_cpu_program *program = program_of(spec);
+    lh_shape shape = {SEQUENCES, {batch->tokens, 0}, batch->labels};
+    size_t classes = (size_t)spec->classes, labels = (size_t)batch->labels;
+    double *parameters = lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double));
+    void *tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(batch->tokens) : 0);
+    void *shared = lh_parity_reserve(program->shared_bytes(&shape, mode));
+    void *workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
+    result r = {lh_parity_reserve(SEQUENCES * labels * classes * sizeof(double)),
+                lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double)),
+                {0, 0, 0, 0, 0, 0}};
+    if (program->make_tables) program->make_tables(tables, batch->tokens);
+    lh_parity_load(spec, 8, encoder, parameters);
+    lh_cpu_step step = {.mode = mode,
+                        .shape = shape,
+                        .key = batch->key,
+                        .step = batch->step,
+                        .draw = draw_of(mode),
+                        .positions = positions,
+                        .parameters = parameters,
+                        .tables = tables,
+                        .shared = shared};
+    program->begin_step(&step, 0, 1);
+    if (mode == LH_MODE_TRAIN && program->begin_shard) program->begin_shard(&step, workspace);
+    for (int first = 0; first < SEQUENCES; first += most) {
+        size_t before = (size_t)first * labels;
+        lh_cpu_block block = {.sequences = SEQUENCES - first < most ? SEQUENCES - first : most,
+                              .first_example = batch->first_example + (uint32_t)first,
+                              .tokens = {batch->token + first * batch->tokens, NULL},
+                              .labels = batch->label + before,
+                              .mask = lh_parity_all_count,
+                              .loss_scale = batch->loss_scale,
+                              .logits = r.logits + before * classes};
+        if (mode == LH_MODE_TRAIN) program->train_block(&step, &block, workspace, r.gradient, &r.sums);
+        else program->forward_block(&step, &block, workspace, &r.sums);
+    }
+    if (mode == LH_MODE_TRAIN && program->end_shard) program->end_shard(&step, workspace, r.gradient);
+    free(parameters);
+    free(tables);
+    free(shared);
+    free(workspace);
+    return r;
+}
+
+static void free_result(result *r) {
+    free(r->logits);
+    free(r->gradient);
+}
+
+/* ---- a sequence's own positions ---- */
+
+/* Rows of the learned table for every sequence: its positions less 1. */
+static void rows_of(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_LONGEST]) {
+    lh_draw draw = draw_of(mode);
+    int32_t scratch[RANGE];
+    for (int s = 0; s < SEQUENCES; s++) {
+        lh_draw_sequence(&draw, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, tokens, true, rows[s], scratch);
+        for (int t = 0; t < tokens; t++) assert_in_range(--rows[s][t], 0, RANGE - 1);
+    }
+}
+
+/* The reference, a sequence at a time; its gradients add up. Returns the loss. */
+static double encode_each(lh_ref_encoder *encoder, const lh_ref_batch *batch, int32_t (*rows)[LH_PARITY_LONGEST],
+                          double *logits, int classes) {
+    double loss = 0;
+    lh_ref_encoder_clear(encoder);
+    for (int s = 0; s < batch->sequences; s++) {
+        lh_ref_batch one = *batch;
+        one.sequences = 1;
+        one.token += s * batch->tokens;
+        one.label += s * batch->labels;
+        one.first_example += (uint32_t)s;
+        one.positions = rows[s];
+        loss += lh_ref_encode(encoder, &one, logits + (size_t)(s * batch->labels * classes));
+    }
+    return loss;
+}
+
+static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
+    const lh_spec *spec = LABELS.spec;
+    lh_st_file *file = lh_vectors_open(LABELS.encoding);
+    lh_ref_encoder *encoder = lh_vectors_encoder(file, LABELS.encoding);
+    lh_parity_batch made;
+    int32_t rows[SEQUENCES][LH_PARITY_LONGEST], positions[LH_PARITY_LONGEST];
+    lh_parity_make_batch(&LABELS, tokens, labels, FIRST_EXAMPLE, &made);
+    rows_of(mode, tokens, rows);
+    for (int t = 0; t < tokens; t++) positions[t] = rows[0][t] + 1;
+    for (int s = 1; given && s < SEQUENCES; s++) memcpy(rows[s], rows[0], sizeof *rows);
+    made.batch.backward = mode == LH_MODE_TRAIN;
+    made.batch.evaluates = mode == LH_MODE_EVALUATE;
+    made.batch.draw = DRAW;
+    size_t count = (size_t)(SEQUENCES * labels * spec->classes);
+    double *want = lh_parity_reserve(count * sizeof *want);
+    double loss = encode_each(encoder, &made.batch, rows, want, spec->classes);
+    int allowed = program_of(spec)->block_sequences((int[LH_MAX_STREAMS]){tokens, 0});
+    for (int most = 1; most <= SEQUENCES && most <= allowed; most++) {
+        result r = run(spec, encoder, &made.batch, mode, given ? positions : NULL, most);
+        lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_tolerance_of(8)->loss, 0);
+        if (mode == LH_MODE_EVALUATE) lh_parity_check_logits(8, r.logits, want, count);
+        else lh_parity_check_gradients(spec, 8, r.gradient, encoder, NULL, lh_parity_tolerance_of(8)->gradient);
+        free_result(&r);
+    }
+    free(want);
+    lh_ref_encoder_free(encoder);
+    lh_st_free(file);
+}
+
+static void test_train_block_with_positions_of_each_sequence_matches_reference(void **state) {
+    (void)state;
+    check_labels(1, 1, LH_MODE_TRAIN, false);
+    check_labels(10, 5, LH_MODE_TRAIN, false);
+    check_labels(LH_PARITY_LONGEST, 18, LH_MODE_TRAIN, false);
+    check_labels(10, 5, LH_MODE_TRAIN, true);
+}
+
+/* Dropout is on here, by the sites of evaluation. */
+static void test_forward_block_with_dropout_of_the_draw_matches_reference(void **state) {
+    (void)state;
+    check_labels(2, 1, LH_MODE_EVALUATE, false);
+    check_labels(LH_PARITY_LONGEST, 18, LH_MODE_EVALUATE, false);
+    check_labels(10, 5, LH_MODE_EVALUATE, true);
+}
+
+static void test_draw_sequences_gives_a_device_the_same_positions(void **state) {
+    (void)state;
+    enum { TOKENS = 20 };
+    const lh_cuda_program *cuda = LABELS.spec->cuda;
+    int32_t scratch[RANGE + 1], want[TOKENS];
+    int out[SEQUENCES * TOKENS];
+    assert_int_equal(cuda->draw_count(TOKENS), TOKENS);
+    assert_int_equal(LABELS.spec->first_position, 1);
+    assert_int_equal(LABELS.spec->position_range, RANGE + 1);
+    assert_true(cuda->draw == NULL && cuda->draw_scratch >= RANGE);
+    for (int mode = 0; mode < 2; mode++) {
+        lh_draw draw = draw_of(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
+        cuda->draw_sequences(&draw, SEQUENCES, TOKENS, NULL, scratch, out);
+        for (int s = 0; s < SEQUENCES; s++) {
+            lh_draw_sequence(&draw, (uint32_t)s, 1, RANGE, TOKENS, true, want, scratch);
+            assert_memory_equal(out + s * TOKENS, want, sizeof want);
+        }
+    }
+}
+
+/* An evaluation's passes one by one: the same positions and masks, on any number of threads. */
+static void check_engine(int threads, int first, lh_sums *want) {
+    enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
+    const lh_spec *spec = LABELS.spec;
+    lh_engine *engine;
+    lh_error error;
+    lh_batch batch;
+    lh_state start;
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_engine_config config = {.spec = spec, .seed = 3, .threads = threads};
+    lh_condition condition = lh_condition_at(N, EXAMPLES, 1, DRAW);
+    lh_sums sums, each[EXAMPLES];
+    condition.first = first;
+    lh_assert_ok(lh_cpu_engine_open(&config, program_of(spec), &engine, &error), &error);
+    lh_assert_ok(lh_state_open(&start, engine, false, &error), &error);
+    lh_initialise(spec, 3, 8, start.parameters);
+    lh_assert_ok(engine->ops->write_state(engine, &start, 0, &error), &error);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, each, &error), &error);
+    lh_assert_ok(lh_batch_open(&batch, spec, N, 1, &error), &error);
+    for (int e = 0; e < EXAMPLES; e++) {
+        double logits[N * CLASSES], loss = 0;
+        lh_assert_ok(lh_batch_fill(&batch, spec, &condition.source, N, (uint32_t)(first + e), 1, &error), &error);
+        lh_query query = {.n = N, .input = batch.input, .draw = condition.draw, .example = (uint32_t)e};
+        lh_assert_ok(engine->ops->predict(engine, &query, logits, &error), &error);
+        for (int i = 0; i < N; i++) {
+            double sum = 0;
+            for (int c = 0; c < CLASSES; c++)
+                sum += exp(logits[i * CLASSES + c] - logits[i * CLASSES + batch.labels[i]]);
+            loss += log(sum);
+        }
+        lh_assert_close(&loss, &each[e].loss, 1, 1e-12, 0);
+    }
+    if (want->sequences == 0) *want = sums;
+    assert_memory_equal(&sums, want, sizeof sums);
+    lh_state_close(&start);
+    lh_batch_close(&batch);
+    engine->ops->close(engine);
+}
+
+static void test_predict_is_the_pass_of_an_evaluation(void **state) {
+    (void)state;
+    lh_sums sums = {0, 0, 0, 0, 0, 0}, later = sums;
+    for (int threads = 1; threads < 4; threads++) {
+        check_engine(threads, 0, &sums);
+        check_engine(threads, 4, &later);
+    }
+    assert_true(sums.loss != later.loss);
+}
+
+/* ---- a side's own distances ---- */
+
+/* The middle of the pass's draw. */
+static int32_t *sides_of(lh_mode mode, int tokens, int32_t room[2 * LH_PARITY_LONGEST]) {
+    int32_t scratch[RANGE + 1];
+    lh_draw draw = draw_of(mode);
+    lh_draw_signed_distances(&draw, 0, RANGE + 1, tokens, room + LH_PARITY_LONGEST, scratch);
+    return room + LH_PARITY_LONGEST;
+}
+
+static void check_sides(int tokens, int labels, lh_mode mode) {
+    const lh_spec *spec = SIDES.spec;
+    lh_st_file *file = lh_vectors_open(SIDES.encoding);
+    lh_ref_encoder *encoder = lh_vectors_encoder(file, SIDES.encoding);
+    lh_parity_batch made;
+    int32_t room[2 * LH_PARITY_LONGEST];
+    const int32_t *middle = sides_of(mode, tokens, room);
+    lh_parity_make_batch(&SIDES, tokens, labels, FIRST_EXAMPLE, &made);
+    for (int i = 0; i < tokens; i++)
+        for (int j = 0; j < tokens; j++) made.distances[i * tokens + j] = middle[j - i];
+    lh_vectors_alibi(tokens, made.distances, made.score);
+    made.batch.score = made.score;
+    made.batch.backward = mode == LH_MODE_TRAIN;
+    size_t count = (size_t)(SEQUENCES * labels * spec->classes);
+    double *want = lh_parity_reserve(count * sizeof *want);
+    lh_ref_encoder_clear(encoder);
+    double loss = lh_ref_encode(encoder, &made.batch, want);
+    result r = run(spec, encoder, &made.batch, mode, NULL, 2);
+    lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_tolerance_of(8)->loss, 0);
+    if (mode == LH_MODE_EVALUATE) lh_parity_check_logits(8, r.logits, want, count);
+    else lh_parity_check_gradients(spec, 8, r.gradient, encoder, NULL, lh_parity_tolerance_of(8)->gradient);
+    free_result(&r);
+    free(want);
+    lh_ref_encoder_free(encoder);
+    lh_st_free(file);
+}
+
+static void test_blocks_with_distances_of_each_side_match_reference(void **state) {
+    (void)state;
+    for (int mode = 0; mode < 2; mode++) {
+        check_sides(1, 1, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
+        check_sides(10, 5, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
+        check_sides(LH_PARITY_LONGEST, 18, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
+    }
+}
+
+static void test_draw_gives_a_device_both_sides(void **state) {
+    (void)state;
+    enum { TOKENS = 20 };
+    const lh_cuda_program *cuda = SIDES.spec->cuda;
+    int32_t room[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], given[TOKENS];
+    int out[2 * TOKENS];
+    lh_draw draw = draw_of(LH_MODE_TRAIN);
+    const int32_t *middle = sides_of(LH_MODE_TRAIN, TOKENS, room);
+    assert_int_equal(cuda->draw_count(TOKENS), 2 * TOKENS);
+    assert_int_equal(SIDES.spec->distance_range, RANGE + 1);
+    assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* so many distances as there are, and the token itself */
+    cuda->draw(&draw, TOKENS, NULL, NULL, scratch, out);
+    for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], middle[d]);
+    for (int d = 0; d < TOKENS; d++) given[d] = 3 * d;
+    cuda->draw(&draw, TOKENS, NULL, given, scratch, out);
+    for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* for both sides */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_train_block_with_positions_of_each_sequence_matches_reference),
+        cmocka_unit_test(test_forward_block_with_dropout_of_the_draw_matches_reference),
+        cmocka_unit_test(test_draw_sequences_gives_a_device_the_same_positions),
+        cmocka_unit_test(test_predict_is_the_pass_of_an_evaluation),
+        cmocka_unit_test(test_blocks_with_distances_of_each_side_match_reference),
+        cmocka_unit_test(test_draw_gives_a_device_both_sides),
+    };
+    return cmocka_run_group_tests_name("draws", tests, NULL, NULL);
+}
