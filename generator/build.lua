@@ -101,6 +101,19 @@ function M.fresh(dir, job, linking)
     and lfs.attributes(dir .. "/trainer", "mode") == "file"
 end
 
+-- What a spec with its files is compiled for: { id, files, levels, linking, stamp, cuda, cuda_stamp }. cuda: words of
+-- M.cuda, or nil.
+function M.job(project, spec, levels, linking, cuda)
+  local job = { id = spec.id, files = spec.files, levels = levels, linking = linking, cuda = cuda }
+  job.stamp, job.cuda_stamp = M.stamps(project, spec.files)
+  return job
+end
+
+-- Where the trainer of a spec is, unless the user says otherwise.
+function M.folder(project, spec)
+  return project:path(("build/trainers/%s-%s"):format(spec.id, spec.plan.digest))
+end
+
 -- How make, which runs in the root, calls a folder; inside the repository the root's own name does not matter.
 local function seen_from_root(project, path)
   path = (path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path):gsub("/+$", "")
@@ -171,21 +184,22 @@ function M.annotate(text, folder, files, shown)
   return (table.concat(lines, "\n"):gsub("%s+$", "")) .. "\n"
 end
 
-local function processors()
+-- Processors of this machine.
+function M.processors()
   local text = shell.capture({ "sh", "-c", "nproc 2>/dev/null || echo 2" })
-  return math.min(tonumber(text) or 2, 16)
+  return tonumber(text) or 2
 end
 
-local function compile(project, job, staging)
+local function compile_words(project, job, staging, threads)
   local words = job.cuda or ""
-  return shell.run({
+  return {
     "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory",
-    "-j" .. processors(), "-C", project.root, "trainer", "ID=" .. job.id,
+    "-j" .. threads, "-C", project.root, "trainer", "ID=" .. job.id,
     "SOURCES=" .. seen_from_root(project, staging) .. "/src", "OUT=" .. seen_from_root(project, staging),
     "LEVELS=" .. job.levels, "STATIC=" .. (job.linking == "static" and "1" or ""),
     "TARGETS=" .. (job.cuda and "cpu,cuda" or "cpu"), "JIT=" .. (words:find("text$") and "1" or ""),
     "TOOLKIT=" .. words:gsub(" ?text$", ""),
-  }, { output = staging .. "/log", errors_too = true })
+  }
 end
 
 -- Puts the new folder where the old one is.
@@ -206,15 +220,35 @@ local function replace(staging, dir)
   return lfs.rmdir(staging)
 end
 
--- Compiles in the staging folder and moves it into place: exit code, and text to show (warnings, errors) or nil.
-local function build_in(project, job, staging, dir)
-  local written, message = write.files(staging .. "/src", job.files)
-  if not written then
-    return 4, message .. "\n"
+-- A build that has begun: { project, job, dir, staging, words, log }, where words is the command that compiles and log
+-- takes its output; or nil, an exit code and text. threads: for make. Ends with M.finish and M.discard.
+function M.begin(project, job, dir, threads)
+  dir = dir:sub(1, 1) == "/" and dir or lfs.currentdir() .. "/" .. dir:gsub("/+$", "")
+  if seen_from_root(project, dir):find("[%s%$#:'\"\\%%]") then
+    return nil, 2, dir .. ": make cannot handle blanks, quotes or any of $ # : % in a folder's name; choose another "
+      .. "--out\n"
   end
-  local code = compile(project, job, staging)
-  local log = write.read(staging .. "/log") or ""
-  local text = log:find("%S") and M.annotate(log, seen_from_root(project, staging) .. "/src", job.files, job.id) or nil
+  local staging, message = staging_folder(dir)
+  if not staging then
+    return nil, 4, message .. "\n"
+  end
+  local work = { project = project, job = job, dir = dir, staging = staging, log = staging .. "/log",
+    words = compile_words(project, job, staging, threads) }
+  local written
+  written, message = write.files(staging .. "/src", job.files)
+  if not written then
+    M.discard(work)
+    return nil, 4, message .. "\n"
+  end
+  return work
+end
+
+-- Moves a build into place whose command ended with this code: exit code, and text to show (warnings, errors) or nil.
+function M.finish(work, code)
+  local job, staging = work.job, work.staging
+  local log = write.read(work.log) or ""
+  local text = log:find("%S") and M.annotate(log, seen_from_root(work.project, staging) .. "/src", job.files, job.id)
+    or nil
   if code ~= 0 then
     local failure = text or "make failed without a word\n"
     return log:find(NO_SPACE, 1, true) and 4 or code > 128 and code or 1, failure
@@ -225,27 +259,31 @@ local function build_in(project, job, staging, dir)
   local stamped = stamp and stamp:write(line, cuda) and stamp:close()
   local ok, reason = stamped, "the disk is full"
   if ok then
-    ok, reason = replace(staging, dir)
+    ok, reason = replace(staging, work.dir)
   end
   if not ok then
-    return 4, ("%s: %s\n"):format(dir, reason)
+    return 4, ("%s: %s\n"):format(work.dir, reason)
   end
   return 0, text
+end
+
+-- Removes what a build left beside its folder.
+function M.discard(work)
+  write.remove_tree(work.staging)
 end
 
 -- Builds job = { id, files, levels, linking, stamp, cuda, cuda_stamp } into dir; cuda: words of M.cuda, nil without
 -- that half. Returns an exit code, and text to show or nil.
 function M.build(project, job, dir)
-  dir = dir:sub(1, 1) == "/" and dir or lfs.currentdir() .. "/" .. dir:gsub("/+$", "")
-  if seen_from_root(project, dir):find("[%s%$#:'\"\\%%]") then
-    return 2, dir .. ": make cannot handle blanks, quotes or any of $ # : % in a folder's name; choose another --out\n"
+  local work, code, text = M.begin(project, job, dir, math.min(M.processors(), 16))
+  if not work then
+    return code, text
   end
-  local staging, message = staging_folder(dir)
-  if not staging then
-    return 4, message .. "\n"
-  end
-  local done, code, text = pcall(build_in, project, job, staging, dir)
-  write.remove_tree(staging)
+  local done
+  done, code, text = pcall(function()
+    return M.finish(work, shell.run(work.words, { output = work.log, errors_too = true }))
+  end)
+  M.discard(work)
   if not done then
     error(code, 0)
   end

@@ -111,6 +111,100 @@ local function positive(text)
   return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
 end
 
+-- Task lengths, at least `fewest` different ones.
+local function lengths(fewest)
+  return function(text)
+    local list, known = {}, {}
+    for word in (text .. ","):gmatch("([^,]*),") do
+      local length = positive(word)
+      if not length or known[length] then
+        return nil, ("--lengths %s: expected different lengths from 1 on, such as 40,150"):format(text)
+      end
+      list[#list + 1], known[length] = length, true
+    end
+    if #list < fewest then
+      return nil, ("--lengths %s: expected the length to fit on, then those to compare with it"):format(text)
+    end
+    return list
+  end
+end
+
+local function add_analysis(analyze, name, summary, fewest)
+  local command = analyze:command(name):summary(summary):description(summary .. ".")
+  command:argument("runs"):argname("RUN"):args("+"):description("folder of a run, or a checkpoint in one; several "
+    .. "are shown one below the other")
+  command:option("--lengths"):argname("A,B"):default("40,150"):convert(lengths(fewest)):description("task "
+    .. "lengths")
+  command:option("--seed"):argname("S"):default("1"):convert(positive):description("of the examples and position draws")
+  command:option("--trainer"):argname("FILE"):description("the runs' trainer; default: the one in build/trainers, "
+    .. "built again where it is missing")
+  command:option("--out"):argname("DIR"):description("where to; default: " .. name .. " in the folder of the first run")
+  return command
+end
+
+local function add_trained_verbs(parser)
+  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention"):command_target("what")
+  local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
+  pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
+  pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
+    .. "or those at the outputs")
+  local attention = add_analysis(analyze, "attention", "attention of one sequence, the maximum over a layer's heads", 1)
+  attention:option("--sequence"):argname("I"):default("1"):convert(positive):description("which one")
+  attention:option("--crop"):argname("N"):convert(positive):description("the first N queries and keys alone")
+end
+
+local function add_report(parser)
+  local report = parser:command("report"):summary("tables and curves of runs; or what differs between two runs")
+  report:description("Tables and curves of runs, beside a paper's numbers where a study names them; with two run "
+    .. "folders, what differs between them.")
+  report:argument("runs"):argname("RUNS"):description("a folder of runs, or the folder of a run")
+  report:argument("other"):argname("RUN"):args("?"):description("the folder of another run, to compare the first with")
+  report:option("--study"):argname("STUDY"):description("a file of spec/studies or a path; default: what was swept "
+    .. "into RUNS, or all runs there")
+  report:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
+  report:option("--out"):argname("DIR"):description("where to; default: report, or report-STUDY, in RUNS; of two runs, "
+    .. "nothing is written without it")
+end
+
+local function add_export(parser)
+  local export = parser:command("export"):summary("a trained model for other tools: pytorch"):command_target("what")
+  local summary = "a Python file that rebuilds the model, its checkpoint, and logits to compare with"
+  local command = export:command("pytorch"):summary(summary):description(summary .. ".")
+  command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one")
+  command:option("--spec"):argname("SPEC"):description("the spec that it was made from; default: run.json's")
+  command:option("--trainer"):argname("FILE"):description("the run's trainer; default: the one in build/trainers, "
+    .. "built again where it is missing")
+  command:option("--out"):argname("DIR"):description("where to; default: pytorch in the folder of the run")
+end
+
+local function device(text)
+  if text == "cpu" or text == "cuda" or text:find("^cuda:%d+$") then
+    return text
+  end
+  return nil, ("--device %s: expected cpu, cuda or cuda:N"):format(text)
+end
+
+local function add_sweep(parser)
+  local sweep = parser:command("sweep"):summary("do what is missing of a study: build, train and evaluate its runs")
+  sweep:description("Builds the trainers of a study's cells and trains what is not yet done, as many runs side by side "
+    .. "as there are processors. Whatever stops it, the same command goes on. With status before STUDY: what is done.")
+  sweep:usage("Usage: longhand sweep [status] STUDY [--scale NAME] [--set FIELD=VALUE] [--out DIR] [--jobs N] "
+    .. "[--device cuda] [--dry-run]")
+  sweep:argument("study"):target("words"):args("1-2"):description("a study file, or the name of one in spec/studies; "
+    .. "status before it")
+  sweep:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+  sweep:option("--jobs"):argname("N"):convert(positive):description("cells at a time; default: as many as keep all "
+    .. "processors busy")
+  sweep:option("--out"):argname("DIR"):default("runs"):description("where the runs live")
+  sweep:option("--device"):argname("DEVICE"):default("cpu"):convert(device):description("what computes: cpu, cuda or "
+    .. "cuda:N")
+  sweep:option("--arch"):argname("LIST"):convert(architectures):description("with --device cuda: as in train")
+  sweep:flag("--jit"):description("with --device cuda: as in train")
+  sweep:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in train")
+  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here")
+  add_set(sweep)
+end
+
 local function make_parser()
   local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
     .. "write by hand for it.", EPILOG)
@@ -123,6 +217,10 @@ local function make_parser()
   test:flag("--long"):description("the slow layers too")
   add_looking_verbs(parser)
   add_making_verbs(parser)
+  add_report(parser)
+  add_sweep(parser)
+  add_trained_verbs(parser)
+  add_export(parser)
   add_other_verbs(parser)
   parser:add_help_command()
   return parser
@@ -163,13 +261,39 @@ local function split(arguments)
   return own, flags
 end
 
+-- The words of sweep: what to do, and for which study; nil, or what is wrong with them.
+local function settle_sweep(result)
+  local first, second = result.words[1], result.words[2]
+  if second and first ~= "status" then
+    return ("too many arguments: %s"):format(second)
+  elseif first == "status" and not second then
+    return "missing argument 'STUDY'"
+  elseif second and result.dry_run then
+    return "--dry-run does not go with status"
+  end
+  result.study = second or first
+  result.action = second and "status" or result.dry_run and "dry_run" or "run"
+  result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
+  result.arch = result.arch or result.target == "cpu,cuda" and not result.jit and "here" or nil
+end
+
 -- What does not go together; nil where everything does.
 local function conflict(result)
+  local problem = result.verb == "sweep" and settle_sweep(result)
+  if problem then
+    return problem
+  end
   local cuda = result.target == "cpu,cuda"
   for _, name in ipairs({ "arch", "jit", "cuda_root" }) do
     if result[name] and not cuda then
-      return ("--%s is for the CUDA half: add --target cpu,cuda"):format((name:gsub("_", "-")))
+      return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.verb == "sweep"
+        and "--device cuda" or "--target cpu,cuda")
     end
+  end
+  if result.verb == "report" and result.other and (result.study or result.scale) then
+    return "--study and --scale are for a folder of runs: leave them out to compare two runs"
+  elseif result.verb == "report" and result.scale and not result.study then
+    return "--scale is that of a study: add --study"
   end
   if cuda and result.static then
     return "--static --target cpu,cuda: a static trainer can load no library, and GPUs are reached through that of "

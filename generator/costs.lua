@@ -36,6 +36,11 @@ function M.token_counts(lengths, facts)
   return longest, sum / #all, squares / #all
 end
 
+-- Operations of one sequence of T tokens, forward.
+function M.forward(plan, T)
+  return 2 * plan.flops.weights * T + plan.flops.pair_factor * plan.flops.attention * T * T
+end
+
 local function products(plan, tokens, squares)
   local C, F, L, B = plan.width, plan.feedforward, plan.layers, plan.resolved.train.batch
   local list = {}

@@ -20,7 +20,7 @@ local Diagnostics = {}
 Diagnostics.__index = Diagnostics
 
 function M.new()
-  return setmetatable({ records = {}, lines = {}, rank = {}, files = 0 }, Diagnostics)
+  return setmetatable({ records = {}, known = {}, lines = {}, rank = {}, files = 0 }, Diagnostics)
 end
 
 local function split_lines(text)
@@ -40,13 +40,32 @@ function Diagnostics:source(path, text)
   end
 end
 
+local function identity(record)
+  local at = record.at or record
+  return table.concat({ at.set or at.path or "", at.line or 0, at.col or 0, record.field or "", record.what }, "\0")
+end
+
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }.
 -- Only `what` is needed. The position may be given as a table instead: at = { path, line, col }, or at = { set = text }
--- for a value that comes from the command line.
+-- for a value that comes from the command line. An error that is known already is not added again.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
+  local text = identity(record)
+  if self.known[text] then
+    return
+  end
+  self.known[text] = true
+  if self.remark then
+    record.notes = table.move(record.notes or {}, 1, #(record.notes or {}), 1, {})
+    table.insert(record.notes, { what = self.remark })
+  end
   record.order = #self.records + 1
   self.records[record.order] = record
+end
+
+-- A note for every error that is added from now on; nil: none.
+function Diagnostics:within(remark)
+  self.remark = remark
 end
 
 function Diagnostics:count()

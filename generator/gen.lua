@@ -25,11 +25,20 @@ local function with_digest(plan, name, digest)
   return copy
 end
 
-local function digest_of(files, kernels)
+-- A file's text as it counts: studies may share a cell, so which of them the banner names does not.
+local function counted(text, plan)
+  if not plan.source:find("%.lua:[%w_:-]+$") then
+    return text
+  end
+  return (text:gsub(plan.source:gsub("%p", "%%%0"), plan.id))
+end
+
+local function digest_of(files, kernels, plan)
   local parts = {}
   for _, list in ipairs({ files, kernels }) do
     for _, file in ipairs(list) do
-      parts[#parts + 1] = ("%s %d\n%s"):format(file.path, #file.text, file.text)
+      local text = counted(file.text, plan)
+      parts[#parts + 1] = ("%s %d\n%s"):format(file.path, #text, text)
     end
   end
   return sha256.digest(table.concat(parts))
@@ -72,7 +81,7 @@ local function cpu_half(plan, kernels)
   local half = { entries = plan.files, carrier = "spec.c", name = "source_digest" }
   function half.digest(files)
     files[#files + 1] = own_task(plan)
-    return digest_of(files, kernels)
+    return digest_of(files, kernels, plan)
   end
   return half
 end
@@ -82,7 +91,7 @@ local function cuda_half(plan)
   function half.digest(files)
     for _, file in ipairs(files) do
       if file.path == DEVICE then
-        return sha256.digest(file.text)
+        return sha256.digest(counted(file.text, plan))
       end
     end
   end

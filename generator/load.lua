@@ -7,7 +7,7 @@
 --
 -- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
 -- which the top level's `use` names; else none. The section is laid upon its parent as sections.lua says. A --set edits
--- the main file's own tables before any of that.
+-- the main file's own tables before any of that. A spec may also be joined from fragments, each the parent of the next.
 
 local diagnostics = require("diagnostics")
 local entries = require("expression.entries")
@@ -21,8 +21,8 @@ local tree = require("tree")
 local M = {}
 
 M.ID = "^[a-z][a-z0-9_]+$"
-M.ID_LONGEST = 40
-M.ID_TEXT = "a letter a-z, then 1 to 39 of a-z, 0-9 and _"
+M.ID_LONGEST = 64
+M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 
 -- Folder of each section's presets, below spec/.
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
@@ -278,14 +278,11 @@ function resolve_own(state, file, section, own, chain)
   return base and sections.lay(section, base, rest) or rest, true
 end
 
--- The spec file that the top level's `use` names, or nil.
+-- The spec file that the top level's `use` names, or the fragment below; nil without.
 local function parent_spec(state, file, chain)
   local use = file.tree.fields.use
-  if not use then
-    return nil
-  end
   if file.parent == nil then
-    file.parent = open_use(state, file, nil, use, "use") or false
+    file.parent = use and open_use(state, file, nil, use, "use") or false
     if file.parent and closes_cycle(state, chain, file.parent, use, "use") then
       file.parent = false
     end
@@ -344,12 +341,32 @@ local function place_of(state, main, origin, name)
   return { shown = display(state, real, relative), real = real }
 end
 
+local function new_state(options)
+  return { root = absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {} }
+end
+
+-- What M.spec returns of a file whose parents are known; nil when there are more errors than before.
+local function finish(state, file, id, before)
+  local root = resolve_file(state, file)
+  if state.diagnostics:count() > before then
+    return nil
+  end
+  local function place(origin, name)
+    return place_of(state, file, origin, name)
+  end
+  local function beside(origin, name)
+    local at = place(origin, name)
+    return at.shown, read_text(at.real)
+  end
+  return { id = id, source = file.shown, tree = root, texts = state.texts, place = place, beside = beside }
+end
+
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
 -- Returns { id, source, tree, texts, place, beside }, or nil when there were errors; they are in options.diagnostics.
 function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()
-  local state = { root = absolute(options.root), diagnostics = d, files = {}, texts = {} }
+  local state = new_state(options)
   local real = absolute(path)
   local base = real:match("([^/]*)$")
   local id = base:gsub("%.lua$", "")
@@ -362,18 +379,30 @@ function M.spec(path, options)
     return nil
   end
   overrides.apply(file, options.sets or {}, d)
-  local root = resolve_file(state, file)
-  if d:count() > before then
-    return nil
+  return finish(state, file, id, before)
+end
+
+-- Opens a file that is no spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
+-- `from`: what this returned of another file, if that names this one at `origin`.
+function M.open(path, options, from, origin)
+  local state = from and from.state or new_state(options)
+  local real = absolute(path)
+  local file = open_file(state, real, real:match("([^/]*)$"), origin)
+  return file and { state = state, shown = file.shown, tree = file.tree, file = file }
+end
+
+-- A spec of fragments { { source = what M.open returned, tree }, ... }, each laid upon those before it; `name` is shown
+-- as the place where it stands. The rest as in M.spec.
+function M.join(id, name, fragments, sets)
+  local state = fragments[1].source.state
+  local before, top = state.diagnostics:count(), nil
+  for _, fragment in ipairs(fragments) do
+    local file = fragment.source.file
+    top = { real = file.real, relative = file.relative, shown = file.shown, tree = fragment.tree, parent = top }
   end
-  local function place(origin, name)
-    return place_of(state, file, origin, name)
-  end
-  local function beside(origin, name)
-    local at = place(origin, name)
-    return at.shown, read_text(at.real)
-  end
-  return { id = id, source = file.shown, tree = root, texts = state.texts, place = place, beside = beside }
+  overrides.apply(top, sets or {}, state.diagnostics)
+  top.shown = name
+  return finish(state, top, id, before)
 end
 
 return M

@@ -6,16 +6,21 @@
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/generator/study/?.lua;%s"):format(root, root, package.path)
 
+local analyze = require("analyze")
 local build = require("build")
 local cli = require("cli")
 local demo = require("demo")
+local grid = require("grid")
+local export = require("export.model")
 local json = require("dkjson")
 local lfs = require("lfs")
 local plan_module = require("plan")
 local project_module = require("project")
 local render_module = require("render")
+local report = require("report")
 local schema = require("schema")
 local shell = require("shell")
+local sweep = require("sweep")
 local validate = require("validate")
 local write = require("write")
 
@@ -46,8 +51,16 @@ local function fail(code, text)
   return code
 end
 
+-- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message.
+local function find(project, arguments)
+  if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
+    return grid.cell(project, arguments.spec, arguments.set)
+  end
+  return project:plan(arguments.spec, arguments.set)
+end
+
 function verbs.check(project, arguments)
-  local spec, message = project:resolve(arguments.spec, arguments.set)
+  local spec, message = find(project, arguments)
   if not spec then
     return fail(INPUT, message)
   end
@@ -61,7 +74,7 @@ function verbs.check(project, arguments)
 end
 
 function verbs.plan(project, arguments)
-  local spec, message = project:plan(arguments.spec, arguments.set)
+  local spec, message = find(project, arguments)
   if not spec then
     return fail(INPUT, message)
   end
@@ -77,7 +90,7 @@ end
 
 -- A plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda".
 local function render(project, arguments, target)
-  local spec, message = project:plan(arguments.spec, arguments.set)
+  local spec, message = find(project, arguments)
   if not spec then
     return nil, fail(INPUT, message)
   end
@@ -119,15 +132,14 @@ local function job_of(project, spec, request)
   if message then
     return nil, message
   end
-  local job = { id = spec.id, files = spec.files, levels = levels, linking = request.linking or "dynamic" }
-  job.stamp, job.cuda_stamp = build.stamps(project, spec.files)
+  local cuda
   if request.target == "cpu,cuda" then
-    job.cuda, message = build.cuda(project, request, spec.plan.least_architecture)
-    if not job.cuda then
+    cuda, message = build.cuda(project, request, spec.plan.least_architecture)
+    if not cuda then
       return nil, message
     end
   end
-  return job
+  return build.job(project, spec, levels, request.linking or "dynamic", cuda)
 end
 
 -- Builds what is out of date. request = { levels, dir, target, arch, jit, cuda_root, linking }; linking is "static",
@@ -141,7 +153,7 @@ local function provide(project, arguments, request)
   if not job then
     return nil, fail(ENVIRONMENT, "longhand: " .. message)
   end
-  local dir = request.dir or project:path(("build/trainers/%s-%s"):format(spec.id, spec.plan.digest))
+  local dir = request.dir or build.folder(project, spec)
   local made = { dir = dir, how = "up to date", spec = spec }
   if build.fresh(dir, job, request.linking) then
     return made
@@ -210,19 +222,52 @@ function verbs.test(project, arguments)
   return become({ "sh", project.root .. "/tests/run.sh", arguments.long and "--long" or nil })
 end
 
+-- Prints a line at once.
+local function print_line(text)
+  io.stdout:write(text, "\n")
+  io.stdout:flush()
+end
+
 function verbs.demo(project, arguments)
   return demo.run({
     project = project,
     steps = arguments.steps,
-    say = function(text)
-      io.stdout:write(text, "\n")
-      io.stdout:flush()
-    end,
+    say = print_line,
     provide = function(id, sets)
       local made, code = provide(project, { spec = id, set = sets }, { levels = "best" })
       return made and made.dir, code
     end,
   })
+end
+
+-- What runs on trained models: analyze, export. Each takes the arguments and ways to speak and to build.
+local function on_trained(project, arguments, module)
+  arguments.project, arguments.say = project, print_line
+  function arguments.provide(path)
+    local made, code = provide(project, { spec = path, set = {} }, { levels = "best" })
+    return made and made.dir, code
+  end
+  local code, message = module.run(arguments)
+  return message and fail(code, ("longhand %s: %s"):format(arguments.verb, message)) or code
+end
+
+function verbs.analyze(project, arguments)
+  return on_trained(project, arguments, analyze)
+end
+
+function verbs.export(project, arguments)
+  return on_trained(project, arguments, export)
+end
+
+function verbs.sweep(project, arguments)
+  arguments.project = project
+  return sweep.run(arguments)
+end
+
+function verbs.report(project, arguments)
+  arguments.project, arguments.say = project, print_line
+  local code, message = report.run(arguments)
+  return message and fail(code, message) or code
 end
 
 -- The first line of a file's leading comment.
@@ -286,7 +331,7 @@ local function find_line(project, arguments)
   if not source then
     return nil, fail(INPUT, ("longhand where: %s has no banner that names its spec; use --spec SPEC"):format(file))
   end
-  if not arguments.spec and source:find("^spec/runs/") then
+  if not arguments.spec and source:find("^spec/") then
     source = project:path(source)
   end
   return { file = file, line = math.tointeger(tonumber(line)), text = text, spec = source, set = arguments.set }

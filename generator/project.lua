@@ -28,8 +28,8 @@ function Project:path(relative)
 end
 
 -- Base names, without the ending, of the files in a folder; sorted.
-function Project:names(folder, ending)
-  local names, path = {}, self:path(folder)
+function M.names_in(path, ending)
+  local names = {}
   if lfs.attributes(path, "mode") == "directory" then
     for name in lfs.dir(path) do
       local base = name:sub(-#ending) == ending and name:sub(1, -#ending - 1)
@@ -40,6 +40,11 @@ function Project:names(folder, ending)
   end
   table.sort(names)
   return names
+end
+
+-- The same for a folder of the repository.
+function Project:names(folder, ending)
+  return M.names_in(self:path(folder), ending)
 end
 
 -- Ids of the committed showcase.
@@ -90,7 +95,8 @@ function Project:tasks()
   return facts
 end
 
-local function parse_sets(sets, d)
+-- The words of --set as { path, text }.
+function M.parse_sets(sets, d)
   local list = {}
   for _, set in ipairs(sets or {}) do
     local path, text = set:match("^%s*([%w_.%[%]]+)%s*=(.*)$")
@@ -103,28 +109,40 @@ local function parse_sets(sets, d)
   return list
 end
 
--- Loads and validates: { id, path, resolved, origins, warnings, task, data_files, score }, or nil and the errors as
--- text.
+-- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score }; nil when there are
+-- errors, from here or from before.
+local function validated(loaded, d, facts)
+  local resolved, more = validate.resolve(loaded, d, { tasks = facts })
+  if not resolved then
+    return nil
+  end
+  return {
+    id = loaded.id, source = loaded.source, resolved = resolved, task = more.task, data_files = more.files,
+    origins = more.origins, warnings = more.warnings or {}, score = more.score,
+  }
+end
+
+-- The same for a spec's name; or nil and the errors as text.
 function Project:resolve(argument, sets)
   local path, message = self:find_spec(argument)
   if not path then
     return nil, message
   end
   local d = diagnostics.new()
-  local list = parse_sets(sets, d)
+  local list = M.parse_sets(sets, d)
   local facts = self:task_facts(d)
   local loaded = d:count() == 0 and load_module.spec(path, { root = self.root, sets = list, diagnostics = d })
-  local resolved, more
-  if loaded then
-    resolved, more = validate.resolve(loaded, d, { tasks = facts })
-  end
-  if not resolved or d:count() > 0 then
+  local spec = loaded and validated(loaded, d, facts)
+  if not spec then
     return nil, d:text()
   end
-  return {
-    id = loaded.id, path = path, source = loaded.source, resolved = resolved, task = more.task,
-    data_files = more.files, origins = more.origins, warnings = more.warnings or {}, score = more.score,
-  }
+  spec.path = path
+  return spec
+end
+
+local function add_plan(spec)
+  spec.plan = plan_module.build(spec.resolved, { task = spec.task, sha256 = sha256.digest, score = spec.score })
+  return spec
 end
 
 -- Resolves and plans: the same table with `plan`.
@@ -133,8 +151,13 @@ function Project:plan(argument, sets)
   if not spec then
     return nil, message
   end
-  spec.plan = plan_module.build(spec.resolved, { task = spec.task, sha256 = sha256.digest, score = spec.score })
-  return spec
+  return add_plan(spec)
+end
+
+-- Validates and plans what load.lua made; nil when there are errors in d.
+function M.settle(loaded, d, facts)
+  local spec = validated(loaded, d, facts)
+  return spec and add_plan(spec)
 end
 
 -- A template, or a file of another folder that a template splices in.
@@ -177,6 +200,11 @@ end
 
 -- Digest of everything hand-written that goes into a trainer, so that a build knows when it is out of date.
 function Project:runtime_digest()
+  self.hand_written = self.hand_written or self:digest_runtime()
+  return self.hand_written
+end
+
+function Project:digest_runtime()
   local parts, paths = {}, { "Makefile", "cuda.mk" }
   local function collect(folder)
     for name in lfs.dir(self.root .. "/" .. folder) do

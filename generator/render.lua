@@ -288,9 +288,9 @@ run_template = function(run, name)
   table.remove(run.stack)
 end
 
--- A mistake that Lua found, such as indexing nil: put it into the form of the others.
+-- A mistake that Lua found, such as indexing nil: put it into the form of the others. A Ctrl-C is none.
 local function on_error(run, err)
-  if type(err) == "table" or #run.stack == 0 then
+  if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
   end
   local here = locate(run)

@@ -40,9 +40,14 @@ function M.run(words, options)
   return outcome(os.execute(line))
 end
 
+-- Starts a command and gives a file with what it prints.
+function M.open(words)
+  return assert(io.popen(PREPARE .. M.line(words), "r"))
+end
+
 -- Runs a command and returns what it printed, and the exit code.
 function M.capture(words)
-  local pipe = assert(io.popen(PREPARE .. M.line(words), "r"))
+  local pipe = M.open(words)
   local text = pipe:read("a")
   return text, outcome(pipe:close())
 end

@@ -83,7 +83,7 @@ layer_lint() {
         skip "clang-format 14: not installed"
     fi
     check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/cuda/*.sh tests/device/*.sh \
-        tests/system/*.sh runtime/cuda/*.sh; do sh -n "$script" || exit; done'
+        tests/system/*.sh generator/study/*.sh runtime/cuda/*.sh; do sh -n "$script" || exit; done'
 }
 
 # luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".

@@ -44,7 +44,7 @@ end
 
 local NAMES = "abcdefghijklmnopqrstuvw"
 
-local function name_of(i)
+function M.name_of(i)
   local letter = (i - 1) % #NAMES + 1
   return NAMES:sub(letter, letter) .. (i > #NAMES and tostring((i - 1) // #NAMES) or "")
 end
@@ -165,16 +165,25 @@ local function inside_sums(root)
   return inside
 end
 
-function M.formula(root)
+-- Parts that are used more than once and have more than `small` operations, in the order of their making; name_of(i)
+-- names the i-th.
+function M.shared_parts(root, small)
   local uses, size, order = survey(root)
-  local inside = inside_sums(root)
-  local names, parts = {}, {}
+  local inside, list = inside_sums(root), {}
   for _, node in ipairs(order) do
-    if node ~= root and uses[node] > 1 and size[node] > SMALL and not inside[node] then
-      local text = print_node(node, names, 0)
-      names[node] = name_of(#parts + 1)
-      parts[#parts + 1] = names[node] .. " = " .. text
+    if node ~= root and uses[node] > 1 and size[node] > small and not inside[node] then
+      list[#list + 1] = node
     end
+  end
+  return list
+end
+
+function M.formula(root)
+  local names, parts = {}, {}
+  for i, node in ipairs(M.shared_parts(root, SMALL)) do
+    local text = print_node(node, names, 0)
+    names[node] = M.name_of(i)
+    parts[i] = names[node] .. " = " .. text
   end
   parts[#parts + 1] = print_node(root, names, 0)
   return table.concat(parts, "; ")

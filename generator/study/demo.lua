@@ -3,9 +3,12 @@
 -- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
 
+local colours = require("colours")
+local curves = require("curves")
+local draw = require("draw")
+local figures = require("figures")
 local json = require("dkjson")
 local lfs = require("lfs")
-local plot = require("plot")
 local shell = require("shell")
 local write = require("write")
 
@@ -14,8 +17,8 @@ local M = {}
 local OUT = "runs/demo"
 local TRAINED_TO = 40
 local RUNS = {
-  { id = "bucket_sort_sinusoid", title = "sinusoid" },
-  { id = "bucket_sort_rand_sinusoid", title = "randomized sinusoid" },
+  { id = "bucket_sort_sinusoid", title = "sinusoid", encoding = "sincos" },
+  { id = "bucket_sort_rand_sinusoid", title = "randomized sinusoid", encoding = "rand-sincos" },
 }
 local BUDGET_SECONDS = 300
 local FEWEST_STEPS = 300 -- fewer show little
@@ -203,6 +206,33 @@ local function explain(run, classes)
   return text
 end
 
+local function csv()
+  local lines = { "run,length,accuracy" }
+  for _, run in ipairs(RUNS) do
+    for _, length in ipairs(run.accuracy.lengths) do
+      lines[#lines + 1] = ("%s,%d,%.6f"):format(run.id, length, run.accuracy.by_length[length])
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function figure(task)
+  local lengths = RUNS[1].accuracy.lengths
+  local last = lengths[#lengths]
+  local panel = { xlabel = "tokens to sort", ylabel = "token accuracy", x = { 0, last * 1.02 }, y = { 0, 100 },
+    percent = true, curves = {}, levels = figures.levels_of(task), marks = { { TRAINED_TO } },
+    shade = { 0, TRAINED_TO }, labels = { { TRAINED_TO / 2, 4, "in training", "center" },
+      { TRAINED_TO + last * 0.015, 4, "longer than in training", "left" } } }
+  for i, run in ipairs(RUNS) do
+    local points = {}
+    for j, length in ipairs(run.accuracy.lengths) do
+      points[j] = { length, 100 * run.accuracy.by_length[length] }
+    end
+    panel.curves[i] = { points = points, style = colours.of(run.encoding), title = run.title }
+  end
+  return { name = "accuracy", panels = { panel } }
+end
+
 local function report(options)
   local task = RUNS[1].plan.task
   local lines = M.table_lines(RUNS, task.chance, task.baseline)
@@ -213,17 +243,17 @@ local function report(options)
     RUNS[2].plan.positions.max_position - 1))
   local files = {
     { path = "table.txt", text = table.concat(lines, "\n") .. "\n" },
-    { path = "accuracy.csv", text = plot.csv(RUNS) },
-    { path = "accuracy.gnuplot", text = plot.script(RUNS, task.chance, task.baseline, TRAINED_TO) },
+    { path = "accuracy.csv", text = csv() },
+    { path = "accuracy.gnuplot", text = curves.script(figure(task)) },
   }
   local written, message = write.files(OUT, files)
   if not written then
     options.say(message)
     return 4
   end
-  local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot accuracy.gnuplot', "sh", OUT })
-  if code ~= 0 then
-    options.say("gnuplot failed; the table and the numbers are there")
+  local _, problem = draw.run(OUT, { "accuracy" })
+  if problem then
+    options.say(problem)
     return 4
   end
   options.say(("\nplot: %s/accuracy.svg and .png; numbers: table.txt, accuracy.csv; runs: beside them"):format(OUT))

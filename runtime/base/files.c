@@ -342,9 +342,12 @@ lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error)
     if (file < 0) {
         status = system_failure(path, "cannot open", error);
     } else if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK)
+        if (errno == EWOULDBLOCK) {
             status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: another process is writing to this directory", path);
-        else status = system_failure(path, "cannot lock", error);
+            *handle = LH_LOCK_HELD;
+        } else {
+            status = system_failure(path, "cannot lock", error);
+        }
         close(file);
     } else {
         *handle = file;

@@ -40,7 +40,9 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error);
 lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int *torn, lh_error *error);
 
 /* Takes directory/lock for this process (flock; freed by the kernel when the process dies).
- * LH_ERR_ENVIRONMENT: another process holds it. Removes temporary files that a killed process left there. */
+ * LH_ERR_ENVIRONMENT: another process holds it, *handle being LH_LOCK_HELD, or it cannot be had. Removes temporary files
+ * that a killed process left there. */
+enum { LH_LOCK_HELD = -2 };
 lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error);
 void lh_unlock_directory(int handle);
 

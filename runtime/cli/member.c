@@ -27,6 +27,12 @@ lh_engine_config lh_member_config(const lh_member *m) {
     };
 }
 
+lh_status lh_member_claim(lh_member *m, lh_error *error) {
+    lh_status status = lh_run_claim(&m->run, start_of(m->flags), error);
+    m->claimed = status == LH_OK;
+    return status;
+}
+
 lh_status lh_member_open(lh_member *m, lh_error *error) {
     lh_status status = LH_OK;
     if (m->flags->overfit > 0) {
@@ -36,9 +42,7 @@ lh_status lh_member_open(lh_member *m, lh_error *error) {
     }
     if (status != LH_OK) return status;
     m->run.engine = m->engine;
-    status = lh_run_claim(&m->run, start_of(m->flags), error);
-    m->claimed = status == LH_OK;
-    return status;
+    return m->claimed ? LH_OK : lh_member_claim(m, error);
 }
 
 static lh_overfit_run overfit_of(const lh_member *m) {
@@ -110,24 +114,40 @@ static lh_status check_overfit(lh_member *m, lh_error *error) {
     return lh_overfit_explain(&run, m->engine, error);
 }
 
-static lh_status evaluate(lh_member *m, lh_error *error) {
+static bool evaluates(const lh_member *m) {
+    return !m->flags->no_eval && m->flags->overfit == 0 && lh_lengths_count(&m->spec->eval.lengths) > 0;
+}
+
+/* The evaluation after the last step. */
+static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
     const lh_eval_defaults *eval = &m->spec->eval;
-    m->conditions = lh_lengths_count(&eval->lengths);
-    m->results = lh_engine_memory((size_t)m->conditions * sizeof *m->results, "the evaluation", error);
-    if (m->results == NULL) return LH_ERR_ENVIRONMENT;
-    lh_eval_request request = {
+    return (lh_eval_request){
         .lengths = eval->lengths,
         .examples = eval->examples,
         .batch = eval->batch,
         .draws = eval->draws,
         .seed = LH_EVAL_SEED,
-        .step = m->engine->step,
+        .step = step,
         .path = m->run.evaluations,
         .only_missing = true,
         .stop = m->stop,
         .watch = lh_screen_watch_evaluation,
-        .context = m,
     };
+}
+
+lh_status lh_member_is_finished(const lh_member *m, bool *finished, lh_error *error) {
+    lh_eval_request request = evaluation_of(m, m->flags->steps);
+    lh_status status = lh_run_ended_at(&m->run, m->flags->steps, finished, error);
+    if (status != LH_OK || !*finished || !evaluates(m)) return status;
+    return lh_evaluation_is_complete(m->spec, &request, finished, error);
+}
+
+static lh_status evaluate(lh_member *m, lh_error *error) {
+    m->conditions = lh_lengths_count(&m->spec->eval.lengths);
+    m->results = lh_engine_memory((size_t)m->conditions * sizeof *m->results, "the evaluation", error);
+    if (m->results == NULL) return LH_ERR_ENVIRONMENT;
+    lh_eval_request request = evaluation_of(m, m->engine->step);
+    request.context = m;
     lh_screen_evaluates(m->screen, m);
     lh_status status = lh_evaluate(m->engine, &request, m->results, error);
     if (status != LH_OK) {
@@ -139,10 +159,9 @@ static lh_status evaluate(lh_member *m, lh_error *error) {
 
 /* What follows the last step. */
 static lh_status finish(lh_member *m, lh_error *error) {
-    bool evaluates = !m->flags->no_eval && m->flags->overfit == 0 && lh_lengths_count(&m->spec->eval.lengths) > 0;
     lh_screen_trained(m->screen, m);
     if (m->flags->overfit > 0) return check_overfit(m, error);
-    return evaluates ? evaluate(m, error) : LH_OK;
+    return evaluates(m) ? evaluate(m, error) : LH_OK;
 }
 
 /* Trains for a while, or until the engine waits for those of other runs. */
@@ -161,7 +180,7 @@ static lh_status train_for(lh_member *m, double seconds, bool *done, lh_error *e
 
 static void end(lh_member *m, lh_status status) {
     lh_error closing = {""};
-    lh_status closed = lh_run_close(&m->run, status, &closing);
+    lh_status closed = lh_run_close(&m->run, status, &m->window, &closing);
     if (status == LH_OK && closed != LH_OK) {
         status = closed;
         m->error = closing;

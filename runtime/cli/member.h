@@ -12,7 +12,7 @@ typedef struct lh_train_flags {
     lh_option_range seeds;
     lh_option_numbers rates;
     const char *out, *init, *device;
-    bool resume, overwrite, no_eval;
+    bool resume, overwrite, no_eval, missing;
     bool group; /* several runs were asked for, by --seeds or --learning-rate, even if there is one */
 } lh_train_flags;
 
@@ -38,6 +38,12 @@ typedef struct lh_member {
 lh_engine_config lh_member_config(const lh_member *member);
 
 /* Claims the folder. Changes no file of an earlier run. */
+lh_status lh_member_claim(lh_member *member, lh_error *error);
+
+/* Whether nothing is left to do for this run, whose folder is claimed. */
+lh_status lh_member_is_finished(const lh_member *member, bool *finished, lh_error *error);
+
+/* Makes the run ready for lh_member_advance, and claims its folder unless that is done. */
 lh_status lh_member_open(lh_member *member, lh_error *error);
 
 /* An lh_group_advance over lh_members: does a piece of a run, from loading its state to the end of its evaluation. What

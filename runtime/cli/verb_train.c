@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "cli/member.h"
 #include "cli/train_screen.h"
 #include "cuda/fleet.h"
@@ -27,6 +28,8 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
         return lh_fail(error, LH_ERR_USAGE, "--seeds, --learning-rate: %lld runs\n  expected: at most %d at once",
                        (long long)count * f->rates.count, MOST_RUNS);
     if (f->resume && f->overwrite) return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other");
+    if (f->missing && (f->overwrite || f->overfit > 0))
+        return lh_fail(error, LH_ERR_USAGE, "--missing goes neither with --overwrite nor with --overfit");
     return LH_OK;
 }
 
@@ -48,6 +51,8 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
          "in place of the spec's; runs for each"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where runs live (runs)"},
         {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "go on from the checkpoint, where there is one"},
+        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL,
+         "--resume, and leave alone what is finished or in other hands"},
         {"--overwrite", LH_OPTION_SWITCH, &f->overwrite, 0, 0, NULL, NULL, "replace a run that is there"},
         {"--init", LH_OPTION_TEXT, &f->init, 0, 0, NULL, "FILE", "start from the parameters of a checkpoint"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors); never changes a bit"},
@@ -61,6 +66,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
     if (status != LH_OK || *done) return status;
     if (!many) f->seeds = (lh_option_range){seed, seed};
     f->group = many || f->rates.count > 1;
+    f->resume = f->resume || f->missing;
     return check_flags(f, one, many, error);
 }
 
@@ -111,6 +117,30 @@ static void name_members(lh_member *members, lh_train_screen *screen, const lh_m
             member->run.seed = (uint64_t)seed;
             member->run.learning_rate = flags->rates.list[rate];
         }
+}
+
+/* --missing: claims the runs that are neither finished nor in the hands of another process, and keeps those alone. */
+static lh_status keep_missing(lh_member *members, int *count, lh_error *error) {
+    int kept = 0, finished = 0, all = *count;
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < all; i++) {
+        bool done = false;
+        lh_member member = members[i];
+        status = lh_member_claim(&member, error);
+        if (status != LH_OK && member.run.lock == LH_LOCK_HELD) {
+            fprintf(stderr, "%s: another process works here; left out\n", member.run.directory);
+            status = LH_OK;
+            continue;
+        }
+        if (status == LH_OK) status = lh_member_is_finished(&member, &done, error);
+        if (status == LH_OK && !done) members[kept++] = member;
+        else lh_member_close(&member);
+        finished += done;
+    }
+    *count = kept;
+    if (finished > 0 || kept < all)
+        fprintf(stderr, "%s: %d of %d runs are finished, %d to be done\n", members[0].spec->id, finished, all, kept);
+    return status;
 }
 
 /* Says how the steps come about with finite data; refuses more examples for --overfit than there are. */
@@ -202,17 +232,24 @@ static lh_status run_members(lh_member *members, lh_train_screen *screen, int co
     return status == LH_OK ? verdict(members, count, error) : status;
 }
 
+static lh_status train_members(const lh_target *target, lh_member *members, lh_train_screen *screen, int count,
+                               int threads, lh_error *error) {
+    lh_status status = lh_screen_open(screen, members, count, error);
+    if (status == LH_OK) status = open_members(target, members, count, threads, error);
+    if (status == LH_OK)
+        status = run_members(members, screen, count, count > 1 ? lh_target_workers(target, threads) : 1, error);
+    lh_screen_close(screen);
+    return status;
+}
+
 static lh_status train_all(const lh_target *target, const lh_member *common, int count, int threads, lh_error *error) {
     lh_train_screen screen;
     lh_member *members = calloc((size_t)count, sizeof *members);
     if (members == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     name_members(members, &screen, common);
-    lh_status status = lh_screen_open(&screen, members, count, error);
-    if (status == LH_OK) status = open_members(target, members, count, threads, error);
-    if (status == LH_OK)
-        status = run_members(members, &screen, count, count > 1 ? lh_target_workers(target, threads) : 1, error);
+    lh_status status = common->flags->missing ? keep_missing(members, &count, error) : LH_OK;
+    if (status == LH_OK && count > 0) status = train_members(target, members, &screen, count, threads, error);
     for (int i = 0; i < count; i++) lh_member_close(&members[i]);
-    lh_screen_close(&screen);
     free(members);
     return status;
 }

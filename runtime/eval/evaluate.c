@@ -209,6 +209,23 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     return status;
 }
 
+lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
+                                    lh_error *error) {
+    int count = lh_lengths_count(&request->lengths);
+    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
+    bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
+    lh_status status = results != NULL && found != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    if (status == LH_OK) {
+        name_results(spec, request, results, count);
+        status = lh_eval_find(request->path, spec, request->step, results, found, count, error);
+    }
+    *complete = status == LH_OK;
+    for (int i = 0; *complete && i < count; i++) *complete = found[i];
+    free(results);
+    free(found);
+    return status;
+}
+
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split) {
     lh_eval_means means = {0, 0, 0, 0, 0, 0};
     for (int i = 0; i < count; i++) {

@@ -36,9 +36,14 @@ typedef struct lh_eval_request {
     void *context;
 } lh_eval_request;
 
-/* Evaluates every length in order (with finite data, input lengths that the file has); results: [lengths]. Makes the engine's room itself. LH_STOPPED when *stop was set;
- * what was written stays. LH_ERR_INPUT where a condition has more than LH_MOST_DRAWS draws. */
+/* Evaluates every length in order (with finite data, input lengths that the file has); results: [lengths]. Makes the
+ * engine's room itself. LH_STOPPED when *stop was set; what was written stays. LH_ERR_INPUT where a condition has more
+ * than LH_MOST_DRAWS draws. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
+
+/* Whether request->path has a line for every length already. */
+lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
+                                    lh_error *error);
 
 /* Plain means over results of one split; count tells how many there are. */
 typedef struct lh_eval_means {

@@ -113,6 +113,7 @@ static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     double before = l->engine->seconds;
     lh_status status = l->engine->ops->step(l->engine, count, l->metrics, &done, error);
     l->seconds += l->engine->seconds - before;
+    l->window->seconds += l->engine->seconds - before;
     l->timed_steps += done;
     for (int i = 0; i < done; i++) lh_window_add(l->window, &l->metrics[i]);
     if (status != LH_OK) return explain_failure(l, status, done, error);
@@ -136,7 +137,7 @@ static lh_status log_window(lh_loop *l, lh_error *error) {
     view_window(l);
     judge_chance(l, l->view.accuracy);
     l->logged_once = true;
-    memset(l->window, 0, sizeof *l->window);
+    lh_window_clear(l->window);
     l->seconds = 0;
     l->timed_steps = 0;
     return status;

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -56,7 +57,27 @@ static void put_data(const lh_corpus *corpus, lh_json *json, FILE *out) {
     lh_json_end(&data);
 }
 
-static void put_facts(const lh_run *run, FILE *out, const char *ended, int exit_code) {
+/* How a run ended; NULL in its place: it is under way. */
+typedef struct ending {
+    const char *time;
+    int exit_code;
+    int64_t step;
+    double train_seconds;
+} ending;
+
+static void put_ending(const ending *end, lh_json *json) {
+    if (end == NULL) {
+        const char *keys[] = {"step", "train_seconds", "ended", "exit"};
+        for (int i = 0; i < 4; i++) lh_json_raw(json, keys[i], "null");
+        return;
+    }
+    lh_json_integer(json, "step", end->step);
+    lh_json_number(json, "train_seconds", end->train_seconds);
+    lh_json_string(json, "ended", end->time);
+    lh_json_integer(json, "exit", end->exit_code);
+}
+
+static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     const lh_spec *spec = run->spec;
     const lh_engine *engine = run->engine;
     char machine[512];
@@ -80,24 +101,18 @@ static void put_facts(const lh_run *run, FILE *out, const char *ended, int exit_
     lh_json_integer(&json, "parameters", spec->parameter_count);
     lh_json_string(&json, "machine", machine);
     lh_json_string(&json, "started", run->started);
-    if (ended == NULL) {
-        lh_json_raw(&json, "ended", "null");
-        lh_json_raw(&json, "exit", "null");
-    } else {
-        lh_json_string(&json, "ended", ended);
-        lh_json_integer(&json, "exit", exit_code);
-    }
+    put_ending(end, &json);
     lh_json_end(&json);
     putc('\n', out);
 }
 
-static lh_status write_facts(const lh_run *run, const char *ended, int exit_code, lh_error *error) {
+static lh_status write_facts(const lh_run *run, const ending *end, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     lh_text text;
     lh_status status = join(path, sizeof path, run->directory, "run.json", error);
     if (status == LH_OK) status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
-    put_facts(run, text.out, ended, exit_code);
+    put_facts(run, text.out, end);
     status = lh_text_close(&text, error);
     if (status == LH_OK) status = lh_replace_file(path, text.text, text.bytes, error);
     free(text.text);
@@ -166,7 +181,23 @@ lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
     now(run->started);
     lh_status status = start == LH_RUN_RESUME ? LH_OK : remove_files(run, error);
-    return status == LH_OK ? write_facts(run, NULL, 0, error) : status;
+    return status == LH_OK ? write_facts(run, NULL, error) : status;
+}
+
+lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error *error) {
+    char path[LH_PATH_MAX + 64], *text;
+    size_t bytes;
+    *ended = false;
+    lh_status status = join(path, sizeof path, run->directory, "run.json", error);
+    if (status != LH_OK || !has_file(run, "run.json")) return status;
+    status = lh_read_file(path, &text, &bytes, error);
+    if (status != LH_OK) return status;
+    json_t *facts = json_loads(text, 0, NULL), *code = json_object_get(facts, "exit");
+    *ended = json_is_integer(code) && json_integer_value(code) == 0 &&
+             json_integer_value(json_object_get(facts, "step")) == step;
+    json_decref(facts);
+    free(text);
+    return status;
 }
 
 void lh_run_release(lh_run *run) { lh_unlock_directory(run->lock); }
@@ -224,7 +255,7 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
     lh_status status = lh_state_open(&state, engine, true, error);
     if (status != LH_OK) return status;
     status = engine->ops->read_state(engine, &state, error);
-    if (status == LH_OK && window->steps > 0) status = lh_window_save(window, run->windows, engine->step, error);
+    if (status == LH_OK) status = lh_window_save(window, run->windows, engine->step, error);
     if (status == LH_OK) status = lh_checkpoint_rotate(run->directory, run->spec, &state, &facts, error);
     if (status == LH_OK) run->checkpoint_step = engine->step;
     if (status == LH_OK && keep) {
@@ -237,10 +268,11 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
     return status;
 }
 
-lh_status lh_run_close(lh_run *run, int exit_code, lh_error *error) {
-    char ended[32];
-    now(ended);
-    lh_status status = write_facts(run, ended, exit_code, error);
+lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_error *error) {
+    char time[32];
+    now(time);
+    ending end = {time, exit_code, run->engine->step, window->seconds};
+    lh_status status = write_facts(run, &end, error);
     lh_run_release(run);
     return status;
 }

@@ -4,7 +4,7 @@
  *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
  *     checkpoint.safetensors            and checkpoint.previous.safetensors
  *     checkpoint-<step>.safetensors     those that stay
- *     window.jsonl                      sums of metrics windows that a checkpoint fell into
+ *     window.jsonl                      sums of the metrics windows that checkpoints fell into, and seconds
  *     lock                              held while a process works here
  */
 #ifndef LONGHAND_RUN_FILES_H
@@ -38,12 +38,15 @@ typedef struct lh_run {
 } lh_run;
 
 /* Makes and locks the folder. LH_ERR_INPUT where `start` is LH_RUN_FRESH and a checkpoint is in the way; then, and on
- * any other error, nothing is changed and nothing is held. */
+ * any other error, nothing is changed and nothing is held. run->lock is LH_LOCK_HELD where another process has it. */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Removes the files of an earlier run unless this one resumes it, and writes run.json. The folder must be claimed; on
  * an error it still is. */
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
+
+/* Whether run.json says that the run ended well at this step; the folder must be claimed. */
+lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error *error);
 
 /* Lets a claimed folder go as it is. */
 void lh_run_release(lh_run *run);
@@ -56,7 +59,7 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
 /* Writes a checkpoint of the engine, with the window it falls into; keep: also under the name of its step. */
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error);
 
-/* Writes run.json with this exit code and lets the folder go. */
-lh_status lh_run_close(lh_run *run, int exit_code, lh_error *error);
+/* Writes run.json with the engine's step, the window's seconds and this exit code, and lets the folder go. */
+lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_error *error);
 
 #endif

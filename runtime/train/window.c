@@ -21,8 +21,9 @@ static const struct {
     {"clipped_share", offsetof(lh_window, clipped)},
     {"parameter_norm", offsetof(lh_window, parameter_norm)},
     {"update_norm", offsetof(lh_window, update_norm)},
+    {"seconds", offsetof(lh_window, seconds)},
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* the seconds are no sum over the window */ };
 
 static double *field(lh_window *window, int index) { return (double *)(void *)((char *)window + fields[index].offset); }
 
@@ -40,6 +41,8 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     window->update_norm += metrics->update_norm;
 }
 
+void lh_window_clear(lh_window *window) { *window = (lh_window){.seconds = window->seconds}; }
+
 static lh_status append(lh_text *text, const char *path, lh_error *error) {
     lh_status status = lh_text_close(text, error);
     if (status == LH_OK) status = lh_append_line(path, text->text, error);
@@ -56,9 +59,10 @@ lh_status lh_window_log(const lh_window *window, const char *path, int64_t step,
     lh_json line;
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
-    for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *field(&sums, i) / (double)sums.steps);
+    for (int i = 0; i < MEANS; i++) lh_json_number(&line, fields[i].key, *field(&sums, i) / (double)sums.steps);
     lh_json_number(&line, "learning_rate", learning_rate);
     lh_json_number(&line, "steps_per_second", steps_per_second);
+    lh_json_number(&line, "seconds", sums.seconds);
     lh_json_end(&line);
     return append(&text, path, error);
 }

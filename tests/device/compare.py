@@ -110,7 +110,8 @@ def compare_bits(a, b):
     if variants[0] != variants[1]:
         raise SystemExit(f"variants {variants[0]} and {variants[1]}: their bits need not agree")
     same = only(a, "checkpoint.safetensors").read_bytes() == only(b, "checkpoint.safetensors").read_bytes()
-    metrics = [[{k: v for k, v in line.items() if k != "steps_per_second"} for line in lines(only(f, "metrics.jsonl"))]
+    times = ("steps_per_second", "seconds")
+    metrics = [[{k: v for k, v in line.items() if k not in times} for line in lines(only(f, "metrics.jsonl"))]
                for f in (a, b)]
     differ = next((x["step"] for x, y in zip(*metrics) if x != y), None)
     alike = metrics[0] == metrics[1]

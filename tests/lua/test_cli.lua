@@ -40,6 +40,38 @@ function TestParse.test_targets()
   end
 end
 
+function TestParse.test_analyses_and_exports()
+  local got = parse("analyze pca a b/c.safetensors --lengths 40,100,150 --part output --sequences 7 --seed 3")
+  lu.assertEquals({ got.verb, got.what, got.runs, got.lengths, got.part, got.sequences, got.seed },
+    { "analyze", "pca", { "a", "b/c.safetensors" }, { 40, 100, 150 }, "output", 7, 3 })
+  got = parse("analyze attention a --crop 9")
+  lu.assertEquals({ got.what, got.lengths, got.sequence, got.crop }, { "attention", { 40, 150 }, 1, 9 })
+  lu.assertEquals(parse("analyze attention a --lengths 7").lengths, { 7 })
+  got = parse("export pytorch a --out b --spec c --trainer d")
+  lu.assertEquals({ got.verb, got.what, got.run, got.out, got.spec, got.trainer },
+    { "export", "pytorch", "a", "b", "c", "d" })
+end
+
+function TestParse.test_sweep()
+  local got = parse("sweep s --scale small --jobs 3 --out o --set a=1 --dry-run")
+  lu.assertEquals({ got.verb, got.action, got.study, got.scale, got.jobs, got.out, got.set, got.device, got.target },
+    { "sweep", "dry_run", "s", "small", 3, "o", { "a=1" }, "cpu", "cpu" })
+  got = parse("sweep status s")
+  lu.assertEquals({ got.action, got.study, got.out }, { "status", "s", "runs" })
+  got = parse("sweep s --device cuda:1")
+  lu.assertEquals({ got.action, got.device, got.target, got.arch }, { "run", "cuda:1", "cpu,cuda", "here" })
+  got = parse("sweep s --device cuda --jit --cuda-root /x")
+  lu.assertEquals({ got.arch, got.jit, got.cuda_root }, { nil, true, "/x" })
+end
+
+function TestParse.test_report()
+  local got = parse("report runs --study s --scale small --out o")
+  lu.assertEquals({ got.verb, got.runs, got.other, got.study, got.scale, got.out },
+    { "report", "runs", nil, "s", "small", "o" })
+  got = parse("report a b")
+  lu.assertEquals({ got.runs, got.other }, { "a", "b" })
+end
+
 function TestParse.test_trainer_flags_follow_two_dashes()
   local got = parse("train a --set x=1 -- --steps 5 -- --resume")
   lu.assertEquals(got.flags, { "--steps", "5", "--", "--resume" })
@@ -58,6 +90,20 @@ function TestParse.test_mistakes_have_suggestions()
     ["train a --steps 5"] = "Flags of the trainer follow --: longhand train SPEC -- --steps",
     ["list task"] = "must be one of",
     ["gen"] = "missing argument 'spec'",
+    ["analyze"] = "a command is required",
+    ["sweep"] = "missing argument 'study'",
+    ["sweep status"] = "missing argument 'STUDY'",
+    ["sweep a b"] = "too many arguments: b",
+    ["sweep status a --dry-run"] = "--dry-run does not go with status",
+    ["sweep a --device gpu"] = "--device gpu: expected cpu, cuda or cuda:N",
+    ["sweep a --jit"] = "--jit is for the CUDA half: add --device cuda",
+    ["sweep a --jobs 0"] = "0: not a positive integer",
+    ["analyze pac a"] = "Did you mean 'pca'?",
+    ["analyze pca a --lengths 40"] = "expected the length to fit on",
+    ["analyze pca a --lengths 40,x"] = "expected different lengths",
+    ["analyze pca a --part middle"] = "must be one of 'input', 'output'",
+    ["analyze attention a --sequences 3"] = "Did you mean '--sequence'?",
+    ["export jax a"] = "unknown command 'jax'",
     ["gen a b"] = "too many arguments",
     ["demo --steps few"] = "few: not a positive integer",
     ["build a --levels"] = "requires an argument",
@@ -70,6 +116,10 @@ function TestParse.test_mistakes_have_suggestions()
     ["build a --arch sm_80"] = "--arch is for the CUDA half: add --target cpu,cuda",
     ["train a --jit"] = "--jit is for the CUDA half: add --target cpu,cuda",
     ["build a --cuda-root /x"] = "--cuda-root is for the CUDA half: add --target cpu,cuda",
+    ["report"] = "missing argument 'runs'",
+    ["report a b c"] = "too many arguments",
+    ["report a b --study s"] = "--study and --scale are for a folder of runs",
+    ["report a --scale small"] = "--scale is that of a study: add --study",
     ["build a --static --target cpu,cuda"] = "a static trainer can load no library",
   }
   for line, want in pairs(cases) do
@@ -84,7 +134,7 @@ TestHelp = {}
 
 function TestHelp.test_help_names_every_verb_within_120_columns()
   local help = cli.help()
-  for verb in ("demo test check plan gen build train list fields where stale"):gmatch("%l+") do
+  for verb in ("demo test check plan gen build train sweep report list fields where stale"):gmatch("%l+") do
     lu.assertStrContains(help, "\n   " .. verb .. " ")
   end
   for line in help:gmatch("[^\n]+") do

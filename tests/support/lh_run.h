@@ -17,7 +17,7 @@ lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char
 /* Two files below directory hold the same bytes. */
 void lh_assert_same_file(const char *directory, const char *a, const char *b);
 
-/* Two files of JSON lines below directory agree in every key but steps_per_second. */
+/* Two files of JSON lines below directory agree in every key but steps_per_second and seconds. */
 void lh_assert_same_lines(const char *directory, const char *a, const char *b);
 
 #endif

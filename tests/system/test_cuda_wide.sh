@@ -43,7 +43,7 @@ same_numbers() {
     paste -d ' ' "$1" "$2" | tr ':,}' '   ' | awk '
         { half = NF / 2
           for (i = 2; i <= half; i++) {
-              if ($(i - 1) ~ /steps_per_second/ || $i !~ /^[-+0-9.e]+$/) continue
+              if ($(i - 1) ~ /second/ || $i !~ /^[-+0-9.e]+$/) continue
               a = $i; b = $(i + half); d = a - b; if (d < 0) d = -d; if (a < 0) a = -a
               seen++
               if (d > 1e-10 * (a + 1e-3)) { print "line " NR ": " $(i - 1) " " $i " and " b; bad = 1 }

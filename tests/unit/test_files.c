@@ -311,7 +311,7 @@ static void test_lock_directory_held_refused_until_unlocked(void **state) {
     int first, second;
     lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
     lh_assert_error(lh_lock_directory(*state, &second, &error), LH_ERR_ENVIRONMENT, &error, "another process");
-    assert_int_equal(second, -1);
+    assert_int_equal(second, LH_LOCK_HELD);
     lh_unlock_directory(first);
     lh_assert_ok(lh_lock_directory(*state, &second, &error), &error);
     lh_unlock_directory(second);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "lh_run.h"
 #include "longhand/rng.h"
 #include "toy_program.h"
@@ -130,6 +131,42 @@ static void test_replicas_same_bits_as_alone_at_any_thread_count(void **state) {
     }
 }
 
+static char *read_text(void **state, const char *name) {
+    size_t bytes;
+    return lh_test_read(lh_test_path(*state, name), &bytes);
+}
+
+/* Finished runs are not touched, one that another process holds is left out, and what is missing is done. */
+static void test_missing_does_what_is_missing(void **state) {
+    lh_error error;
+    int held;
+    train_alone(state);
+    run(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
+    run(state, 0, "train --out parts --steps 17 --seed 5 --learning-rate 0.01 --no-eval");
+    run(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
+    char *before = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
+    lh_assert_ok(lh_make_directories(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &error), &error);
+    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &held, &error), &error);
+    lh_run_result result =
+        run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
+    assert_non_null(strstr(result.err, "lr0.02-seed5: another process works here; left out"));
+    assert_non_null(strstr(result.err, "toy: 2 of 6 runs are finished, 3 to be done"));
+    assert_non_null(strstr(result.out, "toy: 3 runs, 49 steps"));
+    char *after = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
+    assert_string_equal(before, after);
+    for (int i = 0; i < 5; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
+    lh_unlock_directory(held);
+    result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
+    assert_non_null(strstr(result.err, "toy: 5 of 6 runs are finished, 1 to be done"));
+    assert_same_run(state, "alone", "parts", FOLDERS[5]);
+    result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
+    assert_non_null(strstr(result.err, "toy: 6 of 6 runs are finished, 0 to be done"));
+    run(state, LH_ERR_USAGE, "train --out parts --missing --overwrite");
+    run(state, LH_ERR_USAGE, "train --out parts --missing --overfit 3");
+    free(before);
+    free(after);
+}
+
 static void test_replicas_resume_each_from_its_own_step(void **state) {
     train_alone(state);
     run(state, 0, "train --out parts --steps 13 --seed 4 --learning-rate 0.02 --no-eval");
@@ -223,6 +260,7 @@ int main(void) {
         cmocka_unit_test(test_group_every_job_by_one_thread_at_a_time),
         cmocka_unit_test(test_group_jobs_take_turns),
         RUN_TEST(test_replicas_same_bits_as_alone_at_any_thread_count),
+        RUN_TEST(test_missing_does_what_is_missing),
         RUN_TEST(test_replicas_resume_each_from_its_own_step),
         RUN_TEST(test_replicas_existing_run_leaves_all_untouched),
         RUN_TEST(test_replicas_one_diverges_others_go_on),

@@ -44,8 +44,8 @@ static int count_lines(const char *text) {
 
 static void test_train_metrics_keys_in_order(void **state) {
     static const char *const keys[] = {
-        "step",          "loss",           "accuracy",    "exact_match",   "grad_norm",
-        "clipped_share", "parameter_norm", "update_norm", "learning_rate", "steps_per_second"};
+        "step",           "loss",        "accuracy",      "exact_match",      "grad_norm", "clipped_share",
+        "parameter_norm", "update_norm", "learning_rate", "steps_per_second", "seconds"};
     run(state, 0, "train --out . --threads 1 --no-eval");
     char *text = read_text(state, FOLDER "/metrics.jsonl");
     assert_int_equal(count_lines(text), 4);
@@ -77,9 +77,11 @@ static void test_train_run_json_complete(void **state) {
     static const char *const keys[] = {"id",      "digest",    "model_digest",  "source_digest", "spec",
                                        "flags",   "seed",      "learning_rate", "level",         "compiler",
                                        "variant", "precision", "threads",       "parameters",    "machine",
-                                       "started", "ended",     "exit"};
+                                       "started", "step",      "train_seconds", "ended",         "exit"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(facts, keys[i]));
     assert_int_equal(json_integer_value(json_object_get(facts, "exit")), 0);
+    assert_int_equal(json_integer_value(json_object_get(facts, "step")), 20);
+    assert_true(json_number_value(json_object_get(facts, "train_seconds")) > 0);
     assert_int_equal(json_array_size(json_object_get(facts, "flags")), 7);
     assert_true(json_is_string(json_object_get(facts, "ended")));
     assert_true(json_number_value(json_object_get(facts, "learning_rate")) == 0.01);
@@ -95,6 +97,37 @@ static void test_train_resumed_same_bits_and_lines(void **state) {
     run(state, 0, "train --out parts --steps 30 --threads 1 --no-eval --resume");
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "parts/" FOLDER "/checkpoint.safetensors");
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
+}
+
+/* The value of a key in the line of metrics.jsonl with this number, from 0. */
+static double metric(void **state, const char *name, int number, const char *key) {
+    char *text = read_text(state, name), *rest = text;
+    while (number-- > 0) strsep(&rest, "\n");
+    json_t *line = json_loads(strsep(&rest, "\n"), 0, NULL);
+    assert_true(json_is_number(json_object_get(line, key)));
+    double value = json_number_value(json_object_get(line, key));
+    json_decref(line);
+    free(text);
+    return value;
+}
+
+/* Step 13 lies inside a window of 5, step 20 at the end of one. */
+static void test_train_seconds_go_on_after_resume(void **state) {
+    const char *metrics = FOLDER "/metrics.jsonl";
+    double before = 0;
+    run(state, 0, "train --out . --steps 13 --threads 1 --no-eval");
+    double first = metric(state, metrics, 1, "seconds");
+    run(state, 0, "train --out . --steps 20 --threads 1 --no-eval --resume");
+    assert_true(metric(state, metrics, 1, "seconds") == first);
+    double at_20 = metric(state, FOLDER "/run.json", 0, "train_seconds");
+    run(state, 0, "train --out . --steps 40 --threads 1 --resume");
+    for (int i = 0; i < 8; i++) {
+        double seconds = metric(state, metrics, i, "seconds");
+        assert_true(seconds > before);
+        before = seconds;
+    }
+    assert_true(metric(state, metrics, 3, "seconds") == at_20);
+    assert_true(metric(state, FOLDER "/run.json", 0, "train_seconds") == before);
 }
 
 static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
@@ -307,7 +340,7 @@ static void test_train_second_process_refused(void **state) {
 static void test_window_save_load_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
-    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2}, other = window, back;
+    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25}, other = window, back;
     other.loss = 5;
     lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
@@ -325,6 +358,7 @@ int main(void) {
         RUN_TEST(test_train_eval_lines_complete),
         RUN_TEST(test_train_run_json_complete),
         RUN_TEST(test_train_resumed_same_bits_and_lines),
+        RUN_TEST(test_train_seconds_go_on_after_resume),
         RUN_TEST(test_train_resume_drops_lines_beyond_checkpoint),
         RUN_TEST(test_train_existing_run_refused),
         RUN_TEST(test_train_resume_without_run_starts),

@@ -1,0 +1,141 @@
+-- Exports a trained run: the steps from its folder to files for another tool.
+--
+-- Input: { project, run, spec, trainer, out, say, provide }: a run's folder or a checkpoint in one; optionally the spec
+-- and the trainer that it was made with. Output: an exit code and, where it is not 0, a message. The folder `out` is
+-- written whole or not at all.
+
+local json = require("dkjson")
+local pytorch = require("export.pytorch")
+local render = require("render")
+local shell = require("shell")
+local tensors = require("tensors")
+local trained = require("trained")
+local write = require("write")
+
+local M = {}
+
+-- Lines that a trainer prints, decoded; or nil, an exit code and a message. input: text for its standard input.
+local function ask(trainer, words, input)
+  local folder = os.tmpname()
+  os.remove(folder)
+  local made, message = write.files(folder, { { path = "input", text = input or "" } })
+  if not made then
+    return nil, 4, message
+  end
+  local code = shell.run({ "sh", "-c", 'exec "$@" <"$0"', folder .. "/input", trainer, table.unpack(words) },
+    { output = folder .. "/output", errors_too = true })
+  local output = write.read(folder .. "/output") or ""
+  write.remove_tree(folder)
+  if code ~= 0 then
+    return nil, code, ("trainer %s failed:\n%s"):format(words[1], output)
+  end
+  local lines = {}
+  for line in output:gmatch("[^\n]+") do
+    lines[#lines + 1] = json.decode(line)
+  end
+  return lines
+end
+
+-- Examples to compare at: a list of { input, outputs }.
+local function inputs_of(spec, trainer)
+  if spec.plan.task.data then
+    return pytorch.data_inputs(spec.plan)
+  end
+  local list = {}
+  for _, length in ipairs(pytorch.lengths(spec.resolved)) do
+    local lines, code, message = ask(trainer, { "sample", "--length", length, "--count", 2 })
+    if not lines then
+      return nil, code, message
+    end
+    for _, example in ipairs(lines) do
+      list[#list + 1] = { input = example.input, outputs = #example.target }
+    end
+  end
+  return list
+end
+
+-- The lines of stored.jsonl: inputs, draws, and the logits that the trainer makes of them.
+local function stored_lines(spec, run, trainer)
+  local inputs, code, message = inputs_of(spec, trainer)
+  if not inputs then
+    return nil, code, message
+  end
+  local requests, lines = {}, {}
+  for _, example in ipairs(inputs) do
+    local request = pytorch.request(spec.plan, example.input, example.outputs)
+    requests[#requests + 1] = request
+    lines[#lines + 1] = request and json.encode(request)
+  end
+  local answers
+  answers, code, message = ask(trainer, { "predict", "--checkpoint", run.checkpoint },
+    table.concat(lines, "\n") .. "\n")
+  if not answers then
+    return nil, code, message
+  end
+  local order = { keyorder = { "input", "positions", "distances", "logits" } }
+  for i, request in ipairs(requests) do
+    request.logits, request.outputs = answers[i].logits, nil
+    lines[i] = json.encode(request, order)
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function export(options, run, spec, path)
+  local unknown = pytorch.unknown(spec.resolved)
+  if unknown then
+    return 1, ("%s: export pytorch does not know %s"):format(run.dir, unknown)
+  end
+  local opened, message = tensors.open(run.checkpoint)
+  if not opened then
+    return 1, message
+  end
+  run.metadata = opened.metadata
+  local trainer, code
+  trainer, code, message = trained.trainer(options.project, run, options.trainer, function()
+    return options.provide(path)
+  end)
+  if not trainer then
+    return code, message
+  end
+  local stored
+  stored, code, message = stored_lines(spec, run, trainer)
+  if not stored then
+    return code, message
+  end
+  local model, problem = render.render("python/model.py.tpl", pytorch.facts(spec, run), function(...)
+    return options.project:template(...)
+  end)
+  if not model then
+    return 4, options.project:template_error(problem)
+  end
+  local out = options.out or run.dir .. "/pytorch"
+  local written
+  written, message = write.files(out, {
+    { path = "model.py", text = model },
+    { path = "stored.jsonl", text = stored },
+    { path = "checkpoint.safetensors", text = write.read(run.checkpoint) },
+  })
+  if not written then
+    return 4, message
+  end
+  options.say(("%s: model.py, checkpoint.safetensors, stored.jsonl; to compare: python3 %s/model.py"):format(out, out))
+  return 0
+end
+
+function M.run(options)
+  local run, message = trained.open(options.run)
+  if not run then
+    return 1, message
+  end
+  local code
+  code, message = trained.with_spec(options.project, run, options.spec, function(spec, path)
+    return export(options, run, spec, path)
+  end)
+  if not code then
+    return 1, ("%s: its spec cannot be read again: %s\n  expected: --spec SPEC, the spec that it was made from"):format(
+      run.dir, message)
+  end
+  return code, message
+end
+
+return M

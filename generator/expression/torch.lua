@@ -1,0 +1,216 @@
+-- A score expression as Python with PyTorch: what `export pytorch` writes.
+--
+-- Input: a node. Output: { lines, uses }: a function's body, which names parts that are used more than once, and what
+-- it reads: symbols (score, distance, positions, index, head, layer, length), functions of the exported file (bucket),
+-- places of parameters (own: a layer's, shared, constant).
+-- Every leaf is a tensor that broadcasts over [heads][queries][keys], so that every operation takes tensors.
+
+local ir = require("expression.ir")
+local text = require("expression.text")
+
+local M = {}
+
+local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
+local COMPARE = { less = " < ", less_equal = " <= ", equal = " == " }
+local FUNCTIONS = { abs = "abs", floor = "floor", exp = "exp", log = "log", log1p = "log1p", sqrt = "sqrt",
+  tanh = "tanh", sigmoid = "sigmoid", sin = "sin", cos = "cos", mod = "remainder", all = "logical_and",
+  any = "logical_or", negate = "logical_not" }
+local SYMBOLS = {
+  score = { "score", "score" }, distance = { "distance", "distance" },
+  query = { "positions[:, None]", "positions" }, key = { "positions", "positions" },
+  query_index = { "index[:, None]", "index" }, key_index = { "index", "index" },
+  offset = { "(index - index[:, None])", "index" }, total = { "(index + index[:, None])", "index" },
+  head = { "head", "head" }, layer = { "layer", "layer" }, length = { "length", "length" },
+}
+local LINE, SHORTEST = 96, 16 -- characters of a line at most; of a part that is worth a name
+local SHARED = 2              -- operations of a part that is written out wherever it is used
+local UNARY, POWER, PRIMARY = 6, 7, 9 -- how tightly things bind
+
+local Printer = {}
+Printer.__index = Printer
+
+-- The tensor that holds a parameter.
+function Printer:store(p)
+  local place = not p.learned and "constant" or (p.per == "layer" or p.per == "layer_head") and "own" or "shared"
+  self.uses[place] = true
+  return ("%s[%q]"):format(place == "constant" and "CONSTANTS" or place, p.name)
+end
+
+local function per_head(p)
+  return p.per == "head" or p.per == "layer_head"
+end
+
+local leaves = {}
+
+function leaves.number(_, node)
+  return text.number(node.value), node.value < 0 and UNARY or PRIMARY
+end
+
+function leaves.symbol(self, node)
+  local known = node.shown == "x.distance" and SYMBOLS.distance or SYMBOLS[node.name]
+  self.uses[known[2]] = true
+  return known[1], PRIMARY
+end
+
+function leaves.parameter(self, node)
+  local store = self:store(node.parameter)
+  return store .. (per_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
+end
+
+function leaves.index(_, node)
+  return "term" .. (node.depth > 0 and node.depth or ""), PRIMARY
+end
+
+function leaves.lookup(self, node)
+  local store, index = self:store(node.parameter), node[1]
+  local at = index.op == "number" and text.number(index.value) or self:print(index, PRIMARY) .. ".long()"
+  if per_head(node.parameter) then
+    self.uses.head = true
+    return ("%s[head, %s]"):format(store, at), PRIMARY
+  end
+  return ("%s[%s]"):format(store, at), PRIMARY
+end
+
+function leaves.sum(self, node)
+  return ("sum(%s for %s in torch.arange(%d.0))"):format(self:print(node[1], 0), (leaves.index(self, node.index)),
+    node.index.count), PRIMARY
+end
+
+function leaves.bucket(self, node)
+  local words = {}
+  for i, edge in ipairs(node.edges) do
+    words[i] = text.number(edge)
+  end
+  self.uses.bucket = true
+  return ("bucket(%s, [%s])"):format(self:print(node[1], 0), table.concat(words, ", ")), PRIMARY
+end
+
+-- A number as torch.where wants it: of the type of what stands beside it.
+local function branch(self, node)
+  local out = self:print(node, 0)
+  return node.op == "number" and not out:find("[%.e]") and out .. ".0" or out
+end
+
+function leaves.select(self, node)
+  local condition = self:print(node[1], 0)
+  return ("torch.where(%s, %s, %s)"):format(condition, branch(self, node[2]), branch(self, node[3])), PRIMARY
+end
+
+-- min and max: by a number, clamp; of two tensors, a function.
+local function bound(self, node, word, limit)
+  local left, right = node[1], node[2]
+  if left.op == "number" then
+    left, right = right, left
+  end
+  if right.op == "number" then
+    return ("%s.clamp(%s=%s)"):format(self:print(left, PRIMARY), limit, self:print(right, 0)), PRIMARY
+  end
+  return ("torch.%s(%s, %s)"):format(word, self:print(left, 0), self:print(right, 0)), PRIMARY
+end
+
+function leaves.min(self, node)
+  return bound(self, node, "minimum", "max")
+end
+
+function leaves.max(self, node)
+  return bound(self, node, "maximum", "min")
+end
+
+function leaves.neg(self, node)
+  return "-" .. self:print(node[1], UNARY), UNARY
+end
+
+function leaves.pow(self, node)
+  return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER
+end
+
+-- Text and how tightly it binds.
+function Printer:bare(node)
+  local operator = BINARY[node.op]
+  if operator then
+    local own = operator[2]
+    return self:print(node[1], own) .. operator[1] .. self:print(node[2], own + 1), own
+  elseif COMPARE[node.op] then
+    return self:print(node[1], 4) .. COMPARE[node.op] .. self:print(node[2], 4), 3
+  elseif leaves[node.op] then
+    return leaves[node.op](self, node)
+  end
+  local parts = {}
+  for i, argument in ipairs(node) do
+    parts[i] = self:print(argument, 0)
+  end
+  return ("torch.%s(%s)"):format(FUNCTIONS[node.op], table.concat(parts, ", ")), PRIMARY
+end
+
+-- binding: how tightly the place binds; weaker operations get parentheses.
+function Printer:print(node, binding)
+  if self.names[node] then
+    return self.names[node]
+  end
+  local out, own = self:bare(node)
+  return own < binding and "(" .. out .. ")" or out
+end
+
+-- The part of a node with the longest text that can be named before it: one that needs no index of a sum around it.
+function Printer:longest_part(node, indices, best)
+  if node.op == "sum" then
+    indices = table.move(indices, 1, #indices, 1, {})
+    indices[#indices + 1] = node.index
+  end
+  for _, argument in ipairs(node) do
+    local free = not self.names[argument] and #argument > 0
+    for _, index in ipairs(indices) do
+      free = free and not ir.depends(argument, index)
+    end
+    local length = free and #self:print(argument, 0) or 0
+    if free and length > best.length then
+      best.node, best.length = argument, length
+    elseif not free and not self.names[argument] then
+      self:longest_part(argument, indices, best)
+    end
+  end
+  return best.node
+end
+
+-- Names a part; what is too long for a line in it is named before.
+function Printer:assign(node)
+  local value = self:fit(node)
+  local name = text.name_of(#self.lines + 1)
+  self.lines[#self.lines + 1] = ("%s = %s"):format(name, value)
+  self.names[node] = name
+end
+
+function Printer:fit(node)
+  local out = self:bare(node)
+  while #out > LINE do
+    local part = self:longest_part(node, {}, { length = SHORTEST })
+    if not part then
+      break
+    end
+    self:assign(part)
+    out = self:bare(node)
+  end
+  return out
+end
+
+-- Adds a statement; one that stays too long, because of a sum, goes on in a second line.
+local function add_wrapped(lines, statement)
+  local at = #statement > LINE and statement:find(" for term", 1, true)
+  lines[#lines + 1] = at and statement:sub(1, at - 1) or statement
+  lines[#lines + 1] = at and "       " .. statement:sub(at) or nil
+end
+
+function M.formula(root)
+  local printer = setmetatable({ names = {}, uses = {}, lines = {} }, Printer)
+  for _, node in ipairs(text.shared_parts(root, SHARED)) do
+    printer:assign(node)
+  end
+  local result, lines = printer:fit(root), {}
+  for _, line in ipairs(printer.lines) do
+    add_wrapped(lines, line)
+  end
+  add_wrapped(lines, "return " .. result)
+  return { lines = lines, uses = printer.uses }
+end
+
+return M

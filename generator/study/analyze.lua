@@ -1,0 +1,147 @@
+-- Analyses of trained runs, side by side: what their trainers trace becomes numbers, tables and pictures.
+--
+-- Input: { project, what, runs, lengths, out, seed, trainer, say, provide } and the options of the analysis: see
+-- cli.lua; say prints a line, provide builds a spec and returns its folder. Output: an exit code and, where it is not
+-- 0, a message; the files are in `out`. Temporary files are removed.
+
+local analyses = { attention = require("analyze_attention"), pca = require("analyze_pca") }
+local json = require("dkjson")
+local shell = require("shell")
+local tensors = require("tensors")
+local trained = require("trained")
+local write = require("write")
+
+local M = {}
+
+-- What an analysis may ask of one run; errors end the analysis (error with { code, text }).
+local Source = {}
+Source.__index = Source
+
+local function stop(code, text)
+  error({ code = code, text = text }, 0)
+end
+
+function Source:call(verb, words)
+  table.insert(words, 1, verb)
+  table.insert(words, 1, self.trainer)
+  local log = self.folder .. "/log"
+  local code = shell.run(words, { output = log, errors_too = true })
+  if code ~= 0 then
+    stop(code, ("%s: trainer %s failed:\n%s"):format(self.run.dir, verb, write.read(log) or ""))
+  end
+  return write.read(log)
+end
+
+-- Tokens of an example's input and output. Of finite data a length is that of the input.
+function Source:parts(length, tokens)
+  if self.run.info.spec.task.data then
+    return length, tokens - length
+  end
+  local example = json.decode(self:call("sample", { "--length", length, "--count", 1, "--seed", self.seed }))
+  return #example.input, #example.target
+end
+
+-- An open file of `trainer trace` of the first `count` examples of each length, their tokens among the tensors.
+function Source:trace(kinds, lengths, count)
+  local path = self.folder .. "/trace.safetensors"
+  self:call("trace", { "--checkpoint", self.run.checkpoint, "--what", kinds, "--seed", self.seed, "--out", path,
+    "--lengths", table.concat(lengths, ","), "--examples", count })
+  local file, message = tensors.open(path)
+  return file or stop(1, message)
+end
+
+-- Elements of a traced tensor; first and count as tensors.read has them.
+function Source.read(_, file, name, first, count)
+  local values, message = tensors.read(file, name, first, count)
+  return values or stop(1, message)
+end
+
+-- The shape of a traced tensor whose name ends so: of the right length, and with `count` examples.
+function Source:shape(file, length, ending, count)
+  local entry = file.entries[("n%d.%s"):format(length, ending)]
+  if not entry then
+    stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
+      self.run.dir, length))
+  elseif entry.shape[1] < count then
+    stop(1, ("%s: there are %d examples of length %d; expected at least %d"):format(self.run.dir, entry.shape[1],
+      length, count))
+  end
+  return entry.shape
+end
+
+-- Token accuracy on the first `count` examples of each length, under the one draw that a trace of them sees.
+function Source:accuracy(lengths, count)
+  local out = self.folder .. "/eval"
+  write.remove_tree(out)
+  self:call("eval", { "--checkpoint", self.run.checkpoint, "--lengths", table.concat(lengths, ","), "--examples", count,
+    "--draws", 1, "--seed", self.seed, "--out", out })
+  local accuracy = {}
+  for line in (write.read(out .. "/eval.jsonl") or ""):gmatch("[^\n]+") do
+    local row = json.decode(line)
+    accuracy[row.by.length] = row.accuracy
+  end
+  return accuracy
+end
+
+local function open_all(options, folder)
+  local sources, runs = {}, {}
+  for i, path in ipairs(options.runs) do
+    local run, message = trained.open(path)
+    if not run then
+      stop(1, message)
+    end
+    runs[i] = run
+  end
+  local labels = trained.labels(runs)
+  for i, run in ipairs(runs) do
+    local trainer, code, message = trained.trainer(options.project, run, options.trainer, options.provide)
+    if not trainer then
+      stop(code, message)
+    end
+    sources[i] = setmetatable({ run = run, label = labels[i], trainer = trainer, folder = folder, seed = options.seed },
+      Source)
+  end
+  return sources
+end
+
+local function draw(out, name)
+  local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot "$2"', "sh", out, name .. ".gnuplot" })
+  if code ~= 0 then
+    stop(4, ("gnuplot failed; %s/%s.csv has the numbers"):format(out, name))
+  end
+end
+
+local function analyse(options, folder)
+  local sources = open_all(options, folder)
+  local out = options.out or sources[1].run.dir .. "/" .. options.what
+  local files = analyses[options.what].run(sources, options)
+  local written, message = write.files(out, files)
+  if not written then
+    stop(4, message)
+  end
+  draw(out, options.what)
+  local names = {}
+  for i, file in ipairs(files) do
+    names[i] = file.path
+  end
+  options.say(("%s: %s.svg, %s.png, %s"):format(out, options.what, options.what, table.concat(names, ", ")))
+end
+
+function M.run(options)
+  local folder = os.tmpname()
+  os.remove(folder)
+  local made, message = write.make_directory(folder)
+  if not made then
+    return 4, message
+  end
+  local ok, problem = xpcall(analyse, function(err)
+    return type(err) == "table" and err or { bug = debug.traceback(err) }
+  end, options, folder)
+  write.remove_tree(folder)
+  if not ok and problem.bug then
+    error(problem.bug, 0)
+  end
+  return ok and 0 or problem.code, not ok and problem.text or nil
+end
+
+return M

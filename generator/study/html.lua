@@ -1,0 +1,91 @@
+-- Pieces of HTML that is XML too: escaped text, elements, tables (views.lua), pictures put inline.
+--
+-- Input: text and tables. Output: text. Nothing here refers to another file.
+
+local M = {}
+
+local SPECIAL = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+function M.escape(text)
+  return (tostring(text):gsub('[&<>"]', SPECIAL))
+end
+
+-- An anchor's name made of any text.
+function M.slug(text)
+  return (text:lower():gsub("[^%w]+", "-"):gsub("^%-+", ""):gsub("%-+$", ""))
+end
+
+local function heads(model)
+  local span = #model.subs > 1 and ' colspan="2"' or ""
+  local parts = { ('<th scope="col"%s>%s</th>'):format(span, M.escape(model.corner)) }
+  for _, column in ipairs(model.columns) do
+    parts[#parts + 1] = ('<th scope="col">%s</th>'):format(M.escape(column.title))
+  end
+  return "<tr>" .. table.concat(parts) .. "</tr>"
+end
+
+-- Each value of ours leads to the cell it is of.
+local function value(cell, i)
+  local text = M.escape(cell.texts[i] or "")
+  if i > 1 then
+    return ("<td>%s</td>"):format(text)
+  elseif cell.number then
+    text = ('<a href="#cell-%d"%s>%s</a>'):format(cell.number,
+      cell.about and (' title="%s"'):format(M.escape(cell.about)) or "", text)
+  end
+  local class = cell.missing and ' class="missing"' or cell.best and ' class="best"' or ""
+  local detail = cell.detail and (" <small>%s</small>"):format(M.escape(cell.detail)) or ""
+  return ("<td%s>%s%s</td>"):format(class, text, detail)
+end
+
+-- A row of the table as one line for each value of its cells.
+local function lines_of(model, row)
+  local lines, count = {}, #model.subs
+  for i, sub in ipairs(model.subs) do
+    local cells = {}
+    for j, cell in ipairs(row.cells) do
+      cells[j] = value(cell, i)
+    end
+    local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
+      count > 1 and (' rowspan="%d"'):format(count) or "", M.escape(row.title)) or ""
+    local second = count > 1 and ('<th scope="row">%s</th>'):format(M.escape(sub)) or ""
+    local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"' or row.last and ' class="last"' or ""
+    lines[i] = ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))
+  end
+  return table.concat(lines, "\n")
+end
+
+local function notes_of(model)
+  local items = {}
+  for i, note in ipairs(model.notes) do
+    items[i] = "<li>" .. M.escape(note) .. "</li>"
+  end
+  return #items > 0 and ('\n<details class="notes"><summary>* %d notes</summary><ul>%s</ul></details>'):format(#items,
+    table.concat(items)) or ""
+end
+
+function M.table(model)
+  local lines = { '<div class="wide"><table>', ("<caption>%s%s</caption>"):format(M.escape(model.title),
+    model.about and model.about ~= model.title and ": " .. M.escape(model.about) or ""),
+    "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
+  for _, row in ipairs(model.rows) do
+    lines[#lines + 1] = lines_of(model, row)
+  end
+  lines[#lines + 1] = "</tbody></table></div>"
+  return table.concat(lines, "\n") .. notes_of(model)
+end
+
+-- An SVG file of gnuplot's as an element: names that would clash with those of other pictures get a prefix, neutral
+-- colours become those of the page.
+function M.picture(svg, name, title)
+  local body = svg:match("(<svg.*</svg>)"):gsub("<desc>.-</desc>", ""):gsub("<title>.-</title>\n?", "")
+  body = body:gsub("gp(%u%l+%d*)", name .. "-%1"):gsub("(id=['\"])gnuplot", "%1" .. name)
+    :gsub("(id=['\"])(%l+box)", "%1" .. name .. "-%2")
+  body = body:gsub('<rect x="0" y="0" width="[%d.]+" height="[%d.]+" fill="[^"]*"/>', "", 1)
+    :gsub('fill="black"', 'fill="currentColor"'):gsub("stroke='black'", "stroke='currentColor'")
+    :gsub("rgb%( *34, *34, *34%)", "currentColor"):gsub("rgb%( *68, *68, *68%)", "currentColor")
+  body = body:gsub("^<svg", ('<svg role="img" aria-label="%s"'):format(M.escape(title)), 1)
+  return body
+end
+
+return M

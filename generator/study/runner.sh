@@ -1,0 +1,84 @@
+#!/bin/sh
+# Runs the lines of a file as commands, in their order, N at a time.
+#
+#     sh runner.sh FILE N
+#
+# Says "runner PID", then "start LINE PID" and "end LINE STATUS" as it happens, and "tick" every second. SIGTERM and Ctrl-C
+# start nothing new and hand SIGTERM to what runs, which is waited for; so does a reader that is gone. SIGUSR1 starts
+# nothing new.
+
+set -u
+most=$2 line=0 running=0 pids='' stopping=''
+exec 8<"$1" || exit 4
+
+# Everything that happens comes through one pipe. Nobody needs its name once it is open.
+room=$(mktemp -d) || exit 4
+mkfifo "$room/events" && exec 9<>"$room/events" || exit 4
+rm -rf "$room"
+
+stop() {
+    stopping=yes
+    [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
+}
+trap stop TERM INT HUP
+trap 'stop; exec >/dev/null' PIPE # the reader is gone
+trap 'stopping=yes' USR1
+
+say() {
+    echo "$*" 2>/dev/null
+}
+
+# One command, in a process of its own that hands on SIGTERM and tells how it ended: line number, command.
+job() {
+    exec </dev/null >/dev/null 2>&1
+    sh -c "exec $2" 8<&- 9>&- &
+    child=$!
+    trap 'kill -TERM $child 2>/dev/null' TERM
+    while :; do
+        wait $child
+        status=$?
+        kill -0 $child 2>/dev/null || break
+    done
+    echo "end $1 $status" >&9
+}
+
+begin() {
+    [ -z "$stopping" ] && IFS= read -r command <&8 || return 1
+    line=$((line + 1)) running=$((running + 1))
+    job $line "$command" &
+    pids="$pids $!"
+    eval "pid_$line=$!"
+    say start $line $!
+}
+
+forget() {
+    running=$((running - 1))
+    eval "gone=\$pid_$1"
+    wait "$gone" 2>/dev/null
+    kept=''
+    for pid in $pids; do
+        [ "$pid" = "$gone" ] || kept="$kept $pid"
+    done
+    pids=$kept
+}
+
+say runner $$
+tick() {
+    exec >/dev/null 2>&1
+    while sleep 1 && kill -0 $$; do echo tick >&9; done
+}
+tick &
+ticker=$!
+while [ $running -lt "$most" ] && begin; do :; done
+while [ $running -gt 0 ]; do
+    IFS=' ' read -r what number status <&9 || continue
+    case $what in
+        end)
+            forget "$number"
+            say end "$number" "$status"
+            begin
+            ;;
+        tick) say tick ;;
+    esac
+done
+kill $ticker 2>/dev/null

@@ -1,0 +1,52 @@
+-- Statistics of a list of numbers, as the tables of a report have them.
+--
+-- Input: a list of numbers, in any order; it is not changed. Output: a number, or nil where the list has too few.
+
+local M = {}
+
+function M.mean(values)
+  local sum = 0
+  for _, value in ipairs(values) do
+    sum = sum + value
+  end
+  return #values > 0 and sum / #values or nil
+end
+
+-- Standard deviation of a sample: n - 1 in the denominator.
+function M.sd(values)
+  local mean, sum = M.mean(values), 0
+  for _, value in ipairs(values) do
+    sum = sum + (value - mean) ^ 2
+  end
+  return #values > 1 and math.sqrt(sum / (#values - 1)) or nil
+end
+
+function M.max(values)
+  return #values > 0 and math.max(table.unpack(values)) or nil
+end
+
+-- The value below which a share of the list lies, interpolated linearly between neighbours (R's type 7).
+function M.quantile(values, share)
+  local sorted = table.move(values, 1, #values, 1, {})
+  table.sort(sorted)
+  if #sorted == 0 then
+    return nil
+  end
+  local place = 1 + share * (#sorted - 1)
+  local below = math.floor(place)
+  if place == below then
+    return sorted[below]
+  end
+  return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below])
+end
+
+-- The share of values above a threshold.
+function M.share_above(values, threshold)
+  local count = 0
+  for _, value in ipairs(values) do
+    count = count + (value > threshold and 1 or 0)
+  end
+  return #values > 0 and count / #values or nil
+end
+
+return M

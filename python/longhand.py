@@ -1,0 +1,275 @@
+"""Reads what Longhand writes: runs, checkpoints, traces. One file, Python 3.8 or later, no dependencies.
+
+    import longhand
+
+    for run in longhand.runs("runs"):
+        print(run.id, run.seed, run.learning_rate, run.evaluations()[-1]["accuracy"])
+
+    with longhand.Tensors("checkpoint.safetensors") as tensors:
+        weight = tensors["output.weight"]    # [width][classes]
+
+    pandas.DataFrame(longhand.rows(longhand.runs("runs")))    # a line per run and condition
+
+A tensor is a numpy array where numpy is installed, else a memoryview of the same shape (`weight[0, 3]`, `weight.shape`,
+`weight.tolist()`). Files are mapped into memory: a tensor costs nothing until it is read. A file that is not what it
+should be raises LonghandError, whose text names the file and what is wrong with it. A last line without its end, as a
+program leaves that is still writing or was killed, is skipped with a warning.
+"""
+
+import json
+import math
+import mmap
+import os
+import re
+import struct
+import sys
+import warnings
+from collections.abc import Mapping
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+# safetensors type -> (format of the struct module, bytes of one element).
+TYPES = {"F32": ("f", 4), "F64": ("d", 8), "I8": ("b", 1), "U8": ("B", 1), "I16": ("h", 2), "U16": ("H", 2),
+         "I32": ("i", 4), "U32": ("I", 4), "I64": ("q", 8), "U64": ("Q", 8), "BOOL": ("?", 1)}
+LARGEST_HEADER = 100_000_000  # bytes, as the format has it
+
+
+class LonghandError(Exception):
+    """A file is missing, damaged, or not what it should be."""
+
+
+class Tensors(Mapping):
+    """The tensors of a safetensors file by name, in the file's order. A context manager; tensors that were read stay
+    valid after it was closed.
+
+    path      as given
+    metadata  names -> texts, the file's __metadata__
+    """
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+        try:
+            with open(self.path, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size < 8:
+                    raise LonghandError(f"{self.path}: {size} bytes; a safetensors file has at least 8")
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise LonghandError(f"{self.path}: {error.strerror}") from None
+        length, = struct.unpack_from("<Q", self._map)
+        if length > min(LARGEST_HEADER, size - 8):
+            raise LonghandError(f"{self.path}: no safetensors file, or cut short: a header of {length} bytes is "
+                                f"announced, {size - 8} follow")
+        self._bytes = memoryview(self._map)[8 + length:]
+        self._entries = self._read_header(self._map[8:8 + length])
+        self.metadata = self._entries.pop("__metadata__", {})
+        end = 0
+        for name in self._entries:
+            end = max(end, self._check(name))
+        if end != len(self._bytes):
+            raise LonghandError(f"{self.path}: the tensors end at byte {end} of {len(self._bytes)} behind the header")
+
+    def _read_header(self, text):
+        try:
+            header = json.loads(text.decode("utf-8"))
+        except ValueError as error:
+            raise LonghandError(f"{self.path}: the header is no JSON: {error}") from None
+        if not isinstance(header, dict):
+            raise LonghandError(f"{self.path}: the header is no JSON object")
+        return header
+
+    def _check(self, name):
+        """The last byte of a tensor whose entry makes sense."""
+        try:
+            entry = self._entries[name]
+            kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+            whole = all(isinstance(n, int) and n >= 0 for n in [*shape, begin, end])
+        except (TypeError, KeyError, ValueError):
+            whole = False
+        if not whole:
+            raise LonghandError(f"{self.path}: {name}: no dtype, shape and data_offsets")
+        if kind not in TYPES:
+            raise LonghandError(f"{self.path}: {name}: elements are {kind}; expected one of {', '.join(TYPES)}")
+        if end - begin != TYPES[kind][1] * math.prod(shape) or end > len(self._bytes):
+            raise LonghandError(f"{self.path}: {name}: bytes {begin} to {end} are not those of {kind} {shape} in "
+                                f"{len(self._bytes)} bytes")
+        return end
+
+    def __getitem__(self, name):
+        entry = self._entries.get(name)
+        if entry is None:
+            raise KeyError(f"{self.path}: no tensor {name!r}")
+        begin, end = entry["data_offsets"]
+        kind, size = TYPES[entry["dtype"]]
+        data = self._bytes[begin:end]
+        if numpy is not None:
+            flat = numpy.frombuffer(data, numpy.dtype(kind).newbyteorder("<"))
+            return flat.reshape(entry["shape"])
+        if sys.byteorder == "big" and size > 1:
+            values = struct.unpack(f"<{(end - begin) // size}{kind}", data)
+            data = memoryview(struct.pack(f"{len(values)}{kind}", *values))
+        return data.cast(kind, entry["shape"]) if end > begin else data.cast(kind)  # it knows no shape with a 0 in it
+
+    def __iter__(self):
+        return iter(self._entries)
+
+    def __len__(self):
+        return len(self._entries)
+
+    def shape(self, name):
+        """Sizes of a tensor's dimensions, outermost first."""
+        return tuple(self._entries[name]["shape"])
+
+    def dtype(self, name):
+        """Type of a tensor's elements, as safetensors calls it: "F32"."""
+        return self._entries[name]["dtype"]
+
+    def close(self):
+        """Lets go of the file once no tensor of it is in use."""
+        self._bytes = memoryview(b"")
+        self._entries = {}
+        self._map = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Trace(Tensors):
+    """A file of `trainer trace`; docs/trace.md says what its tensors hold. length is the task length; outputs tells
+    apart what was traced for several numbers of outputs, else leave it out."""
+
+    def lengths(self):
+        """Traced task lengths, ascending."""
+        return sorted({int(re.match(r"n(\d+)", name).group(1)) for name in self})
+
+    def _named(self, length, outputs, rest):
+        return self[f"n{length}{'' if outputs is None else f'o{outputs}'}.{rest}"]
+
+    def tokens(self, length, outputs=None):
+        """What the model read: [examples][T]."""
+        return self._named(length, outputs, "tokens")
+
+    def attention(self, length, layer, outputs=None):
+        """Weights of attention: [examples][heads][T][T], query by key."""
+        return self._named(length, outputs, f"layers.{layer}.attention")
+
+    def scores(self, length, layer, outputs=None):
+        """What the softmax saw: [examples][heads][T][T], query by key."""
+        return self._named(length, outputs, f"layers.{layer}.scores")
+
+    def activations(self, length, layer=None, outputs=None):
+        """Output of a layer, without one the embedding: [examples][T][width]."""
+        return self._named(length, outputs, "embedding" if layer is None else f"layers.{layer}.output")
+
+
+class Run:
+    """The folder of a run.
+
+    path           as given
+    info           run.json: spec (every field, resolved), flags, level, compiler, machine, started, ended, ...
+    id, digest     what was trained; runs of one digest may differ in seed, rate, steps and evaluation alone
+    seed           of the whole run
+    learning_rate  step size
+    """
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+        self.info = _read_json(os.path.join(self.path, "run.json"))
+        try:
+            self.id, self.digest = self.info["id"], self.info["digest"]
+            self.seed, self.learning_rate = self.info["seed"], self.info["learning_rate"]
+            self.spec = self.info["spec"]
+        except (KeyError, TypeError) as error:
+            raise LonghandError(f"{self.path}/run.json: {error} is missing; this is no run of Longhand") from None
+
+    def __repr__(self):
+        return f"Run({self.path!r})"
+
+    def metrics(self):
+        """Lines of metrics.jsonl, one per logging window: step, loss (nats), accuracy, exact_match, grad_norm,
+        clipped_share, parameter_norm, update_norm, learning_rate, steps_per_second, ..."""
+        return read_lines(os.path.join(self.path, "metrics.jsonl"))
+
+    def evaluations(self, every=False):
+        """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}), examples, draws, accuracy,
+        exact_match, loss (nats), sd_over_draws. Of a condition that was evaluated again at the same step the last line,
+        with `every` all of them."""
+        lines = read_lines(os.path.join(self.path, "eval.jsonl"))
+        if every:
+            return lines
+        last = {}
+        for line in lines:
+            last[json.dumps([line.get("step"), line.get("split"), line.get("by")], sort_keys=True)] = line
+        return list(last.values())
+
+    def checkpoint(self, name="checkpoint.safetensors"):
+        """Parameters by name ("layers.0.attention.query.weight": [in][out], y = x W + b), those of the optimiser behind
+        "optimizer.", and in metadata the counters."""
+        return Tensors(os.path.join(self.path, name))
+
+
+def runs(root):
+    """All runs in a folder and the folders below it, in the order of their paths."""
+    if not os.path.isdir(root):
+        raise LonghandError(f"{root}: no such folder")
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        if "run.json" in files:
+            found.append(Run(folder))
+    return found
+
+
+def rows(of, what="evaluations"):
+    """Flat dicts for a table, one per run and line of its evaluations or metrics: id, digest, seed, learning_rate (of
+    the run), then what the line has, `by` taken apart ("length": 41)."""
+    if what not in ("evaluations", "metrics"):
+        raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
+    out = []
+    for run in of:
+        for line in getattr(run, what)():
+            row = {"id": run.id, "digest": run.digest, "seed": run.seed, **line, **line.get("by", {})}
+            row["learning_rate"] = run.learning_rate
+            row.pop("by", None)
+            out.append(row)
+    return out
+
+
+def read_lines(path):
+    """The objects of a file of JSON lines. A torn last line is skipped with a warning."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().split("\n")
+    except OSError as error:
+        raise LonghandError(f"{path}: {error.strerror}") from None
+    out = []
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            if number == len(lines):
+                warnings.warn(f"{path}: line {number} is torn and was skipped", stacklevel=2)
+                continue
+            raise LonghandError(f"{path}: line {number}: {error}") from None
+        if not isinstance(value, dict):
+            raise LonghandError(f"{path}: line {number} is no JSON object")
+        out.append(value)
+    return out
+
+
+def _read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except OSError as error:
+        raise LonghandError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise LonghandError(f"{path}: no JSON: {error}") from None

@@ -1,0 +1,40 @@
+-- Ruoss et al. 2023, table 5: geometric attention against the best randomized encoding, of ruoss_table1's runs.
+return {
+  title = "Geometric attention",
+  base = { model = { use = "ruoss_encoder" }, train = { use = "ruoss" }, eval = { use = "ruoss" } },
+  axes = {
+    { name = "task", use = "ruoss_tasks" },
+    { name = "encoding", use = "ruoss_encodings", only = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope",
+      "rand-learned", "geometric" } },
+  },
+  seeds = { 0, 9 },
+  learning_rates = { 1e-4, 3e-4, 5e-4 },
+  report = {
+    { kind = "best", value = "max", rows = "task", axis = "encoding",
+      of = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }, against = { "geometric" },
+      titles = { of = "best randomized", against = "geometric" },
+      published = { file = "ruoss_2023/table5", of = "table1_best_max", against = "geometric_max" },
+      title = "Table 5, maximum" },
+    { kind = "best", value = "mean", rows = "task", axis = "encoding",
+      of = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }, against = { "geometric" },
+      titles = { of = "best randomized", against = "geometric" },
+      published = { file = "ruoss_2023/table5", of = "table4_best_mean", against = "geometric_mean" },
+      title = "Table 5, mean" },
+    { kind = "curves", panels = "task", lines = "encoding", title = "Accuracy by length" },
+  },
+  scales = {
+    small = {
+      base = {
+        model = { use = "small_encoder" },
+        train = { use = "quick", batch = 32, steps = 500 },
+        eval = { lengths = { list = { 20, 41, 60, 80, 100 } }, examples = 64 },
+      },
+      axes = {
+        task = { "parity_check", "reverse_string", "bucket_sort" },
+        encoding = { "rand-sincos", "rand-relative", "geometric" },
+      },
+      seeds = { 0, 1 },
+      learning_rates = { 1e-3, 3e-3 },
+    },
+  },
+}

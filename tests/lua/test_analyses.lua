@@ -1,0 +1,147 @@
+-- Principal components against answers known beforehand, the maximum over heads by hand, resolved specs read again.
+
+local support = dofile("tests/lua/support.lua")
+package.path = "generator/study/?.lua;" .. package.path
+
+local attention = require("analyze_attention")
+local lu = require("luaunit")
+local panels = require("panels")
+local pca = require("pca")
+local respec = require("respec")
+
+TestPca = {}
+
+-- Points along orthogonal axes, so that the covariance is known: sizes[k] times +-axes[k], each alone.
+local function planted(mean, axes, sizes)
+  local points = {}
+  for k, axis in ipairs(axes) do
+    for _, sign in ipairs({ 1, -1 }) do
+      for c = 1, #mean do
+        points[#points + 1] = mean[c] + sign * sizes[k] * axis[c]
+      end
+    end
+  end
+  return points
+end
+
+local MEAN = { 1.5, -2, 7 }
+local AXES = { { 0.6, 0.8, 0 }, { -0.8, 0.6, 0 }, { 0, 0, -1 } }
+
+function TestPca.test_planted_components_are_found()
+  local points = planted(MEAN, AXES, { 1, 3, 2 })
+  local fitted = pca.fit(points, 3, 2)
+  for c = 1, 3 do
+    lu.assertAlmostEquals(fitted.mean[c], MEAN[c], 1e-12)
+    -- The largest entry of a component is positive: both turn round.
+    lu.assertAlmostEquals(fitted.components[1][c], -AXES[2][c], 1e-12)
+    lu.assertAlmostEquals(fitted.components[2][c], -AXES[3][c], 1e-12)
+  end
+  lu.assertAlmostEquals(fitted.variance[1], 2 * 9 / 6, 1e-12)
+  lu.assertAlmostEquals(fitted.variance[2], 2 * 4 / 6, 1e-12)
+  lu.assertAlmostEquals(fitted.total, 2 * (1 + 9 + 4) / 6, 1e-12)
+  lu.assertAlmostEquals(pca.spread(fitted, points), fitted.total, 1e-12)
+end
+
+function TestPca.test_projection_takes_the_fitted_mean_and_does_not_whiten()
+  local fitted = pca.fit(planted(MEAN, AXES, { 1, 3, 2 }), 3, 2)
+  local x, y = table.unpack(pca.project(fitted, { 1.5 - 2 * 0.8, -2 + 2 * 0.6, 7 + 5, 1.5, -2, 7 }))
+  lu.assertAlmostEquals(x[1], -2, 1e-12)
+  lu.assertAlmostEquals(y[1], 5, 1e-12)
+  lu.assertAlmostEquals(x[2], 0, 1e-12)
+  lu.assertAlmostEquals(y[2], 0, 1e-12)
+end
+
+-- matrix v = value v for every pair, values descending, vectors of length 1.
+function TestPca.test_eigenvectors_of_a_full_matrix()
+  local n, matrix, copy = 24, {}, {}
+  for i = 1, n do
+    matrix[i], copy[i] = {}, {}
+    for j = 1, n do
+      matrix[i][j] = math.sin(i * j) + (i == j and i / 4 or 0)
+      copy[i][j] = matrix[i][j]
+    end
+  end
+  local values, vectors = pca.eigen(copy)
+  for k = 1, n do
+    local length = 0
+    for i = 1, n do
+      local sum = 0
+      for j = 1, n do
+        sum = sum + matrix[i][j] * vectors[k][j]
+      end
+      lu.assertAlmostEquals(sum, values[k] * vectors[k][i], 1e-9)
+      length = length + vectors[k][i] ^ 2
+    end
+    lu.assertAlmostEquals(length, 1, 1e-12)
+    lu.assertTrue(k == 1 or values[k] <= values[k - 1])
+  end
+end
+
+function TestPca.test_points_that_do_not_vary()
+  local fitted = pca.fit({ 2, 3, 2, 3, 2, 3 }, 2, 2)
+  lu.assertEquals(fitted.variance, { 0, 0 })
+  lu.assertEquals(pca.project(fitted, { 2, 3 }), { { 0 }, { 0 } })
+end
+
+TestAttention = {}
+
+function TestAttention.test_maximum_over_heads()
+  local heads = { 1, 2, 3, 4, 5, 6, 7, 8, 9, --[[ second ]] 9, 1, 8, 2, 7, 3, 6, 4, 5 }
+  lu.assertEquals({ attention.maximum(heads, 2, 3) }, { { 9, 2, 8, 4, 7, 6, 7, 8, 9 }, 3 })
+  lu.assertEquals({ attention.maximum(heads, 2, 3, 2) }, { { 9, 2, 4, 7 }, 2 })
+  lu.assertEquals({ attention.maximum({ 0.25 }, 1, 1, 9) }, { { 0.25 }, 1 })
+end
+
+TestPanels = {}
+
+function TestPanels.test_texts_are_quoted()
+  lu.assertEquals(panels.quote("a'b"), "'a''b'")
+  local script = panels.script({ name = "x", title = "don't", note = "n", panel = 100, settings = { "unset key" },
+    rows = { { label = "one", { title = "t", lines = { "plot x" } } } } })
+  lu.assertStrContains(script, "set label 1 'don''t'")
+  lu.assertStrContains(script, "set output 'x.svg'")
+  lu.assertStrContains(script, "set output 'x.png'")
+end
+
+TestRespec = {}
+
+function TestRespec.tearDown()
+  support.clean()
+end
+
+-- What a spec resolves to, written as a spec, resolves to the same.
+local function assert_survives(text)
+  local resolved = assert(support.check_text(text))
+  local again, _, d = support.check_text(assert(respec.text(resolved)))
+  lu.assertNotNil(again, d:text())
+  lu.assertEquals(again, resolved)
+end
+
+local FRONT = 'return { task = { kind = "even_pairs" }, '
+
+function TestRespec.test_plain_fields()
+  assert_survives(FRONT .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
+    checkpoint = { keep = { 5, 7 } } }, eval = { lengths = { list = { 3, 8 } }, during = { every = 4 } },
+    encoding = { rotation = { kind = "rope", scaling = { kind = "yarn", factor = 2.5 } },
+    mask = { kind = "causal" } } }]])
+end
+
+function TestRespec.test_scores()
+  for _, name in ipairs({ "alibi", "t5", "fire", "sandwich", "window", "log_length", "kerple_power",
+    "distance_table" }) do
+    assert_survives(FRONT .. ("encoding = { use = %q } }"):format(name))
+  end
+  assert_survives(FRONT .. [[encoding = { score = function(x)
+    local shared = exp(-abs(x.distance) * x.rate) + 1
+    return x.score * shared * shared
+      - sum(3, function(m) return sum(2, function(k) return sin(m * k + x.query) end) end)
+      + lookup(x.fixed, min(x.key, 2)) end, parameters = { rate = { per = "head", init = 0.1 },
+      fixed = { shape = 3, values = { 1, 2, 4 }, outside = "clip" } } } }]])
+end
+
+function TestRespec.test_files_of_the_users_own()
+  lu.assertEquals({ respec.text({ task = { data = "x.jsonl" } }) },
+    { nil, "its task is a file of the user's own, x.jsonl" })
+end
+
+os.exit(lu.LuaUnit.run())

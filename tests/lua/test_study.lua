@@ -1,0 +1,258 @@
+-- generator/study/study.lua and grid.lua: how a study becomes cells and runs, and the messages (goldens).
+--
+-- tests/golden/studies/<case>.lua is expanded and its errors compared with <case>.err, byte for byte. A first line
+-- `-- scale: NAME` stands for --scale NAME. LH_UPDATE_GOLDEN=1 rewrites the .err files.
+
+local support = dofile("tests/lua/support.lua")
+package.path = "generator/study/?.lua;" .. package.path
+
+local grid = require("grid")
+local ledger = require("ledger")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local project = require("project").new(".")
+
+local function expand(argument, options)
+  local study, message = grid.expand(project, argument, options)
+  lu.assertNil(message)
+  return study
+end
+
+local SMALL = [[
+return {
+  title = "probe",
+  base = { model = { use = "small_encoder", layers = 3 }, train = { steps = 70, learning_rate = 0.004 },
+    eval = { lengths = { 3, 9, step = 3 }, examples = 8, draws = 2 } },
+  axes = {
+    { name = "task", use = "ruoss_tasks", only = { "reverse_string", "parity_check" } },
+    { name = "encoding", values = {
+      { name = "tilted", spec = { encoding = { score = function(x)
+        return x.score + 0.25 * x.distance
+      end } } },
+      { name = "rand-rope", spec = { encoding = { kind = "rope", positions = { kind = "randomized",
+        max_position = 128 } }, train = { batch = 12 } } },
+    } },
+  },
+  seeds = { 2, 4 },
+  report = { { kind = "table", rows = "task" } },
+  scales = {
+    short = { base = { model = { use = "ruoss_encoder" }, train = { steps = 5 } }, seeds = { 0, 0 },
+      learning_rates = { 1e-4, 5e-3 }, axes = { encoding = { "rand-rope" } } },
+    other = { base = { train = { steps = 9 } } },
+  },
+}]]
+
+local function probe()
+  return support.write("probe.lua", SMALL)
+end
+
+TestGrid = {}
+
+function TestGrid.test_cells_are_the_product()
+  local study = expand(probe())
+  lu.assertEquals({ study.name, study.title, study.seeds }, { "probe", "probe", { 2, 3, 4 } })
+  lu.assertEquals(study.axes, { { name = "task", values = { "reverse_string", "parity_check" } },
+    { name = "encoding", values = { "tilted", "rand-rope" } } })
+  lu.assertEquals(study.report, { { kind = "table", rows = "task" } })
+  local ids = {}
+  for i, cell in ipairs(study.cells) do
+    ids[i] = cell.id
+  end
+  lu.assertEquals(ids, { "reverse_string_tilted", "reverse_string_rand_rope", "parity_check_tilted",
+    "parity_check_rand_rope" })
+  lu.assertEquals(study.ids, ids)
+  lu.assertEquals(study.cells[4].key, { task = "parity_check", encoding = "rand-rope" })
+end
+
+function TestGrid.test_fragments_lie_upon_each_other()
+  local cells = expand(probe()).cells
+  local tilted, rope = cells[1].spec, cells[2].spec
+  lu.assertEquals(tilted.resolved.model.layers, 3)
+  lu.assertEquals({ tilted.resolved.model.width, tilted.resolved.train.steps, tilted.resolved.train.batch },
+    { 16, 70, 128 })
+  lu.assertEquals(rope.resolved.train.batch, 12)
+  lu.assertStrContains(tilted.plan.score_text, "0.25")
+  lu.assertEquals(rope.resolved.encoding.rotation.kind, "rope")
+  lu.assertEquals(rope.source, "probe.lua:reverse_string_rand_rope")
+end
+
+function TestGrid.test_runs_have_the_folders_of_the_trainer()
+  local cell = expand(probe(), { scale = "short" }).cells[2]
+  local digest = cell.spec.plan.digest
+  lu.assertEquals(cell.runs, {
+    { seed = 0, learning_rate = 1e-4, dir = ("parity_check_rand_rope/%s/lr0.0001-seed0"):format(digest) },
+    { seed = 0, learning_rate = 5e-3, dir = ("parity_check_rand_rope/%s/lr0.005-seed0"):format(digest) },
+  })
+  lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
+end
+
+-- What lh_shortest of the runtime gives.
+function TestGrid.test_rates_in_names()
+  local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
+    [1] = "1", [100] = "1e+02", [12] = "12", [1.5e-7] = "1.5e-07" }
+  for rate, text in pairs(texts) do
+    lu.assertEquals(grid.shortest(rate), text)
+  end
+end
+
+function TestGrid.test_scales_lie_between_base_and_axes()
+  local study = expand(probe(), { scale = "short" })
+  lu.assertEquals({ #study.cells, study.scale, study.learning_rates }, { 2, "short", { 1e-4, 5e-3 } })
+  local resolved = study.cells[1].spec.resolved
+  lu.assertEquals({ resolved.model.layers, resolved.train.steps, resolved.train.batch }, { 5, 5, 12 })
+  lu.assertEquals(#expand(probe(), { scale = "other" }).cells, 4)
+end
+
+function TestGrid.test_set_lies_upon_all()
+  local cells = expand(probe(), { set = { "train.batch=20", "encoding.kind=alibi" } }).cells
+  for _, cell in ipairs(cells) do
+    lu.assertEquals(cell.spec.resolved.train.batch, 20)
+    lu.assertStrContains(cell.spec.plan.score_text, "slope")
+  end
+  local study, message = grid.expand(project, probe(), { set = { "train.batch=none" } })
+  lu.assertNil(study)
+  lu.assertStrContains(message, "--set train.batch=none")
+end
+
+function TestGrid.test_one_cell_as_a_spec()
+  local path = probe()
+  local whole = expand(path).cells[3].spec
+  local spec = grid.cell(project, path .. ":parity_check_tilted", {})
+  lu.assertEquals(spec.plan.digest, whole.plan.digest)
+  lu.assertEquals(grid.cell(project, path .. ":short:parity_check_rand_rope", {}).resolved.train.steps, 5)
+  local nothing, message = grid.cell(project, path .. ":parity_check_titled", {})
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "did you mean parity_check_tilted?")
+end
+
+function TestGrid.test_unknown_studies()
+  local study, message = grid.expand(project, "ruoss_tabel1")
+  lu.assertNil(study)
+  lu.assertStrContains(message, "hint: did you mean ruoss_table1?")
+end
+
+TestErrors = {}
+
+local function check_golden(case)
+  local path = ("tests/golden/studies/%s.lua"):format(case)
+  local scale = support.read(path):match("^%-%- scale: (%S+)")
+  local study, message = grid.expand(project, path, { scale = scale })
+  lu.assertNil(study)
+  local golden = path:gsub("%.lua$", ".err")
+  if os.getenv("LH_UPDATE_GOLDEN") then
+    local file = assert(io.open(golden, "wb"))
+    file:write(message)
+    file:close()
+  end
+  lu.assertEquals(message, support.read(golden))
+end
+
+for name in lfs.dir("tests/golden/studies") do
+  local case = name:match("^(.*)%.lua$")
+  if case then
+    TestErrors["test_" .. case] = function()
+      check_golden(case)
+    end
+  end
+end
+
+TestStudies = {}
+
+local function studies()
+  return project:names("spec/studies", ".lua")
+end
+
+-- Cells that two studies share are the same runs.
+function TestStudies.test_of_one_paper_share_their_runs()
+  local dirs = {}
+  for _, cell in ipairs(expand("ruoss_table1", { scale = "small" }).cells) do
+    dirs[cell.runs[1].dir] = true
+  end
+  for _, name in ipairs({ "ruoss_table2", "ruoss_figure4" }) do
+    for _, cell in ipairs(expand(name, { scale = "small" }).cells) do
+      lu.assertTrue(dirs[cell.runs[1].dir], cell.id)
+    end
+  end
+end
+
+-- A checkpoint goes on where the source digest is the same.
+function TestStudies.test_that_share_a_cell_have_its_source_digest()
+  local digests, cuda = {}, {}
+  for i, name in ipairs({ "ruoss_table1", "ruoss_figure4" }) do
+    local spec = grid.cell(project, name .. ":small:parity_check_rand_relative", {})
+    local files
+    files, digests[i] = project:files(spec.plan, true)
+    for _, file in ipairs(files) do
+      cuda[i] = file.path == "cuda.c" and file.text:match('source_digest = "(%x+)"') or cuda[i]
+      if file.path == "step.c" then
+        lu.assertStrContains(file.text, name)
+      end
+    end
+  end
+  lu.assertEquals(digests[1], digests[2])
+  lu.assertNotNil(cuda[1])
+  lu.assertEquals(cuda[1], cuda[2])
+end
+
+function TestStudies.test_have_a_small_scale()
+  for _, name in ipairs(studies()) do
+    local text = support.read("spec/studies/" .. name .. ".lua")
+    lu.assertStrContains(text, "small = {")
+    lu.assertStrContains(text:match("^[^\n]*"), "-- ")
+  end
+end
+
+TestLedger = {}
+
+local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
+  .. '"loss":1,"sd_over_draws":0%s}\n'
+local ENDED = '{"id":"x","step":%d,"train_seconds":1.5,"ended":"2026-01-01T00:00:00Z","exit":%d}\n'
+
+local function state(cell, files)
+  for name, text in pairs(files) do
+    support.write("run/" .. name, text)
+  end
+  local dir = support.write("run/lock", ""):match("^(.*)/")
+  return ledger.state(dir, ledger.wanted(cell), {}), dir
+end
+
+function TestLedger.test_a_run_is_done_when_all_is_there()
+  local cell = expand(probe()).cells[2]
+  local all = ""
+  for _, n in ipairs({ 3, 6, 9 }) do
+    all = all .. LINE:format(70, "train", n, 2, "")
+  end
+  lu.assertEquals(state(cell, {}), "absent")
+  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 0), ["eval.jsonl"] = all }), "done")
+  for what, text in pairs({
+    ["one missing"] = LINE:format(70, "train", 3, 2, "") .. LINE:format(70, "train", 6, 2, ""),
+    ["of an earlier step"] = all:gsub('"step":70', '"step":60'),
+    ["of other examples"] = all:gsub('"examples":8', '"examples":4'),
+    ["torn"] = all:sub(1, -3),
+    ["of another seed"] = all:gsub('"sd_over_draws":0', '"sd_over_draws":0,"seed":5'),
+  }) do
+    lu.assertEquals(state(cell, { ["eval.jsonl"] = text }), "stopped", what)
+  end
+  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ENDED:format(60, 0) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 1) }), "failed")
+  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 75) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = '{"id":"x","step":null,"ended":null,"exit":null}\n' }), "stopped")
+end
+
+-- A task length below 41 is one of training; a model that draws nothing has one draw.
+function TestLedger.test_conditions()
+  local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
+  lu.assertEquals(ledger.wanted(cell).conditions, { ["train 39 8 1"] = true, ["train 40 8 1"] = true,
+    ["test 41 8 1"] = true, ["test 42 8 1"] = true })
+end
+
+function TestLedger.test_progress_is_counted_in_operations()
+  local cell = expand(probe()).cells[2]
+  local wanted = ledger.wanted(cell)
+  local _, dir = state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
+  local far = ledger.progress(dir, wanted)
+  lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
+  lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
+end
+
+support.run()

@@ -1,0 +1,78 @@
+-- The reader of safetensors files: against what the reference wrote, what it writes itself, and damaged bytes.
+
+local support = dofile("tests/lua/support.lua")
+package.path = "generator/study/?.lua;" .. package.path
+
+local lu = require("luaunit")
+local tensors = require("tensors")
+
+local REFERENCE = "tests/reference/rand_relative.safetensors"
+
+TestTensors = {}
+
+function TestTensors.tearDown()
+  support.clean()
+end
+
+local function bytes_of(header, data)
+  return string.pack("<I8", #header) .. header .. data
+end
+
+local function refused(bytes, what)
+  local path = support.write("bad.safetensors", bytes)
+  local opened, message = tensors.open(path)
+  lu.assertNil(opened)
+  lu.assertStrContains(message, path)
+  lu.assertStrContains(message, what)
+end
+
+function TestTensors.test_a_file_of_another_program()
+  local file = tensors.open(REFERENCE)
+  lu.assertEquals(file.metadata.encoding, "rand_relative")
+  lu.assertEquals(file.entries["embed.token.weight"].shape, { 7, 16 })
+  local drawn, shape = tensors.read(file, "data.n5.drawn")
+  lu.assertEquals(shape, { 1, 10 })
+  lu.assertEquals(drawn[1], 0)
+  for i = 2, 10 do
+    lu.assertTrue(math.type(drawn[i]) == "integer" and drawn[i] > drawn[i - 1] and drawn[i] < 64)
+  end
+  local logits = tensors.read(file, "result.n1.logits")
+  lu.assertEquals(#logits, 3 * 1 * 5)
+  local some = tensors.read(file, "result.n1.logits", 4, 3)
+  lu.assertEquals(some, { logits[5], logits[6], logits[7] })
+end
+
+function TestTensors.test_what_is_written_is_read()
+  local values = {}
+  for i = 1, 300 do
+    values[i] = (i - 150) / 8
+  end
+  local bytes, begin = tensors.file({ { name = "a", shape = { 3, 100 }, values = values },
+    { name = "b", shape = { 1 }, values = { 0.5 } } }, { what = "a test" })
+  local file = assert(tensors.open(support.write("own.safetensors", bytes)))
+  lu.assertEquals(file.front, begin)
+  lu.assertEquals(begin % 8, 0)
+  lu.assertEquals(file.names, { "a", "b" })
+  lu.assertEquals(file.metadata, { what = "a test" })
+  lu.assertEquals(tensors.read(file, "a"), values)
+  lu.assertEquals(tensors.read(file, "b"), { 0.5 })
+  local nothing, message = tensors.read(file, "c")
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "no tensor c")
+end
+
+function TestTensors.test_damaged_files_are_refused()
+  local whole = support.read(REFERENCE)
+  refused("", "cut short")
+  refused("1234567", "cut short")
+  refused(whole:sub(1, 100), "cut short")
+  refused(whole:sub(1, -2), "of its shape")
+  refused(bytes_of("{", ""), "no JSON")
+  refused(bytes_of('{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}', "12345678"), "a: bytes 0 to 4")
+  refused(bytes_of('{"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}', "12345678"), "a: bytes 8 to 16 of 8")
+  refused(bytes_of('{"a":{"dtype":"F9","shape":[2],"data_offsets":[0,8]}}', "12345678"), "a: no dtype")
+  refused(bytes_of('{"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}}', "12345678"), "a: bytes")
+  lu.assertNil((tensors.open("no/such/file")))
+end
+
+os.exit(lu.LuaUnit.run())

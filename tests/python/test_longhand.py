@@ -1,0 +1,185 @@
+"""longhand.py on the files of trained runs: python3 tests/python/test_longhand.py RUNS TRACE
+
+RUNS has the runs `plain` and `drawn` of tests/system/test_analyze.sh, TRACE is a file of `trainer trace`. Standard
+library only; what numpy changes is checked where it is installed.
+"""
+
+import json
+import pathlib
+import shutil
+import struct
+import sys
+import tempfile
+import unittest
+import warnings
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
+import longhand  # noqa: E402
+
+RUNS, TRACE = (pathlib.Path(path) for path in sys.argv[1:3])
+
+
+def listed(tensor):
+    return tensor.tolist()
+
+
+class Files(unittest.TestCase):
+    """Each test has a folder of its own."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def copied_run(self):
+        shutil.copytree(longhand.runs(RUNS)[0].path, self.folder / "run")
+        return self.folder / "run"
+
+    def refused(self, what, call, *arguments):
+        with self.assertRaises(longhand.LonghandError) as caught:
+            call(*arguments)
+        self.assertIn(str(self.folder), str(caught.exception))
+        self.assertIn(what, str(caught.exception))
+
+
+class TestRuns(Files):
+    def test_runs_are_found_in_order(self):
+        found = longhand.runs(RUNS)
+        self.assertEqual([run.id for run in found], ["drawn", "plain"])
+        for run in found:
+            self.assertEqual((run.seed, run.learning_rate, len(run.digest)), (0, 0.001, 16))
+            self.assertEqual(run.spec["train"]["steps"], 30)
+            self.assertEqual(run.info["exit"], 0)
+
+    def test_metrics_and_evaluations(self):
+        run = longhand.runs(RUNS)[0]
+        metrics = run.metrics()
+        self.assertEqual([line["step"] for line in metrics], [10, 20, 30])
+        self.assertTrue(all(line["loss"] > 0 for line in metrics))
+        evaluations = run.evaluations()
+        self.assertEqual([line["by"] for line in evaluations], [{"length": 4}, {"length": 8}])
+        self.assertTrue(all(0 <= line["accuracy"] <= 1 for line in evaluations))
+
+    def test_the_last_evaluation_of_a_condition_counts(self):
+        path = self.copied_run()
+        again = {"step": 30, "split": "train", "by": {"length": 4}, "accuracy": 0.125}
+        with open(path / "eval.jsonl", "a") as file:
+            file.write(json.dumps(again) + "\n")
+        run = longhand.Run(path)
+        self.assertEqual(run.evaluations()[0]["accuracy"], 0.125)
+        self.assertEqual([len(run.evaluations()), len(run.evaluations(every=True))], [2, 3])
+
+    def test_rows_are_flat(self):
+        rows = longhand.rows(longhand.runs(RUNS))
+        self.assertEqual([(row["id"], row["length"]) for row in rows],
+                         [("drawn", 4), ("drawn", 8), ("plain", 4), ("plain", 8)])
+        self.assertTrue(all(not isinstance(value, (dict, list)) for row in rows for value in row.values()))
+        self.assertEqual(len(longhand.rows(longhand.runs(RUNS), "metrics")), 6)
+        with self.assertRaises(ValueError):
+            longhand.rows([], "losses")
+
+    def test_a_torn_last_line_is_skipped_and_told(self):
+        path = self.copied_run() / "metrics.jsonl"
+        text = path.read_text()
+        path.write_text(text[:-20])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            lines = longhand.read_lines(path)
+        self.assertEqual([line["step"] for line in lines], [10, 20])
+        self.assertEqual([str(entry.message) for entry in told], [f"{path}: line 3 is torn and was skipped"])
+
+    def test_a_bad_line_elsewhere_is_an_error(self):
+        path = self.folder / "lines.jsonl"
+        path.write_text('{"step":1}\n{"step":\n{"step":3}\n')
+        self.refused("line 2: ", longhand.read_lines, path)
+        path.write_text('{"step":1}\n{"step":\n')
+        self.refused("line 2: ", longhand.read_lines, path)
+        path.write_text('{"step":1}\n[2]\n')
+        self.refused("line 2 is no JSON object", longhand.read_lines, path)
+
+    def test_folders_that_are_no_runs(self):
+        self.refused("No such file", longhand.Run, self.folder)
+        (self.folder / "run.json").write_text("{")
+        self.refused("no JSON", longhand.Run, self.folder)
+        (self.folder / "run.json").write_text('{"id":"x"}')
+        self.refused("'digest' is missing", longhand.Run, self.folder)
+        self.refused("no such folder", longhand.runs, self.folder / "none")
+
+
+class TestTensors(Files):
+    def test_a_checkpoint(self):
+        run = longhand.runs(RUNS)[1]
+        with run.checkpoint() as tensors:
+            self.assertEqual(tensors.metadata["step"], "30")
+            self.assertEqual(tensors.metadata["plan_digest"], run.digest)
+            self.assertEqual(tensors.shape("output.weight"), (16, 2))
+            self.assertEqual(tensors.dtype("output.weight"), "F32")
+            self.assertIn("layers.1.attention.query.weight", tensors)
+            with self.assertRaises(KeyError):
+                tensors["layers.2.attention.query.weight"]
+            weight, scale = tensors["output.weight"], listed(tensors["layers.0.norm1.scale"])
+            parameters = sum(len(bytes(tensors[name])) // 4 for name in tensors if not name.startswith("optimizer."))
+        self.assertEqual(parameters, run.info["parameters"])
+        self.assertEqual((tuple(weight.shape), len(listed(weight)), len(listed(weight)[0])), ((16, 2), 16, 2))
+        self.assertEqual(listed(weight)[3][1], weight[3, 1])
+        self.assertTrue(all(0.9 < value < 1.1 for value in scale))
+
+    def test_without_numpy(self):
+        numpy, longhand.numpy = longhand.numpy, None
+        try:
+            with longhand.runs(RUNS)[0].checkpoint() as tensors:
+                plain = tensors["output.weight"]
+        finally:
+            longhand.numpy = numpy
+        self.assertIsInstance(plain, memoryview)
+        self.assertEqual((plain.shape, plain.format), ((16, 2), "f"))
+        if numpy is not None:
+            with longhand.runs(RUNS)[0].checkpoint() as tensors:
+                self.assertTrue((tensors["output.weight"] == numpy.array(plain)).all())
+
+    def test_a_trace(self):
+        with longhand.Trace(TRACE) as trace:
+            self.assertEqual(trace.lengths(), [4, 8])
+            self.assertEqual(tuple(trace.tokens(8).shape), (2, 16))
+            attention = trace.attention(8, 1)
+            self.assertEqual(tuple(attention.shape), (2, 2, 16, 16))
+            self.assertAlmostEqual(sum(listed(attention)[1][0][5]), 1, places=5)
+            self.assertEqual(tuple(trace.activations(4).shape), (2, 8, 16))
+            self.assertEqual(tuple(trace.activations(4, 1).shape), (2, 8, 16))
+
+    def test_types_and_empty_tensors(self):
+        data = struct.pack("<d", 0.5) + struct.pack("<2q", -1, 2**40) + b"\x01"
+        entries = {"f": ["F64", [1], 0, 8], "i": ["I64", [2, 1], 8, 24], "b": ["BOOL", [1], 24, 25],
+                   "e": ["F32", [0, 3], 25, 25]}
+        header = {name: {"dtype": e[0], "shape": e[1], "data_offsets": e[2:]} for name, e in entries.items()}
+        with longhand.Tensors(self.written(header, data)) as tensors:
+            self.assertEqual([listed(tensors[name]) for name in "fibe"], [[0.5], [[-1], [2**40]], [True], []])
+
+    def written(self, header, data):
+        text = json.dumps(header).encode()
+        path = self.folder / "some.safetensors"
+        path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+        return path
+
+    def test_torn_and_damaged_files(self):
+        whole = (pathlib.Path(longhand.runs(RUNS)[0].path) / "checkpoint.safetensors").read_bytes()
+        path = self.folder / "torn.safetensors"
+        for kept, what in ((0, "0 bytes"), (7, "7 bytes"), (200, "cut short"), (len(whole) - 1, "are not those of")):
+            path.write_bytes(whole[:kept])
+            self.refused(what, longhand.Tensors, path)
+        path.write_bytes(whole + b"x")
+        self.refused("the tensors end at byte", longhand.Tensors, path)
+        path.write_bytes(whole[:8] + b"!" + whole[9:])
+        self.refused("the header is no JSON", longhand.Tensors, path)
+        self.refused("No such file", longhand.Tensors, self.folder / "none")
+
+    def test_headers_that_lie(self):
+        for entry, what in (({"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}, "bytes 0 to 4 are not those"),
+                            ({"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}, "elements are BF16"),
+                            ({"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}, "no dtype, shape"),
+                            ({"shape": [1]}, "no dtype, shape"), ([], "no dtype, shape"), (3, "no dtype, shape")):
+            self.refused(what, longhand.Tensors, self.written({"a": entry}, b"1234"))
+        self.refused("no JSON object", longhand.Tensors, self.written([1], b""))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

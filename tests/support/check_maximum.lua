@@ -1,0 +1,39 @@
+-- lua5.4 tests/support/check_maximum.lua TRACE MATRICES CSV: MATRICES has, of the second example of TRACE and its first 5
+-- tokens, the largest weight of any head; CSV has the same numbers. Exit status 1 and a line when something differs.
+
+package.path = "generator/study/?.lua;" .. package.path
+
+local tensors = require("tensors")
+
+local CROP, EXAMPLE = 5, 1
+
+local function check()
+  local trace, matrices = assert(tensors.open(arg[1])), assert(tensors.open(arg[2]))
+  local lines = io.lines(arg[3])
+  assert(lines() == "run,length,layer,query,key,weight")
+  for _, length in ipairs({ 4, 8 }) do
+    for layer = 0, 1 do
+      local all, shape = tensors.read(trace, ("n%d.layers.%d.attention"):format(length, layer))
+      local got = assert(tensors.read(matrices, ("run1.n%d.layers.%d"):format(length, layer)))
+      local heads, tokens = shape[2], shape[3]
+      assert(#got == CROP * CROP)
+      for query = 0, CROP - 1 do
+        for key = 0, CROP - 1 do
+          local largest = 0
+          for head = 0, heads - 1 do
+            largest = math.max(largest, all[(((EXAMPLE * heads + head) * tokens) + query) * tokens + key + 1])
+          end
+          local place = ("drawn,%d,%d,%d,%d,"):format(length, layer, query, key)
+          assert(got[query * CROP + key + 1] == largest, place .. " in the matrices")
+          assert(lines() == place .. ("%.5g"):format(largest), place .. " in the table")
+        end
+      end
+    end
+  end
+end
+
+local good, message = pcall(check)
+if not good then
+  print(message)
+  os.exit(1)
+end

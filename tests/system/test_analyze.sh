@@ -1,0 +1,166 @@
+# Analyses of trained runs, longhand.py on their files, and their export to PyTorch.
+
+. tests/system/common.sh
+
+LUA=${LUA:-lua5.4}
+PYTHON=${LONGHAND_PYTHON:-python3}
+export PYTHONDONTWRITEBYTECODE=1
+
+# Two tiny models: `drawn` relative vectors at drawn distances, `plain` a score with all kinds of parameters.
+specs() {
+    front='task = { kind = "reverse_string" },
+        model = { layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 },
+        train = { batch = 8, learning_rate = 1e-3, steps = 30, lengths = { 1, 6 }, log_every = 10 },
+        eval = { lengths = { list = { 4, 8 } }, examples = 4 }'
+    cat >"$work/drawn.lua" <<SPEC
+return { $front, encoding = { use = "relative", positions = { kind = "randomized", max_position = 64 } } }
+SPEC
+    cat >"$work/plain.lua" <<SPEC
+return { $front, encoding = { additive = { kind = "learned", rows = 40 }, mask = { kind = "window", left = 9 },
+    score = function(x)
+      local far = log1p(abs(x.distance) * x.rate)
+      return x.score - far * far + lookup(x.side, min(max(x.distance, -1), 1)) + lookup(x.fixed, mod(x.key, 3)) / 8
+    end,
+    parameters = { rate = { per = "layer_head", init = 0.2 }, side = { per = "head", index = { -1, 1 }, init = 0.1 },
+      fixed = { shape = 3, values = { 1, -0.5, 2 } } } } }
+SPEC
+}
+
+# The trainer of `drawn` is not where build/trainers would have it, that of `plain` is.
+train_drawn() {
+    ./longhand build "$work/drawn.lua" --levels best --out "$work/drawn" >/dev/null &&
+        "$work/drawn/trainer" train --out "$work/runs" --threads 1
+}
+
+train_plain() { ./longhand train "$work/plain.lua" -- --out "$work/runs" --threads 1; }
+
+# Where build/trainers has the trainer of a run's folder.
+built() {
+    digest=${1%/*}
+    echo "build/trainers/$(basename "${digest%/*}")-${digest##*/}"
+}
+
+trace() {
+    "$work/drawn/trainer" trace --checkpoint "$drawn/checkpoint.safetensors" --what attention,activations \
+        --lengths 4,8 --examples 2 --out "$work/trace.safetensors"
+}
+
+analyze() {
+    what=$1
+    shift
+    ./longhand analyze "$what" "$drawn" --trainer "$work/drawn/trainer" --lengths 4,8 "$@"
+}
+
+pca() {
+    analyze pca --sequences 5 --out "$work/pca" >"$work/said" && cat "$work/said" &&
+        grep -q '^drawn: accuracy [01].[0-9]* at length 4, [01].[0-9]* at length 8' "$work/said" || return
+    # 3 sites x 5 sequences x (4 + 8) input tokens; the fitted cloud has drift 1 and its centre at 0.
+    [ "$(wc -l <"$work/pca/pca.csv")" -eq $((1 + 3 * 5 * 12)) ] &&
+        [ "$(wc -l <"$work/pca/summary.csv")" -eq 7 ] &&
+        awk -F, 'NR > 1 && $3 == 4 && ($7 < 0.9999 || $7 > 1.0001 || $9 != 1) { bad = 1 } END { exit bad }' \
+            "$work/pca/summary.csv" &&
+        awk -F, 'NR > 1 && $3 == 4 { sum[$2] += $6; n[$2]++ } END { for (s in sum) if (sum[s] / n[s] > 1e-5 ||
+            sum[s] / n[s] < -1e-5) exit 1 }' "$work/pca/pca.csv" && pictures "$work/pca/pca"
+}
+
+pictures() {
+    grep -q '</svg>' "$1.svg" && [ "$(head -c 4 "$1.png" | tail -c 3)" = PNG ]
+}
+
+# The output half comes behind the input; the same command gives the same bytes.
+pca_of_outputs() {
+    analyze pca --sequences 3 --part output --out "$work/outputs" &&
+        awk -F, 'NR > 1 && ($5 < $3 || $5 >= 2 * $3) { bad = 1 } END { exit bad }' "$work/outputs/pca.csv" &&
+        analyze pca --sequences 3 --part output --out "$work/again" &&
+        cmp "$work/outputs/pca.csv" "$work/again/pca.csv" && cmp "$work/outputs/pca.gnuplot" "$work/again/pca.gnuplot"
+}
+
+# What the picture shows is the largest weight of any head in a trace of the same sequence.
+attention() {
+    analyze attention --sequence 2 --crop 5 --out "$work/attention" && pictures "$work/attention/attention" &&
+        [ "$(wc -l <"$work/attention/attention.csv")" -eq $((1 + 2 * 2 * 25)) ] &&
+        $LUA tests/support/check_maximum.lua "$work/trace.safetensors" "$work/attention/attention.safetensors" \
+            "$work/attention/attention.csv"
+}
+
+# Two runs below each other, in the folder of the first; the trainer of the second is built again from run.json.
+side_by_side() {
+    ./longhand analyze attention "$plain" "$drawn/checkpoint.safetensors" --lengths 3 2>"$work/building" &&
+        [ "$(grep '^building' "$work/building" | cut -d' ' -f2)" = drawn ] && [ -x "$(built "$drawn")/trainer" ] &&
+        grep -q "'drawn, length 3'" "$plain/attention/attention.gnuplot" &&
+        grep -q '^plain,3,1,5,5,' "$plain/attention/attention.csv"
+}
+
+refuses() {
+    ends_with 2 'missing argument' ./longhand analyze pca &&
+        ends_with 2 '--lengths 4: expected the length to fit on' ./longhand analyze pca "$drawn" --lengths 4 &&
+        ends_with 2 '--lengths 4,4: expected different lengths' ./longhand analyze pca "$drawn" --lengths 4,4 &&
+        ends_with 1 'expected the folder of a run' ./longhand analyze pca "$work" &&
+        ends_with 1 'its plan digest is' ./longhand analyze pca "$plain" --trainer "$work/drawn/trainer" &&
+        ends_with 1 'max_position = 64' analyze pca --lengths 4,40 --out "$work/none" && [ ! -e "$work/none" ]
+}
+
+export_refuses() {
+    ends_with 1 'no such spec' ./longhand export pytorch "$plain" --spec "$work/none.lua" &&
+        ends_with 1 'plan digest' ./longhand export pytorch "$plain" --spec "$work/drawn.lua"
+}
+
+has_python() { "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; }
+
+python_reads() { "$PYTHON" tests/python/test_longhand.py "$work/runs" "$work/trace.safetensors"; }
+
+# $1: a run, $2: its name, $3: its trainer. The text is the golden's but for the digest.
+exports() {
+    ./longhand export pytorch "$1" --trainer "$3" --out "$work/torch_$2" &&
+        sed 's/plan [0-9a-f]*,/plan DIGEST,/' "$work/torch_$2/model.py" >"$work/$2.py" &&
+        cmp "$1/checkpoint.safetensors" "$work/torch_$2/checkpoint.safetensors" || return
+    [ -z "${LH_UPDATE_GOLDEN:-}" ] || cp "$work/$2.py" "tests/golden/export/$2.py"
+    diff "tests/golden/export/$2.py" "$work/$2.py"
+}
+
+compiles() { "$PYTHON" -m py_compile "$work/torch_plain/model.py" "$work/torch_drawn/model.py"; }
+
+torch_agrees() {
+    "$PYTHON" "$work/torch_$1/model.py" && "$PYTHON" tests/python/use_model.py "$work/torch_$1"
+}
+
+# A logit that differs is found, and no logits at all are no agreement.
+torch_disagrees() {
+    sed '3s/"logits":\[\[\(-*\)/"logits":[[\11/' "$work/torch_plain/stored.jsonl" >"$work/stored" &&
+        cp -r "$work/torch_plain" "$work/torch_wrong" && cp "$work/stored" "$work/torch_wrong/stored.jsonl" &&
+        ends_with 1 FAILED "$PYTHON" "$work/torch_wrong/model.py" && : >"$work/torch_wrong/stored.jsonl" &&
+        ends_with 1 '0 sequences' "$PYTHON" "$work/torch_wrong/model.py"
+}
+
+specs
+expect analyze_trains_a_run_with_drawn_distances train_drawn
+expect analyze_trains_a_run_with_a_score train_plain
+drawn=$(echo "$work"/runs/drawn/*/*) plain=$(echo "$work"/runs/plain/*/*)
+trap 'rm -rf "$work" "$(built "$drawn")" "$(built "$plain")"' EXIT
+expect analyze_has_a_trace_to_compare_with trace
+if command -v gnuplot >/dev/null 2>&1; then
+    expect analyze_pca_is_fitted_on_the_first_length pca
+    expect analyze_pca_of_outputs_is_repeatable pca_of_outputs
+    expect analyze_attention_is_the_maximum_over_heads attention
+    expect analyze_shows_runs_below_each_other side_by_side
+    expect analyze_refuses_with_reasons refuses
+else
+    for name in pca attention side_by_side refuses; do echo "skip analyze_$name: gnuplot is not installed"; done
+fi
+expect export_refuses_with_reasons export_refuses
+expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/drawn/trainer"
+expect export_of_a_score_is_the_golden exports "$plain" plain "$(built "$plain")/trainer"
+if has_python; then
+    expect python_longhand_py_reads_runs_and_tensors python_reads
+    expect export_compiles compiles
+else
+    for name in python_longhand_py export_compiles; do echo "skip $name: no Python 3.8 or later"; done
+fi
+if "$PYTHON" -c 'import torch' 2>/dev/null; then
+    expect export_of_drawn_distances_agrees_in_torch torch_agrees drawn
+    expect export_of_a_score_agrees_in_torch torch_agrees plain
+    expect export_finds_a_difference torch_disagrees
+else
+    echo "skip export_agrees_in_torch: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
+fi
+finish

@@ -1,0 +1,83 @@
+# Four short trainings, and what `report` makes of them.
+
+. tests/system/common.sh
+
+cat >"$work/pairs.lua" <<'SPEC'
+return {
+  task = { kind = "even_pairs" },
+  encoding = { kind = "none" },
+  model = { layers = 1, heads = 1, width = 16, feedforward = 16, dropout = 0.0 },
+  train = { batch = 8, steps = 40, lengths = { 1, 5 }, log_every = 10 },
+  eval = { lengths = { list = { 5, 8, 12 } }, examples = 16 },
+}
+SPEC
+
+train() {
+    ./longhand gen "$work/pairs.lua" --target cpu --out "$work/src" >/dev/null &&
+        make -s trainer LEVELS=best ID=pairs SOURCES="$work/src" OUT="$work/pairs" &&
+        "$work/pairs/trainer" train --seeds 1:2 --learning-rate 1e-3,1e-2 --out "$work/runs"
+}
+
+# The mean over lengths 8 and 12 of the last evaluation, in percent: DIR.
+score() {
+    awk '/"split":"test"/ { sub(/.*"accuracy":/, ""); sub(/,.*/, ""); sum += $0; n++ }
+        END { printf "%.1f\n", 100 * sum / n }' "$1/eval.jsonl"
+}
+
+# Without gnuplot everything but the pictures is there, and it says so.
+drawn=0
+command -v gnuplot >/dev/null 2>&1 || drawn=4
+
+report() {
+    ends_with $drawn "4 of 4 runs have a score" "$LUA" generator/main.lua report "$work/runs" --out "$work/report" &&
+        want=$(for dir in "$work"/runs/*/*/*; do score "$dir"; done | sort -rn | head -1) &&
+        grep -q "^even_pairs *$want\$" "$work/report/report.txt" &&
+        [ "$(grep -c ,test, "$work/report/report.csv")" -eq 8 ] &&
+        [ "$(wc -l <"$work/report/runs.csv")" -eq 5 ] &&
+        grep -q toprule "$work/report/tables.tex" &&
+        [ "$(grep -c 'lr0.01-seed2</code>' "$work/report/index.html")" -eq 1 ]
+}
+
+pictures() {
+    grep -q '<svg' "$work/report/curves3.svg" && grep -q '<svg' "$work/report/index.html" &&
+        [ "$(head -c 4 "$work/report/curves3.png" | tail -c 3)" = PNG ]
+}
+
+two_runs() {
+    a=$(echo "$work"/runs/*/*/lr0.001-seed1) b=$(echo "$work"/runs/*/*/lr0.001-seed2)
+    ends_with 0 "seed  " "$LUA" generator/main.lua report "$a" "$b" &&
+        ends_with 0 "The first logged step that differs is 10" "$LUA" generator/main.lua report "$a" "$b" &&
+        ends_with 0 "have the same numbers, times aside" "$LUA" generator/main.lua report "$a" "$a" &&
+        ends_with 1 "is no folder of a run" "$LUA" generator/main.lua report "$a" "$work"
+}
+
+torn() {
+    printf '{"step":40,"split":"te' >>"$(echo "$work"/runs/*/*/lr0.001-seed1)/eval.jsonl"
+    ends_with $drawn "eval.jsonl: line 4 is torn, skipped" "$LUA" generator/main.lua report "$work/runs" \
+        --out "$work/report"
+}
+
+# A machine without gnuplot: PATH holds the little that is needed.
+without_gnuplot() {
+    mkdir -p "$work/bin" "$work/plain"
+    for tool in sh env cat rm mkdir; do
+        ln -sf "$(command -v "$tool")" "$work/bin/$tool"
+    done
+    interpreter=$(command -v "$LUA")
+    ends_with 4 "gnuplot is not installed; everything but the pictures is written" \
+        env PATH="$work/bin" "$interpreter" generator/main.lua report "$work/runs" --out "$work/plain" &&
+        grep -q 'gnuplot is not installed' "$work/plain/index.html" && [ -s "$work/plain/report.csv" ]
+}
+
+LUA=${LUA:-lua5.4}
+expect "four short runs are trained" train
+expect "a report of them: text, CSV, LaTeX, page" report
+if [ "$drawn" -eq 0 ]; then
+    expect "pictures, and in the page too" pictures
+else
+    echo "skip pictures: gnuplot is not installed"
+fi
+expect "two runs against each other" two_runs
+expect "a torn line is skipped and told" torn
+expect "without gnuplot the rest is written" without_gnuplot
+finish

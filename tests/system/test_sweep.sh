@@ -1,0 +1,104 @@
+# A study is swept, killed in the middle, swept on, and ends in the bits of one that nobody stopped; a run that fails is
+# told and the others go on.
+
+. tests/system/common.sh
+
+# Two cells of runs with two seeds: steps, learning rates.
+study() {
+    cat >"$work/sweep.lua" <<EOF
+return {
+  title = "two cells",
+  base = {
+    model = { use = "small_encoder", layers = 1, feedforward = 16 },
+    train = { batch = 4, steps = $1, lengths = { 1, 4 }, log_every = 500 },
+    eval = { lengths = { 3, 6 }, examples = 16 },
+    encoding = { -- too large a learning rate makes it infinite
+      score = function(x) return x.score - exp(x.speed) * abs(x.distance) end,
+      parameters = { speed = { per = "head", init = 0, learned = true } },
+    },
+  },
+  axes = { { name = "task", values = {
+    { name = "parity", spec = { task = { kind = "parity_check" } } },
+    { name = "sort", spec = { task = { kind = "bucket_sort" } } },
+  } } },
+  seeds = { 0, 1 },
+  learning_rates = { $2 },
+}
+EOF
+}
+
+sweep() { ./longhand sweep "$work/sweep.lua" --out "$work/$1" ${2:+"$2"}; }
+status() { ./longhand sweep status "$work/sweep.lua" --out "$work/$1"; }
+
+# Everything that says what was trained and how well.
+results() {
+    (cd "$work/$1" && find . -name checkpoint.safetensors -o -name eval.jsonl | sort | xargs cksum)
+    (cd "$work/$1" && find . -name metrics.jsonl | sort | xargs sed 's/,"steps_per_second":[^}]*//')
+}
+
+# Waits until the command holds, for at most a minute: command.
+until_true() {
+    for i in $(seq 600); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.1
+    done
+    return 1
+}
+
+# Process numbers of the trainers that work here.
+trainers() {
+    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) && grep -lzxs -e --missing $files | cut -d / -f 3 | grep .
+}
+
+kill_one() { kill -9 $(trainers | head -1); }
+
+trains() { ls "$work/$1"/*/*/*/metrics.jsonl; }
+nobody_trains() { ! trainers; }
+
+dry_run_tells_hours() {
+    ends_with 0 "in total                                2      4" sweep none --dry-run && [ ! -e "$work/none" ]
+}
+
+whole_study() {
+    ends_with 0 "sweep: 4 of 4 runs done" sweep whole && status whole | grep -q '^sort .* 2 of   2 done$' &&
+        grep -q '"study":"sweep"' "$work/whole/sweep.json"
+}
+
+second_call_does_nothing() {
+    results whole >"$work/before" && cp -r "$work/whole" "$work/copy" &&
+        ends_with 0 "4 done, 0 to do" sweep whole && results whole | cmp - "$work/before" &&
+        diff -r -x sweep.json "$work/whole" "$work/copy"
+}
+
+# The trainers hear of it and write checkpoints.
+killed_sweep_leaves_checkpoints() {
+    ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
+    until_true trains cut && kill -9 $! && wait $!
+    [ $? -eq 137 ] && until_true nobody_trains && grep -q '"exit":75}' "$work"/cut/*/*/*/run.json
+}
+
+killed_trainer_is_told() {
+    ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
+    until_true kill_one && wait $!
+    [ $? -eq 1 ] && grep -q 'failed (killed by signal 9)' "$work/cut.log"
+}
+
+goes_on_to_the_same_bits() {
+    ends_with 0 "sweep: 4 of 4 runs done" sweep cut && results whole >"$work/want" && results cut | cmp - "$work/want"
+}
+
+failed_run_is_told() {
+    study 80000 "1e-3, 1e6" && ends_with 1 "seed 1: error: step 2: " sweep whole &&
+        ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole &&
+        status whole | grep -q '^parity  *2 of   4 done, 2 failed'
+}
+
+study 80000 1e-3
+expect sweep_dry_run_tells_hours dry_run_tells_hours
+expect sweep_whole_study whole_study
+expect sweep_second_call_does_nothing second_call_does_nothing
+expect sweep_killed_leaves_checkpoints killed_sweep_leaves_checkpoints
+expect sweep_killed_trainer_is_told killed_trainer_is_told
+expect sweep_goes_on_to_the_same_bits goes_on_to_the_same_bits
+expect sweep_failed_run_is_told failed_run_is_told
+finish
