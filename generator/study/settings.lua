@@ -68,13 +68,15 @@ local PICKS = {
   end },
 }
 
--- What each pick gives over all evaluated runs, and the rates and the number of seeds over all that were asked for.
+-- What each pick gives over all evaluated runs, and their rates and number of seeds.
 local function gather(study)
   local sets, rates, seeds = {}, {}, {}
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
-      rates[run.learning_rate and ("%g"):format(run.learning_rate) or "?"] = true
-      seeds[run.seed and ("%d"):format(run.seed) or "?"] = true
+      if run.score then
+        rates[run.learning_rate and ("%g"):format(run.learning_rate) or "?"] = true
+        seeds[run.seed and ("%d"):format(run.seed) or "?"] = true
+      end
       for _, pick in ipairs(run.score and PICKS or {}) do
         local text = pick[2](run)
         sets[pick[1]] = sets[pick[1]] or {}
@@ -117,8 +119,8 @@ function M.of(study, published)
       add(pick[1], #texts > 0 and shown or nil, paper[pick[1]])
     end
     if pick[1] == "training lengths" then
-      add("seeds", ("%d"):format(seeds), paper.seeds)
-      add("learning rates", table.concat(rates, ", "), rates_text(paper["learning rates"]))
+      add("seeds", seeds > 0 and ("%d"):format(seeds) or nil, paper.seeds)
+      add("learning rates", #rates > 0 and table.concat(rates, ", ") or nil, rates_text(paper["learning rates"]))
     end
   end
   return list
