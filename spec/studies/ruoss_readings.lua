@@ -1,7 +1,13 @@
 -- Which reading of randomized relative distances made the tables of Ruoss et al. 2023? (S1 of docs/switches.md)
 local function relative(reading)
-  return { encoding = { kind = "relative", positions = { kind = "randomized", max_position = 2048, reading = reading } } }
+  local positions = { kind = "randomized", max_position = 2048, reading = reading }
+  return { encoding = { kind = "relative", positions = positions } }
 end
+
+local paper = { encoding = {
+  ["rand-relative-clamped"] = "rand-relative",
+  ["rand-relative-pairwise"] = "rand-relative",
+} }
 
 return {
   title = "Three readings of randomized relative distances",
@@ -19,11 +25,9 @@ return {
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
     { kind = "table", value = "max", rows = "task", columns = "encoding", published = "ruoss_2023/table1",
-      names = { encoding = { ["rand-relative-clamped"] = "rand-relative", ["rand-relative-pairwise"] = "rand-relative" } },
-      title = "Maximum" },
+      names = paper, title = "Maximum" },
     { kind = "table", value = "mean", rows = "task", columns = "encoding", published = "ruoss_2023/table4",
-      names = { encoding = { ["rand-relative-clamped"] = "rand-relative", ["rand-relative-pairwise"] = "rand-relative" } },
-      title = "Mean" },
+      names = paper, title = "Mean" },
     { kind = "curves", panels = "task", lines = "encoding", title = "Accuracy by length" },
   },
   scales = {
