@@ -345,6 +345,8 @@ local function build_tokens(plan, resolved)
     words = times > 1 and times .. " computation tokens" or "a computation token",
   } or false
   plan.tokens = inputs + (spare and 2 or 1)
+  plan.tokens_words = times and "input symbols, the computation token, the empty output"
+    or spare and "input symbols, one that is never used, the empty output" or "input symbols, the empty output"
   plan.empty_token = plan.tokens - 1
 end
 

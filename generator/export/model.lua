@@ -81,9 +81,9 @@ local function stored_lines(spec, run, trainer)
 end
 
 local function export(options, run, spec, path)
-  local unknown = pytorch.unknown(spec.resolved)
-  if unknown then
-    return 1, ("%s: export pytorch does not know %s"):format(run.dir, unknown)
+  local problem = pytorch.problem(spec)
+  if problem then
+    return 1, ("%s: export pytorch %s"):format(run.dir, problem)
   end
   local opened, message = tensors.open(run.checkpoint)
   if not opened then
@@ -102,7 +102,8 @@ local function export(options, run, spec, path)
   if not stored then
     return code, message
   end
-  local model, problem = render.render("python/model.py.tpl", pytorch.facts(spec, run), function(...)
+  local model
+  model, problem = render.render("python/model.py.tpl", pytorch.facts(spec, run), function(...)
     return options.project:template(...)
   end)
   if not model then

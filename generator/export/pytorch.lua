@@ -1,7 +1,7 @@
 -- A trained model as a folder for PyTorch: model.py, its checkpoint, and inputs with the logits that Longhand computed.
 --
 -- Input: M.facts takes a resolved spec, its plan and its formula, and gives what templates/python/model.py.tpl reads;
--- M.examples gives lines for `trainer predict`, M.unknown what of a spec the template does not know. Pure.
+-- M.request gives lines for `trainer predict`, M.problem why a spec cannot be exported. Pure.
 
 local json = require("dkjson")
 local shapes = require("expression.leaves")
@@ -21,12 +21,16 @@ local KNOWN = {
     relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY },
     mask = { kind = { causal = ANY, window = ANY }, left = ANY, right = ANY },
     positions = { kind = { index = ANY, randomized = ANY }, max_position = ANY, sorted = ANY,
-      draw = { pass = ANY, layer = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY } },
+      draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
+      range = { one_based = ANY }, sides = { independent = ANY } },
     additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY },
+    normaliser = { kind = { geometric = ANY }, normalised = ANY, directional = ANY },
     score = ANY, parameters = ANY,
   },
-  model = { kind = { encoder = ANY }, layers = ANY, heads = ANY, width = ANY, feedforward = ANY, dropout = ANY },
-  task = { kind = ANY, source = ANY, data = ANY, eval = ANY, input_symbols = ANY, output_symbols = ANY, longest = ANY },
+  model = { kind = { encoder = ANY }, layers = ANY, heads = ANY, width = ANY, feedforward = ANY, dropout = ANY,
+    spare_token = ANY },
+  task = { kind = ANY, source = ANY, data = ANY, eval = ANY, input_symbols = ANY, output_symbols = ANY, longest = ANY,
+    options = ANY, computation = ANY },
 }
 
 local function first_unknown(value, known, path)
@@ -49,13 +53,16 @@ local function first_unknown(value, known, path)
   end
 end
 
--- What of a resolved spec cannot be exported: "encoding.x = ...", or nil.
-function M.unknown(resolved)
+-- Why a spec cannot be exported, or nil.
+function M.problem(spec)
   for _, section in ipairs({ "encoding", "model", "task" }) do
-    local problem = first_unknown(resolved[section], KNOWN[section], section)
-    if problem then
-      return problem
+    local unknown = first_unknown(spec.resolved[section], KNOWN[section], section)
+    if unknown then
+      return "does not know " .. unknown
     end
+  end
+  if spec.plan.eval_dropout then
+    return "has no logits to compare with: eval.dropout = true makes them random"
   end
 end
 
@@ -126,6 +133,20 @@ local function mask_facts(mask)
   return { text = ("(offset < -%d) | (offset > %d)"):format(mask.left, mask.right) }
 end
 
+-- What is written of draws: their range, from 0 or 1 on, and their order.
+local function draw_facts(facts, plan)
+  local positions, distance = plan.positions, plan.positions.distance
+  local drawn = facts.draws_positions and positions or facts.draws_distances and distance
+  facts.max_position = drawn and drawn.range
+  facts.one_based = drawn and drawn.max_position > drawn.range or false
+  facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
+  facts.sorted_words = positions.sorted and ", ascending" or ""
+  facts.sort_text = positions.sorted and ".sort().values" or ""
+  facts.position_text = facts.one_based and "(1 + torch.randperm(MAX_POSITION))" or "torch.randperm(MAX_POSITION)"
+  facts.distance_text = facts.one_based and "torch.randperm(MAX_POSITION)" or "torch.randperm(MAX_POSITION - 1)"
+  facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
+end
+
 -- Where positions and distances come from, before the layers and anew in each.
 local function place_facts(facts, plan)
   local positions, distance = plan.positions, plan.positions.distance
@@ -133,9 +154,10 @@ local function place_facts(facts, plan)
   local reads_distance = facts.relative or score and score.distance
   local reads_positions = facts.rope or score and score.positions
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"
-  local random = positions.kind == "randomized"
-  local make = random and "place = draw_positions(count, positions)" or "place = torch.arange(count)"
-  local anew = random and positions.layer_index ~= "0"
+  local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
+  local make = by_sequence and "place = draw_positions(len(tokens), count, positions)"
+    or random and "place = draw_positions(count, positions)" or "place = torch.arange(count)"
+  local anew = random and not by_sequence and positions.layer_index ~= "0"
   local in_layers = reads_positions or reads_distance and not drawn
   if facts.additive or in_layers and not anew then
     lines[#lines + 1] = make
@@ -151,12 +173,8 @@ local function place_facts(facts, plan)
   end
   facts.before_layers, facts.in_layers, facts.counts = lines, inner, #lines + #inner > 0
   facts.draws_positions = random and (facts.additive or in_layers) and true or false
-  facts.draws_distances = reads_distance and drawn or false
-  facts.clamped = distance.kind == "clamped"
-  facts.sorted_words = positions.sorted and ", ascending" or ""
-  facts.sort_text = positions.sorted and ".sort().values" or ""
-  facts.max_position = facts.draws_positions and positions.max_position
-    or facts.draws_distances and distance.max_position
+  facts.draws_distances, facts.by_sequence = reads_distance and drawn or false, by_sequence
+  draw_facts(facts, plan)
   facts.pair_arguments = (reads_positions and ", positions" or "") .. (reads_distance and ", distance" or "")
     .. (#facts.shared > 0 and ", shared" or "")
   facts.layer_call = (reads_positions and ", place" or "") .. (reads_distance and ", distance" or "")
@@ -175,7 +193,8 @@ local function call_facts(facts)
   facts.forward_arguments, facts.check_arguments = given, check
   facts.forward_words = #words > 0 and (" %s [T] where given, else drawn."):format(table.concat(words, ", ")) or ""
   facts.embed_arguments = facts.additive and ", positions" or ""
-  facts.embed_term = facts.additive == "learned" and "self.position(positions)" or "sinusoid(positions)"
+  local row = facts.draws_positions and facts.one_based and "positions - 1" or "positions"
+  facts.embed_term = facts.additive == "learned" and ("self.position(%s)"):format(row) or "sinusoid(positions)"
   facts.embed_call = facts.additive and ", place" or ""
 end
 
@@ -188,7 +207,7 @@ function M.facts(spec, run)
   local plan, relative = spec.plan, spec.plan.relative
   local facts = {
     id = plan.id, layers = plan.layers, heads = plan.heads, width = plan.width, feedforward = plan.feedforward,
-    tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token,
+    tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token, computation = plan.computation,
     float64 = plan.precision == "float64", tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4",
     about = {
       ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
@@ -200,6 +219,7 @@ function M.facts(spec, run)
     rope = plan.rotation.kind == "rope" and plan.rotation,
     relative = relative.kind ~= "none" and relative.kind, clip = relative.clip, relative_rows = relative.rows,
     mask = mask_facts(plan.mask),
+    geometric = plan.normaliser.kind == "geometric" and plan.normaliser,
     additive = plan.additive.kind ~= "none" and plan.additive.kind, rows = plan.additive.rows,
     sinusoid = plan.sinusoids,
     dropout = rate_text(plan.dropout), additive_dropout = rate_text(plan.additive.dropout),
@@ -212,11 +232,11 @@ function M.facts(spec, run)
   return facts
 end
 
--- Positions over the whole range, ascending; likewise distances, the first 0.
-local function spread_positions(count, range)
+-- Positions over the whole range from first on, ascending; likewise distances, the first 0.
+local function spread_positions(count, first, range)
   local list = {}
   for t = 0, count - 1 do
-    list[t + 1] = (2 * t + 1) * range // (2 * count)
+    list[t + 1] = first + (2 * t + 1) * (range - first) // (2 * count)
   end
   return list
 end
@@ -243,14 +263,15 @@ end
 
 -- An example as a line for `trainer predict`, every draw given; nil where the sequence is too long for the model.
 function M.request(plan, input, outputs)
-  local count = #input + outputs
+  local count = #input * (plan.computation and plan.computation.all or 1) + outputs
   if plan.limit and count > plan.limit.tokens then
     return nil
   end
   return {
     input = input,
     outputs = plan.task.data and outputs or nil,
-    positions = plan.position_range > 0 and spread_positions(count, plan.position_range) or nil,
+    positions = plan.position_range > 0 and spread_positions(count, plan.first_position, plan.position_range)
+      or nil,
     distances = plan.distance_range > 0 and spread_distances(count, plan.distance_range) or nil,
   }
 end

@@ -3,7 +3,7 @@ WIDTH = ${width},
 HEADS = ${heads},
 HEAD_WIDTH = ${head_width},
 FEEDFORWARD = ${feedforward},
-TOKENS = ${tokens}, /* rows of the embedding: input symbols, one that is never used, the empty output */
+TOKENS = ${tokens}, /* rows of the embedding: ${tokens_words} */
 CLASSES = ${classes},
 CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
 % if additive.kind == "learned" then

@@ -28,6 +28,9 @@ HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, FEEDFORWARD = ${layers}, ${heads}, ${width}, ${feedforward}
 SYMBOLS, CLASSES = ${tokens}, ${classes}  # rows of the token table, classes
 EMPTY = ${empty_token}  # the token at the place of every output
+% if computation then
+COMPUTATION = ${computation.token}  # the token of places to compute in
+% end
 % if max_position then
 MAX_POSITION = ${max_position}
 % end
@@ -45,21 +48,51 @@ CONSTANTS = {
 % end
 
 
-% if draws_positions then
+% if draws_positions and by_sequence then
+def draw_positions(batch, count, given):
+    """[batch][count]: the given positions [count] in every sequence; else each draws its own."""
+    if given is not None:
+        return torch.as_tensor(given).expand(batch, -1)
+    return torch.stack([draw_sequence(count) for _ in range(batch)])
+
+
+def draw_sequence(count):
+    """[count]: distinct positions ${range_words}${sorted_words}."""
+    return ${position_text}[:count]${sort_text}
+
+
+% elseif draws_positions then
 def draw_positions(count, given):
-    """[count]: the given positions; else distinct ones below MAX_POSITION, drawn${sorted_words}."""
+    """[count]: the given positions; else distinct ones ${range_words}, drawn${sorted_words}."""
     if given is not None:
         return torch.as_tensor(given)
-    return torch.randperm(MAX_POSITION)[:count]${sort_text}
+    return ${position_text}[:count]${sort_text}
 
 
 % end
-% if draws_distances then
+% if draws_distances and independent then
 def draw_distances(count, given):
-    """[count]: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones below MAX_POSITION."""
+    """[2][count], right and left: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones
+    ${range_words}, drawn for each side."""
+    if given is not None:
+        return torch.as_tensor(given).expand(2, -1)
+    drawn = torch.stack([1 + ${distance_text}[:count - 1].sort().values for _ in range(2)])
+    return torch.cat([torch.zeros(2, 1, dtype=torch.int64), drawn], dim=1)
+
+
+def pair_distances(drawn):
+    """[T][T]: signed distances of keys (columns) from queries (rows)."""
+    index = torch.arange(drawn.shape[1])
+    offset = index - index[:, None]
+    return offset.sign() * drawn[(offset < 0).long(), offset.abs()]
+
+
+% elseif draws_distances then
+def draw_distances(count, given):
+    """[count]: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones ${range_words}."""
     if given is not None:
         return torch.as_tensor(given)
-    drawn = 1 + torch.randperm(MAX_POSITION - 1)[:count - 1].sort().values
+    drawn = 1 + ${distance_text}[:count - 1].sort().values
     return torch.cat([torch.zeros(1, dtype=torch.int64), drawn])
 
 
@@ -102,7 +135,11 @@ def rotate(vectors, positions):
     kept = ((turns - slow) / (fast - slow)).clamp(0, 1)
     speed = (1 - kept) * speed / ${f64(rope.scaling.factor)} + kept * speed
 % end
+% if by_sequence then
+    angle = positions.double()[:, None, :, None] * speed
+% else
     angle = positions.double()[:, None] * speed
+% end
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
     turned = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
@@ -191,6 +228,56 @@ class Relative(nn.Module):
 
 
 % end
+% if geometric then
+class Geometric(nn.Module):
+    """scale (q + u) k + offset: how far each key matches (Csordas et al. 2022)."""
+
+    def __init__(self):
+        super().__init__()
+        self.content_bias = nn.Parameter(torch.empty(HEADS, WIDTH // HEADS))
+        self.scale = nn.Parameter(torch.empty(1))
+        self.offset = nn.Parameter(torch.empty(1))
+
+    def forward(self, query, key):
+        """Logits [B][HEADS][T][T]; query, key [B][HEADS][T][D]."""
+        return self.scale * ((query + self.content_bias[:, None]) @ key.transpose(-1, -2)) + self.offset
+
+
+% if geometric.directional then
+class Direction(nn.Linear):
+    """What a query gives all keys to its right, and all to its left: a map of the layer's input."""
+
+    def __init__(self):
+        super().__init__(WIDTH, 2 * HEADS)
+        self.scale = nn.Parameter(torch.empty(1))
+
+    def forward(self, h):
+        """What logits gain [B][HEADS][T][T]; h [B][T][WIDTH]."""
+        right, left = super().forward(h).unflatten(-1, (HEADS, 2)).transpose(1, 2).split(1, dim=-1)
+        index = torch.arange(h.shape[1])
+        return self.scale * torch.where(index > index[:, None], right, left)
+
+
+% end
+def match_first(score):
+    """Weights [B][HEADS][T][T]: the chance that a key matches and none that is tried before it does. Keys are tried
+    outwards, right before left."""
+    index = torch.arange(score.shape[-1])
+    offset = index - index[:, None]
+    score = score.masked_fill(offset == 0, -math.inf)
+    order = (2 * offset.abs() + (offset < 0)).argsort(dim=-1).expand_as(score)
+    tried = score.gather(-1, order)  # the first is the query itself, which never matches
+    missed = (-tried).sigmoid().cumprod(dim=-1)
+    weight = torch.zeros_like(score).scatter(-1, order, tried.sigmoid() * missed.roll(1, dims=-1))
+% if geometric.normalised then
+    total = weight.sum(dim=-1, keepdim=True)
+    return weight / total.where(total > 0, 1.0)  # where nothing matches, 0
+% else
+    return weight
+% end
+
+
+% end
 class Attention(nn.Module):
     def __init__(self${layer_argument}):
         super().__init__()
@@ -200,6 +287,12 @@ class Attention(nn.Module):
         self.output = nn.Linear(WIDTH, WIDTH, bias=False)
 % if relative then
         self.relative = Relative()
+% end
+% if geometric then
+        self.geometric = Geometric()
+% end
+% if geometric and geometric.directional then
+        self.direction = Direction()
 % end
 % if layer_argument ~= "" then
         self.layer = layer
@@ -219,7 +312,11 @@ class Attention(nn.Module):
 % if rope then
         query, key = rotate(query, positions), rotate(key, positions)
 % end
-% if relative then
+% if geometric and geometric.directional then
+        score = self.geometric(query, key) + self.direction(h)
+% elseif geometric then
+        score = self.geometric(query, key)
+% elseif relative then
         score = self.relative(query, key, distance) / math.sqrt(WIDTH // HEADS)
 % else
         score = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
@@ -230,7 +327,11 @@ class Attention(nn.Module):
 % if mask then
         score = score.masked_fill(hidden(count), -math.inf)
 % end
+% if geometric then
+        mixed = match_first(score) @ value
+% else
         mixed = score.softmax(dim=-1) @ value
+% end
         return self.output(mixed.transpose(1, 2).flatten(-2))
 
 
@@ -321,12 +422,24 @@ class Encoder(nn.Module):
         return self.output(h)
 
 
+% if computation then
+def with_outputs(inputs, outputs):
+    """[B][T]: the tokens of inputs [B][n], ${computation.words} for each, then the empty token at the place of every
+    output."""
+    inputs = torch.as_tensor(inputs)
+    batch, count = inputs.shape
+    room = torch.full((batch, ${computation.factor}count), COMPUTATION)
+    return torch.cat([inputs, room, torch.full((batch, outputs), EMPTY)], dim=1)
+
+
+% else
 def with_outputs(inputs, outputs):
     """[B][T]: the tokens of inputs [B][n], then the empty token at the place of every output."""
     inputs = torch.as_tensor(inputs)
     return torch.cat([inputs, torch.full((len(inputs), outputs), EMPTY)], dim=1)
 
 
+% end
 TYPES = {"F32": torch.float32, "F64": torch.float64}
 
 

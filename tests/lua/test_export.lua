@@ -3,7 +3,9 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
+local project = require("project").new(".")
 local pytorch = require("export.pytorch")
+local render = require("render")
 local torch = require("expression.torch")
 
 local function body_of(encoding)
@@ -64,26 +66,105 @@ end
 
 TestPytorch = {}
 
-local function resolved(more)
-  local base = { encoding = { rotation = { kind = "none" }, relative = { kind = "none" },
-    positions = { kind = "index" }, additive = { kind = "none" } }, model = { kind = "encoder", layers = 1 },
-    task = { kind = "x" } }
-  more(base)
-  return base
+function TestPytorch.tearDown()
+  support.clean()
+end
+
+local function problem_of(more)
+  local spec = { plan = { eval_dropout = false }, resolved = { encoding = { rotation = { kind = "none" },
+    relative = { kind = "none" }, positions = { kind = "index" }, additive = { kind = "none" } },
+    model = { kind = "encoder", layers = 1 }, task = { kind = "x" } } }
+  more(spec.resolved, spec.plan)
+  return pytorch.problem(spec)
 end
 
 function TestPytorch.test_what_it_does_not_know_is_named()
-  lu.assertNil(pytorch.unknown(resolved(function() end)))
-  lu.assertEquals(pytorch.unknown(resolved(function(spec) spec.encoding.relative.kind = "spiral" end)),
-    'encoding.relative.kind = "spiral"')
-  lu.assertEquals(pytorch.unknown(resolved(function(spec) spec.encoding.gate = { kind = "on" } end)),
-    'encoding.gate = {"kind":"on"}')
-  lu.assertEquals(pytorch.unknown(resolved(function(spec) spec.model.kind = "decoder" end)), 'model.kind = "decoder"')
-  lu.assertEquals(pytorch.unknown(resolved(function(spec) spec.task.computation = 3 end)), "task.computation = 3")
+  lu.assertNil(problem_of(function() end))
+  lu.assertEquals(problem_of(function(spec) spec.encoding.relative.kind = "spiral" end),
+    'does not know encoding.relative.kind = "spiral"')
+  lu.assertEquals(problem_of(function(spec) spec.encoding.gate = { kind = "on" } end),
+    'does not know encoding.gate = {"kind":"on"}')
+  lu.assertEquals(problem_of(function(spec) spec.encoding.normaliser = { kind = "entmax" } end),
+    'does not know encoding.normaliser.kind = "entmax"')
+  lu.assertEquals(problem_of(function(spec) spec.encoding.positions.range = "centred" end),
+    'does not know encoding.positions.range = "centred"')
+  lu.assertEquals(problem_of(function(spec) spec.model.kind = "decoder" end), 'does not know model.kind = "decoder"')
+  lu.assertEquals(problem_of(function(spec) spec.task.curriculum = 3 end), "does not know task.curriculum = 3")
+  lu.assertStrContains(problem_of(function(_, plan) plan.eval_dropout = true end), "eval.dropout = true")
+end
+
+local function model_text(spec)
+  local planned, message = project:plan(support.write("model.lua", "return " .. spec))
+  assert(planned, message)
+  local run = { info = { seed = 0, learning_rate = 1 }, metadata = {} }
+  local text, err = render.render("python/model.py.tpl", pytorch.facts(planned, run), function(...)
+    return project:template(...)
+  end)
+  return text or error(project:template_error(err))
+end
+
+local function text_of(encoding, more)
+  return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
+end
+
+local function assert_has(text, ...)
+  for _, words in ipairs({ ... }) do
+    lu.assertStrContains(text, words)
+  end
+end
+
+local function assert_lacks(text, ...)
+  for _, words in ipairs({ ... }) do
+    lu.assertNotStrContains(text, words)
+  end
+end
+
+function TestPytorch.test_geometric_has_what_it_uses()
+  local full = text_of('kind = "geometric"')
+  assert_has(full, "class Direction(nn.Linear)", "score = self.geometric(query, key) + self.direction(h)", "/ total")
+  assert_lacks(full, "softmax", "change_score", "math.sqrt(WIDTH // HEADS)")
+  local raw = text_of('normaliser = { kind = "geometric", normalised = false, directional = false }')
+  assert_has(raw, "score = self.geometric(query, key)\n", "    return weight\n")
+  assert_lacks(raw, "irection", "total")
+  assert_lacks(text_of('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
+end
+
+local RANDOM = 'positions = { kind = "randomized", max_position = 2000, %s }, '
+
+function TestPytorch.test_positions_from_one()
+  local one = text_of(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
+  assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, drawn, ascending", "self.position(positions - 1)",
+    "return (1 + torch.randperm(MAX_POSITION))[:count].sort().values")
+  assert_has(text_of(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
+    "ascending ones from 1 to MAX_POSITION", "drawn = 1 + torch.randperm(MAX_POSITION)[:count - 1]")
+  local zero = text_of(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
+  assert_has(zero, "self.position(positions)", "distinct ones below MAX_POSITION, drawn.",
+    "return torch.randperm(MAX_POSITION)[:count]\n")
+end
+
+function TestPytorch.test_draws_of_a_sequence_and_of_a_side()
+  local sequence = text_of(RANDOM:format('draw = "sequence"') .. 'rotation = { kind = "rope" }')
+  assert_has(sequence, "place = draw_positions(len(tokens), count, positions)\n        h = ",
+    "[:, None, :, None] * speed")
+  local sides = text_of(RANDOM:format('sides = "independent", draw = "pass"') .. 'use = "relative"')
+  assert_has(sides, "for _ in range(2)", "drawn[(offset < 0).long(), offset.abs()]")
+  local mirrored = text_of(RANDOM:format('draw = "layer"') .. 'use = "relative"')
+  assert_lacks(mirrored, "range(2)", "len(tokens)", "def draw_positions")
+end
+
+function TestPytorch.test_tokens_of_the_model_itself()
+  local base = 'task = { kind = "reverse_string" }, encoding = {}'
+  assert_has(model_text("{" .. base .. "}"), "SYMBOLS, CLASSES = 4, 2", "EMPTY = 3 ")
+  assert_has(model_text("{" .. base .. ", model = { spare_token = false } }"), "SYMBOLS, CLASSES = 3, 2", "EMPTY = 2 ")
+  local computing = model_text('{ task = { kind = "reverse_string", computation = 3 }, encoding = {} }')
+  assert_has(computing, "SYMBOLS, CLASSES = 4, 2", "COMPUTATION = 2 ", "EMPTY = 3 ", "(batch, 3 * count), COMPUTATION")
+  assert_has(model_text('{ task = { kind = "reverse_string", computation = 1 }, encoding = {} }'),
+    "(batch, count), COMPUTATION", "a computation token for each")
 end
 
 local function plan(fields)
-  return setmetatable(fields, { __index = { limit = false, task = {}, position_range = 0, distance_range = 0 } })
+  return setmetatable(fields, { __index = { limit = false, task = {}, position_range = 0, distance_range = 0,
+    first_position = 0, computation = false } })
 end
 
 -- Distinct, ascending, inside, up to the most that fit.
@@ -105,6 +186,11 @@ function TestPytorch.test_requests_have_every_draw()
     assert_draws(got.distances, count, 0, 16)
     lu.assertEquals(got.distances[1], 0)
   end
+  local one = pytorch.request(plan({ position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 }, 14)
+  assert_draws(one.positions, 16, 1, 17)
+  assert_draws(one.distances, 16, 0, 17)
+  local computing = plan({ position_range = 16, computation = { all = 4 } })
+  assert_draws(pytorch.request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
   lu.assertEquals(pytorch.request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
   lu.assertNil(pytorch.request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
 end

@@ -124,6 +124,26 @@ torch_agrees() {
     "$PYTHON" "$work/torch_$1/model.py" && "$PYTHON" tests/python/use_model.py "$work/torch_$1"
 }
 
+# $1: a spec of tests/specs, $2: its name for tests/python/check_reference.py; then what is set in it.
+render() {
+    spec=$1 name=$2
+    shift 2
+    $LUA tests/support/render_model.lua "tests/specs/parity_$spec.lua" "$work/reference/$name.py" \
+        'precision="float64"' "$@"
+}
+
+# Models that no run here has, with the weights of tests/reference.
+torch_agrees_with_jax() {
+    mkdir "$work/reference" && render float64_geometric geometric && render geometric_raw geometric_raw &&
+        render geometric_plain geometric_plain && render none none.computation task.computation=2 &&
+        render rand_learned rand_learned.one_based 'encoding.positions.range="one_based"' &&
+        render rand_alibi rand_alibi.one_based 'encoding.positions.range="one_based"' &&
+        render rand_relative rand_relative.sides 'encoding.positions.sides="independent"' &&
+        render rand_rope rand_rope.sequence.unsorted 'encoding.positions.draw="sequence"' \
+            encoding.positions.sorted=false &&
+        "$PYTHON" tests/python/check_reference.py "$work/reference"
+}
+
 # A logit that differs is found, and no logits at all are no agreement.
 torch_disagrees() {
     sed '3s/"logits":\[\[\(-*\)/"logits":[[\11/' "$work/torch_plain/stored.jsonl" >"$work/stored" &&
@@ -160,6 +180,7 @@ if "$PYTHON" -c 'import torch' 2>/dev/null; then
     expect export_of_drawn_distances_agrees_in_torch torch_agrees drawn
     expect export_of_a_score_agrees_in_torch torch_agrees plain
     expect export_finds_a_difference torch_disagrees
+    expect export_agrees_with_the_reference_in_torch torch_agrees_with_jax
 else
     echo "skip export_agrees_in_torch: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
 fi

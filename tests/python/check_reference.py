@@ -1,0 +1,118 @@
+"""Exported models with the weights of tests/reference: their logits beside those of JAX, the sequences that they build,
+the draws that they make: python3 tests/python/check_reference.py FOLDER
+
+FOLDER holds NAME.py for every model; a name is that of the vectors, then, behind dots, what the model has besides.
+"""
+
+import importlib.util
+import pathlib
+import sys
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+import longhand  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[1] / "reference"
+LENGTHS = (1, 5, 18)
+
+
+def imported(path):
+    spec = importlib.util.spec_from_file_location("exported", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def tensor(vectors, name):
+    return torch.tensor(vectors[name].tolist())
+
+
+def given(model, vectors, n, least):
+    """What a model that draws is given: the draws of the vectors, positions counted from `least`."""
+    draws = {}
+    if hasattr(model, "draw_positions"):
+        draws["positions"] = tensor(vectors, f"data.n{n}.positions")[0] + least
+    if hasattr(model, "draw_distances"):
+        draws["distances"] = tensor(vectors, f"data.n{n}.drawn")[0]
+    return draws
+
+
+def check_logits(exported, vectors, least):
+    exported.read = lambda path: {name: tensor(vectors, name) for name in vectors}
+    model = exported.load()
+    worst = 0.0
+    for n in LENGTHS:
+        tokens = exported.with_outputs(tensor(vectors, f"data.n{n}.input"), n)
+        with torch.no_grad():
+            found = model(tokens, **given(exported, vectors, n, least))[:, -n:]
+        worst = max(worst, float((found - tensor(vectors, f"result.n{n}.logits")).abs().max()))
+    assert worst < 1e-12, worst
+    return worst
+
+
+def check_draw(drawn, count, least, largest, ascending=True):
+    numbers = drawn.tolist()
+    assert len(numbers) == len(set(numbers)) == count, numbers
+    assert least <= min(numbers) and max(numbers) <= largest, numbers
+    assert (numbers == sorted(numbers)) == ascending, numbers
+
+
+def check_positions(exported, words, first):
+    """All of the range, so that its ends are met, then some of it, where order and randomness show."""
+    by_sequence, ascending, range_ = "sequence" in words, "unsorted" not in words, exported.MAX_POSITION
+    for count in (range_, 20):
+        drawn = exported.draw_positions(3, count, None) if by_sequence else exported.draw_positions(count, None)[None]
+        for sequence in drawn:
+            check_draw(sequence, count, first, range_ - 1 + first, ascending)
+    assert not by_sequence or not torch.equal(drawn[0], drawn[1])
+
+
+def check_distances(exported, words, first):
+    independent, most = "sides" in words, exported.MAX_POSITION + first
+    for count in (most, 20):
+        drawn = exported.draw_distances(count, None)
+        for side in drawn if independent else drawn[None]:
+            assert side[0] == 0
+            check_draw(side[1:], count - 1, 1, most - 1)
+    assert not independent or not torch.equal(drawn[0], drawn[1])
+    pairs = exported.pair_distances(drawn)
+    right, left = drawn if independent else (drawn, drawn)
+    assert pairs[3, 7] == right[4] and pairs[7, 3] == -left[4] and pairs[5, 5] == 0
+
+
+def check_computation(exported):
+    tokens = exported.with_outputs([[4, 2]], 3).tolist()
+    assert tokens == [[4, 2] + 4 * [exported.COMPUTATION] + 3 * [exported.EMPTY]], tokens
+
+
+def check(path):
+    name, *words = path.stem.split(".")
+    exported, first = imported(path), int("one_based" in words)
+    torch.manual_seed(1)
+    if hasattr(exported, "draw_positions"):
+        check_positions(exported, words, first)
+    if hasattr(exported, "draw_distances"):
+        check_distances(exported, words, first)
+    if hasattr(exported, "COMPUTATION"):
+        check_computation(exported)
+        return
+    vectors = longhand.Tensors(ROOT / f"{name}.safetensors")
+    moved = first if "learned" in name else 0  # the rows of its table are those from first on
+    print(f"{path.stem}: {check_logits(exported, vectors, moved):.1e}")
+
+
+def check_nothing_matches(exported):
+    """Logits at which every match is 0: weights of 0, without a NaN in their gradient; likewise one token alone."""
+    for tokens in (1, 4):
+        score = torch.full((1, exported.HEADS, tokens, tokens), -2000.0, requires_grad=True)
+        weight = exported.match_first(score)
+        weight.sum().backward()
+        assert (weight == 0).all() and (score.grad == 0).all()
+
+
+paths = sorted(pathlib.Path(sys.argv[1]).glob("*.py"))
+assert paths
+for each in paths:
+    check(each)
+check_nothing_matches(imported(pathlib.Path(sys.argv[1]) / "geometric.py"))

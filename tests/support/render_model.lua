@@ -1,0 +1,18 @@
+-- Writes the model.py that `export pytorch` would write of a spec: render_model.lua SPEC FILE [SET...]
+
+package.path = "generator/?.lua;" .. package.path
+
+local pytorch = require("export.pytorch")
+local render = require("render")
+
+local project = require("project").new(".")
+local sets = { table.unpack(arg, 3) }
+local spec = assert(project:plan(arg[1], sets))
+local run = { info = { seed = 0, learning_rate = 0.001 }, metadata = { step = "0" } }
+local text, err = render.render("python/model.py.tpl", pytorch.facts(spec, run), function(...)
+  return project:template(...)
+end)
+assert(text, text or project:template_error(err))
+local file = assert(io.open(arg[2], "wb"))
+file:write(text)
+file:close()
