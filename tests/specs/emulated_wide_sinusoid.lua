@@ -1,9 +1,10 @@
--- Products by a library, sinusoids, masks: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Products by a library, sinusoids, masks, in evaluation too: device code in the emulation against the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid" },
   model = { layers = 2, heads = 8, width = 256, feedforward = 272, dropout = 0.1 },
   train = { lengths = { 1, 20 } },
-  eval = { lengths = { 1, 20 } },
+  eval = { lengths = { 1, 20 }, dropout = true },
   precision = "float64",
 }

@@ -1,5 +1,5 @@
 # Every scheme of the gradient checks as device code, under the emulation, against its CPU half
-# (tests/emulation/test_model.c), and geometric attention in a wide model: the suite itself has those of
+# (tests/emulation/test_model.c), and geometric attention and labels in wide models: the suite itself has those of
 # tests/specs/emulated_*.lua.
 
 . tests/system/common.sh
@@ -9,7 +9,7 @@ family=emulate
 
 # Both lists of the gradient checks.
 SCHEMES=$(sed -n '/^SCHEMES=/,/"}*$/p' tests/system/test_gradcheck.sh tests/system/long_gradcheck.sh |
-    sed 's/^SCHEMES=\(${SCHEMES:-\)\{0,1\}//' | tr -d '"}' | tr '\n' ' ')wide_geometric
+    sed 's/^SCHEMES=\(${SCHEMES:-\)\{0,1\}//' | tr -d '"}' | tr '\n' ' ')wide_geometric wide_label
 
 programs=''
 for name in $SCHEMES; do
