@@ -67,9 +67,9 @@ local function with(style, faint)
     style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
 end
 
--- A step of 1, 2 or 5 times a power of ten that gives about four tics to a range of numbers.
+-- A step of 1, 2 or 5 times a power of ten that gives about five tics to a range of numbers.
 function M.tic_step(span)
-  local rough = math.max(span, 1e-9) / 4
+  local rough = math.max(span, 1e-9) / 5
   local power = 10 ^ math.floor(math.log(rough, 10))
   return power * (rough < 2 * power and 2 or rough < 5 * power and 5 or 10)
 end
