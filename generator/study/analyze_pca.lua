@@ -7,6 +7,7 @@
 local curves = require("curves")
 local panels = require("panels")
 local pca = require("pca")
+local statistics = require("statistics")
 
 local M = {}
 
@@ -62,14 +63,6 @@ local function radii(projected, fitted)
   return out
 end
 
-local function mean(list)
-  local sum = 0.0
-  for _, value in ipairs(list) do
-    sum = sum + value
-  end
-  return sum / #list
-end
-
 -- The value below which a share of a list lies.
 local function quantile(list, share)
   local sorted = table.move(list, 1, #list, 1, {})
@@ -98,7 +91,7 @@ local function site_of(source, file, site, options, parts)
     local radius = radii(projected, result.fitted)
     result.limit = result.limit or quantile(radius, INSIDE)
     result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = parts[i].count,
-      first = parts[i].first, drift = mean(radius), outside = share_beyond(radius, result.limit),
+      first = parts[i].first, drift = statistics.mean(radius), outside = share_beyond(radius, result.limit),
       spread = result.own_spread > 0 and pca.spread(result.fitted, points) / result.own_spread or 1 }
   end
   return result

@@ -5,6 +5,8 @@
 -- no two curves differ in hue alone. The thirteen are at least 13 apart in CIE Lab for normal sight and for the three
 -- dichromacies, and at least 2.4 to 1 in contrast against white and near black.
 
+local canonical = require("canonical")
+
 local M = {}
 
 local SOLID, DASHED = "solid", "(9,4)"
@@ -78,12 +80,7 @@ end
 
 -- The names of the table, sorted.
 function M.names()
-  local names = {}
-  for name in pairs(TABLE) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
+  return canonical.sorted_keys(TABLE)
 end
 
 return M

@@ -3,6 +3,7 @@
 -- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
 
+local board = require("board")
 local colours = require("colours")
 local curves = require("curves")
 local draw = require("draw")
@@ -68,13 +69,6 @@ local function measure(trainer)
     end
   end
   return nil, 1
-end
-
-local function minutes(seconds)
-  if seconds < 90 then
-    return ("%d seconds"):format(math.ceil(seconds / 5) * 5)
-  end
-  return ("%.1f minutes"):format(seconds / 60)
 end
 
 -- How many steps fit, and what to expect; longer sequences cost more than their share, evaluation comes on top.
@@ -186,9 +180,9 @@ local function announce(options)
   local wanted = options.steps or RUNS[1].plan.train.steps
   local steps, seconds = decide_steps(options, rate, wanted)
   options.say(("\n%.0f steps per second here: %d runs of %d steps take about %s"):format(rate, #RUNS, steps,
-    minutes(seconds)))
+    board.duration(seconds)))
   if steps < wanted then
-    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, minutes(BUDGET_SECONDS)))
+    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, board.duration(BUDGET_SECONDS)))
   end
   return steps
 end

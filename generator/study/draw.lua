@@ -8,7 +8,7 @@ local write = require("write")
 
 local M = {}
 
-function M.has_gnuplot()
+local function has_gnuplot()
   return shell.run({ "sh", "-c", "command -v gnuplot >/dev/null 2>&1" }) == 0
 end
 
@@ -16,7 +16,7 @@ function M.run(folder, names)
   local pictures = {}
   if #names == 0 then
     return pictures
-  elseif not M.has_gnuplot() then
+  elseif not has_gnuplot() then
     return nil, "gnuplot is not installed; everything but the pictures is written"
   end
   for _, name in ipairs(names) do

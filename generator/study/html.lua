@@ -10,11 +10,6 @@ function M.escape(text)
   return (tostring(text):gsub('[&<>"]', SPECIAL))
 end
 
--- An anchor's name made of any text.
-function M.slug(text)
-  return (text:lower():gsub("[^%w]+", "-"):gsub("^%-+", ""):gsub("%-+$", ""))
-end
-
 local function heads(model)
   local span = #model.subs > 1 and ' colspan="2"' or ""
   local parts = { ('<th scope="col"%s>%s</th>'):format(span, M.escape(model.corner)) }

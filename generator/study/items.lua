@@ -3,9 +3,12 @@
 -- Input: a study with axes and `report`, a list of items. Output: a list of complete items; or nil and a message that
 -- names the file and the field. docs/reports.md describes each kind.
 
+local canonical = require("canonical")
 local diagnostics = require("diagnostics")
 
 local M = {}
+
+local keys = canonical.sorted_keys
 
 local VALUES = { max = true, mean = true, hours = true }
 
@@ -19,15 +22,6 @@ local KINDS = {
   axis = { x = "axis", lines = "axis?" },
 }
 local COMMON = { kind = true, title = true, where = true, setting = true }
-
-local function keys(map)
-  local list = {}
-  for key in pairs(map) do
-    list[#list + 1] = key
-  end
-  table.sort(list)
-  return list
-end
 
 local function axis_of(study, name)
   for _, axis in ipairs(study.axes) do

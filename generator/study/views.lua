@@ -26,7 +26,7 @@ local VALUES = {
 local SHORT = 0.1 -- hours below it are shown with two digits however small
 
 -- A cell's value of a kind: { value, sd, count, asked }; value is nil where nothing was measured.
-function M.value_of(cell, kind)
+local function value_of(cell, kind)
   local s = cell and cell.summary
   if not s then
     return { count = 0, asked = 0 }
@@ -163,7 +163,7 @@ local function entry(study, item, published, key)
     return { texts = { "" } }
   end
   local form = VALUES[item.value].form
-  local got = M.value_of(cell, item.value)
+  local got = value_of(cell, item.value)
   local note = about(cell, item.value, got)
   local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value }
   made.texts = { number_text(form, got.value, got.sd) .. (note and got.value and "*" or "") }
@@ -265,7 +265,7 @@ local function side(study, item, published, row, which)
   for _, name in ipairs(item[which]) do
     local key = M.with(item.where, { [item.rows] = row, [item.axis] = name })
     local cell = M.find(study, key)
-    local got = M.value_of(cell, item.value)
+    local got = value_of(cell, item.value)
     first = first or cell
     if got.value and (not best or got.value > best.got.value) then
       best = { got = got, cell = cell, name = name }
@@ -283,7 +283,7 @@ local function side_about(study, item, row, which)
   local parts = {}
   for _, name in ipairs(item[which]) do
     local cell = M.find(study, M.with(item.where, { [item.rows] = row, [item.axis] = name }))
-    local text = about(cell, item.value, M.value_of(cell, item.value))
+    local text = about(cell, item.value, value_of(cell, item.value))
     parts[#parts + 1] = text and ("%s: %s"):format(name, text)
   end
   return #parts > 0 and table.concat(parts, "; ") or nil
