@@ -213,7 +213,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_alibi_learned_cuda;
 const lh_cuda_program lh_bucket_sort_alibi_learned_cuda = {
-        .source_digest = "11e53f8b659953c6",
+        .source_digest = "4d8d47a824de9d01",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_alibi_learned_train_kernel",

@@ -155,7 +155,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
 const lh_cuda_program lh_bucket_sort_sinusoid_cuda = {
-        .source_digest = "aa9d946ad5893500",
+        .source_digest = "4d29190c79dcbc33",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_sinusoid_train_kernel",

@@ -1062,7 +1062,7 @@ INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDT
 }
 
 /* The layer's attended values, and what the backward pass needs of the softmax. */
-INLINE void attend(void) {
+NOINLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences, T = v->T;
@@ -1087,7 +1087,7 @@ INLINE void attend(void) {
 }
 
 /* Gradients of the queries. */
-INLINE void attend_queries(void) {
+NOINLINE void attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -1120,7 +1120,7 @@ INLINE void attend_queries(void) {
 }
 
 /* Gradients of the keys and values. */
-INLINE void attend_keys(void) {
+NOINLINE void attend_keys(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -1214,7 +1214,7 @@ INLINE void embed_backward(parameters *g) {
 }
 
 /* out = norm(residual + branch), the branch dropped out where there is a mask; a warp per row. */
-INLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
+NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
         const real *scale, const real *offset, real *xhat, real *rstd, real *out) {
     const int lane = threadIdx.x % WARP;
     is_global(residual);
@@ -1277,48 +1277,48 @@ NOINLINE void residual_norm_grad(int rows, const unsigned char *keep, const real
 }
 
 /* The products of a layer. */
-INLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
+NOINLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
     product(rows, 3 * WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, 3 * WIDTH, FINISH_STORE, (const real *)0, y,
             QUERY_STRIDE);
 }
-INLINE void to_attention_output(int rows, const real *x, const real *weight, real *y) {
+NOINLINE void to_attention_output(int rows, const real *x, const real *weight, real *y) {
     product(rows, WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, WIDTH, FINISH_STORE, (const real *)0, y, WIDTH);
 }
-INLINE void to_hidden(int rows, const real *x, const real *weight, const real *bias, real *y) {
+NOINLINE void to_hidden(int rows, const real *x, const real *weight, const real *bias, real *y) {
     product(rows, FEEDFORWARD, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, FEEDFORWARD, FINISH_BIAS_RELU, bias, y,
             FEEDFORWARD);
 }
-INLINE void to_feedforward_output(int rows, const real *x, const real *weight, const real *bias, real *y) {
+NOINLINE void to_feedforward_output(int rows, const real *x, const real *weight, const real *bias, real *y) {
     product(rows, WIDTH, FEEDFORWARD, COLUMNS, x, FEEDFORWARD, ROWS, weight, WIDTH, FINISH_BIAS, bias, y, WIDTH);
 }
-INLINE void from_query_key_value(int rows, const real *dy, const real *weight, real *gradient) {
+NOINLINE void from_query_key_value(int rows, const real *dy, const real *weight, real *gradient) {
     product(rows, WIDTH, 3 * WIDTH, COLUMNS, dy, QUERY_STRIDE, COLUMNS, weight, 3 * WIDTH, FINISH_ADD, gradient,
             gradient, WIDTH);
 }
-INLINE void from_attention_output(int rows, const real *dy, const real *weight, real *dx) {
+NOINLINE void from_attention_output(int rows, const real *dy, const real *weight, real *dx) {
     product(rows, WIDTH, WIDTH, COLUMNS, dy, WIDTH, COLUMNS, weight, WIDTH, FINISH_STORE, (const real *)0, dx, WIDTH);
 }
-INLINE void from_hidden(int rows, const real *dy, const real *weight, real *gradient) {
+NOINLINE void from_hidden(int rows, const real *dy, const real *weight, real *gradient) {
     product(rows, WIDTH, FEEDFORWARD, COLUMNS, dy, FEEDFORWARD, COLUMNS, weight, FEEDFORWARD, FINISH_ADD, gradient,
             gradient, WIDTH);
 }
-INLINE void from_feedforward_output(int rows, const real *dy, const real *weight, const real *hidden, real *dx) {
+NOINLINE void from_feedforward_output(int rows, const real *dy, const real *weight, const real *hidden, real *dx) {
     product(rows, FEEDFORWARD, WIDTH, COLUMNS, dy, WIDTH, COLUMNS, weight, WIDTH, FINISH_RELU_GRAD, hidden, dx,
             FEEDFORWARD);
 }
-INLINE void query_key_value_grad(int rows, const real *x, const real *dy, real *dw) {
+NOINLINE void query_key_value_grad(int rows, const real *x, const real *dy, real *dw) {
     product(WIDTH, 3 * WIDTH, rows, ROWS, x, WIDTH, ROWS, dy, QUERY_STRIDE, FINISH_STORE, (const real *)0, dw,
             3 * WIDTH);
 }
-INLINE void attention_output_grad(int rows, const real *x, const real *dy, real *dw) {
+NOINLINE void attention_output_grad(int rows, const real *x, const real *dy, real *dw) {
     product(WIDTH, WIDTH, rows, ROWS, x, WIDTH, ROWS, dy, WIDTH, FINISH_STORE, (const real *)0, dw, WIDTH);
 }
-INLINE void up_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
+NOINLINE void up_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
     product(WIDTH, FEEDFORWARD, rows, ROWS, x, WIDTH, ROWS, dy, FEEDFORWARD, FINISH_STORE, (const real *)0, dw,
             FEEDFORWARD);
     column_sums(rows, FEEDFORWARD, dy, db);
 }
-INLINE void down_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
+NOINLINE void down_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
     product(FEEDFORWARD, WIDTH, rows, ROWS, x, FEEDFORWARD, ROWS, dy, WIDTH, FINISH_STORE, (const real *)0, dw, WIDTH);
     column_sums(rows, WIDTH, dy, db);
 }
@@ -1362,7 +1362,7 @@ INLINE void layer_backward(layer_parameters *g) {
 
 /* The output layer at the labelled tokens, the last label_count of every sequence, and softmax cross-entropy: a warp
  * per token, a lane per class. Writes the workspace: logits, losses, correct; in training logits become gradients. */
-INLINE void classify(const real *x, const bool training) {
+NOINLINE void classify(const real *x, const bool training) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *labels = block()->labels;

@@ -219,7 +219,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
 const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
-        .source_digest = "c626f0583c082257",
+        .source_digest = "c8178a6b8bc915b8",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_relative_train_kernel",

@@ -170,7 +170,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_rope_cuda;
 const lh_cuda_program lh_reverse_string_rand_rope_cuda = {
-        .source_digest = "961b2aaefa1b1bfa",
+        .source_digest = "88aaafcfc9db82dc",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_rope_train_kernel",

@@ -3,7 +3,7 @@
 % local source = cuda.pair_scores and "pair_scores" or "pairs"
 /* What a shard's pairs add up for each query - key, from the gradients that attend_keys has left: a thread owns an entry
  * and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
-INLINE void attend_by_distance(int first, int sequences) {
+NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int l = block()->l, T = v->T, count = 2 * T - 1;

@@ -175,7 +175,7 @@ INLINE void take_keys(const int count, const head *a, const real query[${cuda.he
 }
 
 /* The layer's attended values, and what the backward pass needs of the softmax. */
-INLINE void attend(void) {
+NOINLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences, T = v->T;
@@ -219,7 +219,7 @@ INLINE void attend(void) {
 % local dscore = logit_grad and "dscore" or "dlogit"
 
 /* Gradients of the queries. */
-INLINE void attend_queries(void) {
+NOINLINE void attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -273,10 +273,10 @@ INLINE void attend_queries(void) {
 
 % if cuda.pairs then
 /* Gradients of the keys and values of count sequences from the first on, and of their pairs. */
-INLINE void attend_keys(int first, int count) {
+NOINLINE void attend_keys(int first, int count) {
 % else
 /* Gradients of the keys and values. */
-INLINE void attend_keys(void) {
+NOINLINE void attend_keys(void) {
 % end
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

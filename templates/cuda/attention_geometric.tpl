@@ -109,7 +109,7 @@ INLINE void try_key(const head *a, const seeker *q, ${of_query}int j, walk *m) {
 }
 
 /* The layer's attended values${normalised and ", and what the backward pass needs of the weights" or ""}. */
-INLINE void attend(void) {
+NOINLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences, T = v->T;
@@ -193,7 +193,7 @@ INLINE void return_key(const head *a, int i, int j, const real *weights, real *p
 }
 
 /* Gradients of the queries of count sequences from the first on, and of their pairs. */
-INLINE void attend_queries(int first, int count) {
+NOINLINE void attend_queries(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -238,7 +238,7 @@ INLINE void attend_queries(int first, int count) {
 }
 
 /* Gradients of the keys and values of these sequences, from what attend_queries has left of their pairs. */
-INLINE void attend_keys(int first, int count) {
+NOINLINE void attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;

@@ -35,7 +35,7 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
 % if cuda.products == "library" then
 /* Of the rows of layer l, head by head, and of their products with the position bias, the heads whose channels are
  * first .. first + SLICE - 1. */
-INLINE void make_rows(const step_view *v, int l, int first) {
+NOINLINE void make_rows(const step_view *v, int l, int first) {
     const int room = distance_count(v->T), count = row_count(v, l), set = RELATIVE_SETS > 1 ? l : 0;
     real *rows = v->shared.rows + (size_t)l * room * WIDTH + (size_t)first * count;
     real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + (size_t)(first / HEAD_WIDTH) * count;
@@ -51,7 +51,7 @@ INLINE void make_rows(const step_view *v, int l, int first) {
 
 % else
 /* The rows of layer l, head by head, and their products with the position bias. */
-INLINE void make_rows(const step_view *v, int l) {
+NOINLINE void make_rows(const step_view *v, int l) {
     const int room = distance_count(v->T), count = row_count(v, l), set = RELATIVE_SETS > 1 ? l : 0;
     real *rows = v->shared.rows + (size_t)l * room * WIDTH, *row_bias = v->shared.row_bias + (size_t)l * room * HEADS;
     product(count, WIDTH, WIDTH, COLUMNS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS,
@@ -75,7 +75,7 @@ INLINE int table_row(int distance) {
 
 % end
 /* The rows of all layers. */
-INLINE void make_rows(const step_view *v, int first, int stride) {
+NOINLINE void make_rows(const step_view *v, int first, int stride) {
     const int count = distance_count(v->T);
     for (int e = first; e < LAYERS * count * HEAD_WIDTH; e += stride) {
         const int l = e / HEAD_WIDTH / count, x = e / HEAD_WIDTH % count;

@@ -3,66 +3,66 @@
 % local mask1 = eval_dropout and "mask_at(1)" or "training ? mask_at(1) : (const unsigned char *)0"
 % local dbranch = branch_drops and "dbranch" or "gradient"
 /* The products of a layer. */
-INLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
+NOINLINE void to_query_key_value(int rows, const real *x, const real *weight, real *y) {
     product(rows, 3 * WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, 3 * WIDTH, FINISH_STORE, (const real *)0, y,
             QUERY_STRIDE);
 }
 % if normaliser.directional then
-INLINE void to_direction(int rows, const real *x, const real *weight, real *y) {
+NOINLINE void to_direction(int rows, const real *x, const real *weight, real *y) {
     product(rows, DIRECTION_WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, DIRECTION_WIDTH, FINISH_STORE,
             (const real *)0, y, DIRECTION_WIDTH);
 }
 % end
-INLINE void to_attention_output(int rows, const real *x, const real *weight, real *y) {
+NOINLINE void to_attention_output(int rows, const real *x, const real *weight, real *y) {
     product(rows, WIDTH, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, WIDTH, FINISH_STORE, (const real *)0, y, WIDTH);
 }
-INLINE void to_hidden(int rows, const real *x, const real *weight, const real *bias, real *y) {
+NOINLINE void to_hidden(int rows, const real *x, const real *weight, const real *bias, real *y) {
     product(rows, FEEDFORWARD, WIDTH, COLUMNS, x, WIDTH, ROWS, weight, FEEDFORWARD, FINISH_BIAS_RELU, bias, y,
             FEEDFORWARD);
 }
-INLINE void to_feedforward_output(int rows, const real *x, const real *weight, const real *bias, real *y) {
+NOINLINE void to_feedforward_output(int rows, const real *x, const real *weight, const real *bias, real *y) {
     product(rows, WIDTH, FEEDFORWARD, COLUMNS, x, FEEDFORWARD, ROWS, weight, WIDTH, FINISH_BIAS, bias, y, WIDTH);
 }
-INLINE void from_query_key_value(int rows, const real *dy, const real *weight, real *gradient) {
+NOINLINE void from_query_key_value(int rows, const real *dy, const real *weight, real *gradient) {
     product(rows, WIDTH, 3 * WIDTH, COLUMNS, dy, QUERY_STRIDE, COLUMNS, weight, 3 * WIDTH, FINISH_ADD, gradient,
             gradient, WIDTH);
 }
 % if normaliser.directional then
-INLINE void from_direction(int rows, const real *dy, const real *weight, real *gradient) {
+NOINLINE void from_direction(int rows, const real *dy, const real *weight, real *gradient) {
     product(rows, WIDTH, DIRECTION_WIDTH, COLUMNS, dy, DIRECTION_WIDTH, COLUMNS, weight, DIRECTION_WIDTH, FINISH_ADD,
             gradient, gradient, WIDTH);
 }
 % end
-INLINE void from_attention_output(int rows, const real *dy, const real *weight, real *dx) {
+NOINLINE void from_attention_output(int rows, const real *dy, const real *weight, real *dx) {
     product(rows, WIDTH, WIDTH, COLUMNS, dy, WIDTH, COLUMNS, weight, WIDTH, FINISH_STORE, (const real *)0, dx, WIDTH);
 }
-INLINE void from_hidden(int rows, const real *dy, const real *weight, real *gradient) {
+NOINLINE void from_hidden(int rows, const real *dy, const real *weight, real *gradient) {
     product(rows, WIDTH, FEEDFORWARD, COLUMNS, dy, FEEDFORWARD, COLUMNS, weight, FEEDFORWARD, FINISH_ADD, gradient,
             gradient, WIDTH);
 }
-INLINE void from_feedforward_output(int rows, const real *dy, const real *weight, const real *hidden, real *dx) {
+NOINLINE void from_feedforward_output(int rows, const real *dy, const real *weight, const real *hidden, real *dx) {
     product(rows, FEEDFORWARD, WIDTH, COLUMNS, dy, WIDTH, COLUMNS, weight, WIDTH, FINISH_RELU_GRAD, hidden, dx,
             FEEDFORWARD);
 }
-INLINE void query_key_value_grad(int rows, const real *x, const real *dy, real *dw) {
+NOINLINE void query_key_value_grad(int rows, const real *x, const real *dy, real *dw) {
     product(WIDTH, 3 * WIDTH, rows, ROWS, x, WIDTH, ROWS, dy, QUERY_STRIDE, FINISH_STORE, (const real *)0, dw,
             3 * WIDTH);
 }
 % if normaliser.directional then
-INLINE void direction_grad(int rows, const real *x, const real *dy, real *dw) {
+NOINLINE void direction_grad(int rows, const real *x, const real *dy, real *dw) {
     product(WIDTH, DIRECTION_WIDTH, rows, ROWS, x, WIDTH, ROWS, dy, DIRECTION_WIDTH, FINISH_STORE, (const real *)0, dw,
             DIRECTION_WIDTH);
 }
 % end
-INLINE void attention_output_grad(int rows, const real *x, const real *dy, real *dw) {
+NOINLINE void attention_output_grad(int rows, const real *x, const real *dy, real *dw) {
     product(WIDTH, WIDTH, rows, ROWS, x, WIDTH, ROWS, dy, WIDTH, FINISH_STORE, (const real *)0, dw, WIDTH);
 }
-INLINE void up_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
+NOINLINE void up_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
     product(WIDTH, FEEDFORWARD, rows, ROWS, x, WIDTH, ROWS, dy, FEEDFORWARD, FINISH_STORE, (const real *)0, dw,
             FEEDFORWARD);
     column_sums(rows, FEEDFORWARD, dy, db);
 }
-INLINE void down_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
+NOINLINE void down_grad(int rows, const real *x, const real *dy, real *dw, real *db) {
     product(FEEDFORWARD, WIDTH, rows, ROWS, x, FEEDFORWARD, ROWS, dy, WIDTH, FINISH_STORE, (const real *)0, dw, WIDTH);
     column_sums(rows, WIDTH, dy, db);
 }

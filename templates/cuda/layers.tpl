@@ -125,11 +125,11 @@ INLINE void rotate(const int direction, real *query_key_value) {
 
 % if branch_drops then
 /* out = norm(residual + branch), the branch dropped out${eval_dropout and "" or " where there is a mask"}; a warp per row. */
-INLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
+NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
         const real *scale, const real *offset, real *xhat, real *rstd, real *out) {
 % else
 /* out = norm(residual + branch); a warp per row. */
-INLINE void residual_norm(int rows, const real *residual, const real *branch, const real *scale, const real *offset,
+NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const real *scale, const real *offset,
         real *xhat, real *rstd, real *out) {
 % end
     const int lane = threadIdx.x % WARP;

@@ -1,6 +1,6 @@
 /* The output layer at the labelled tokens, the last label_count of every sequence, and softmax cross-entropy: a warp
  * per token, a lane per class. Writes the workspace: logits, losses, correct; in training logits become gradients. */
-INLINE void classify(const real *x, const bool training) {
+NOINLINE void classify(const real *x, const bool training) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *labels = block()->labels;

@@ -2,7 +2,7 @@
 % if cuda.sums then
 
 /* Takes the folded gradients of the step's tables on to the parameters' gradient. */
-INLINE void end_tables(parameters *g) {
+NOINLINE void end_tables(parameters *g) {
     const step_view *v = &block()->view;
     const team *t = &block()->members;
     table_sums sums;

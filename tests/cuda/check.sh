@@ -4,10 +4,10 @@
 #     sh tests/cuda/check.sh [--all | --record]
 #
 # Compiles the showcase's device code for one architecture of each class; with --all for every one that the toolkit
-# knows, and that of the test specs, which it generates. What the assembler says of each kernel (registers, stack,
-# spills, shared memory) is compared with resources.txt, the most that any architecture of a class may need. A toolkit
-# of another version than the recorded one gives other numbers: they are not compared. What the runtime declares of
-# cuBLASLt is compared with the toolkit's headers (cublaslt.c).
+# knows, and that of the test specs, which it generates. Attention must not spill a register, anywhere. What the
+# assembler says of each kernel (registers, stack, spills, shared memory) is compared with resources.txt, the most that
+# any architecture of a class may need. A toolkit of another version than the recorded one gives other numbers: they are
+# not compared. What the runtime declares of cuBLASLt is compared with the toolkit's headers (cublaslt.c).
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from what nvcc and NVRTC, which
 # differ by a little, make for every architecture.
 TABLE=tests/cuda/resources.txt
@@ -62,6 +62,8 @@ compile_all() {
         else
             say ok "device code of ${name%.*} for ${name##*.} compiles"
             rows "${name%.*}" "${name##*.}" <"$goal.log" >>"$work/rows"
+            spilling=$(attention_spills <"$goal.log")
+            [ -z "$spilling" ] || say not ok "attention of ${name%.*} for ${name##*.} spills no register: $spilling"
         fi
     done
 }
@@ -94,6 +96,18 @@ rows() {
             if (match($0, /[0-9]+ bytes smem/)) shared = substr($0, RSTART) + 0
         }
         END { finish() }'
+}
+
+# Functions of attention that spill, with their bytes; they are compiled apart from the kernels that call them.
+attention_spills() {
+    awk '
+        /Function properties for/ { name = $NF }
+        /bytes stack frame/ && name ~ /^_Z.*[0-9]attend/ && !/ 0 bytes spill stores, 0 bytes spill loads/ {
+            sub(/.*[0-9]attend/, "attend", name)
+            sub(/(E.*|v)$/, "", name)
+            match($0, /[0-9]+ bytes spill stores.*/)
+            print name ": " substr($0, RSTART)
+        }' | tr '\n' ';'
 }
 
 # The most of each column over the architectures of a class: 75, 80 to 89, 90 and up.
