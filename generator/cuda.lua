@@ -25,7 +25,7 @@ local M = {}
 
 local THREADS = 256
 local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors
-local REPLICA_SHARDS = 4 -- of 30 models: a block for nearly every multiprocessor of a large GPU
+local REPLICA_SHARDS = 16 -- of a few sequences each, whose activations stay in the caches; teams divide them
 local GROUP_TOKENS = 256 -- of evaluation: that many go through the layers together
 local STAGING = 4 * 32 * 72 -- reals of shared memory: kernels/cuda/product.cu
 local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu

@@ -10,9 +10,9 @@ typedef struct lh_cuda_grid {
     int rounds;  /* launches until each replica has had its turn */
 } lh_cuda_grid;
 
-/* alone: one model has the whole device, as many blocks as are resident and have a shard. Otherwise teams are powers of
- * two, as large as shards and residence allow; where not even teams of one fit, replicas take turns. replicas, shards
- * and resident are at least 1. */
+/* alone: one model has the whole device, as many blocks as are resident and have a shard. Otherwise teams
+ * are as large as shards and residence allow; where not even teams of one fit, replicas take turns. replicas, shards and
+ * resident are at least 1. */
 lh_cuda_grid lh_cuda_grid_of(bool alone, int replicas, int shards, int resident);
 
 #endif

@@ -153,15 +153,17 @@ static void test_grid_teams_and_rounds(void **state) {
     assert_grid(true, 1, 128, 132, 128, 1, 1);
     assert_grid(true, 1, 128, 84, 84, 1, 1);
     assert_grid(false, 1, 4, 132, 4, 1, 1);
-    assert_grid(false, 30, 4, 132, 4, 30, 1);
+    assert_grid(false, 8, 16, 132, 16, 8, 1);
+    assert_grid(false, 20, 16, 132, 6, 20, 1);
+    assert_grid(false, 30, 16, 132, 4, 30, 1);
     assert_grid(false, 33, 4, 132, 4, 33, 1);
-    assert_grid(false, 34, 4, 132, 2, 34, 1);
+    assert_grid(false, 34, 4, 132, 3, 34, 1);
     assert_grid(false, 66, 4, 132, 2, 66, 1);
     assert_grid(false, 67, 4, 132, 1, 67, 1);
     assert_grid(false, 132, 4, 132, 1, 132, 1);
     assert_grid(false, 133, 4, 132, 1, 67, 2);
     assert_grid(false, 400, 4, 132, 1, 100, 4);
-    assert_grid(false, 3, 3, 132, 2, 3, 1); /* a power of two */
+    assert_grid(false, 3, 3, 132, 3, 3, 1);
     for (int replicas = 1; replicas < 300; replicas++)
         for (int resident = 1; resident < 20; resident++) {
             lh_cuda_grid grid = lh_cuda_grid_of(false, replicas, 4, resident);
