@@ -22,6 +22,8 @@ EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS
 	tests/emulation/*.cpp))) $(B)/emulation/status.o $(B)/emulation/math.o
 EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
 	-Wno-unknown-pragmas -Wno-psabi $(if $(call has,$(V3_FEATURES)),$(march.x86-64-v3)) $(INCLUDES) -Itests/emulation
+# A GPU refuses addresses that are not aligned, a host takes them.
+ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-recover)=alignment
 EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
 
 emulation: $(EMULATION_TESTS) ## tests of device code on the host; needs a C++ compiler
@@ -40,16 +42,16 @@ $(DEVICE_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/
 	@printf 'EMULATED_KERNEL($*_%s_kernel)\n' train evaluate >> $@
 
 $(DEVICE_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
-	$(CXX) $(EMULATION_CXXFLAGS) -O1 -g0 $(CHECKS) -MMD -MP -c -o $@ $<
+	$(CXX) $(EMULATION_CXXFLAGS) -O1 -g0 $(ALIGNED) $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(B)/emulation/emulated.so: $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.o) $(EMULATION_OBJECTS)
 	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
 
 $(EMULATED_SPECS:%=$(B)/emulation/%.so): %.so: %.o $(EMULATION_OBJECTS)
-	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
+	$(CXX) -shared $(ALIGNED) $(CHECKS) -o $@ $^ -pthread
 
 $(B)/emulation/reference.so: $(REFERENCE_SPECS:%=$(B)/emulation/%.o) $(EMULATION_OBJECTS)
-	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
+	$(CXX) -shared $(ALIGNED) $(CHECKS) -o $@ $^ -pthread
 
 # The library of the emulation that a test is linked with; it finds it where it was built.
 EMULATED = $(CURDIR)/$(filter %.so,$^)
