@@ -5,8 +5,8 @@
 -- missing or wrong is silent, since that has been said.
 
 local diagnostics = require("diagnostics")
+local features = require("features")
 local locate = require("locate")
-local schema = require("schema")
 local tasks = require("tasks")
 
 local M = {}
@@ -202,7 +202,7 @@ local function encoding_limits(context)
   end
   local randomized = positions.kind == "randomized"
   if randomized then
-    local distances_alone = positions.range == "one_based" and not schema.draws_places(context.resolved)
+    local distances_alone = positions.range == "one_based" and not features.draws_places(context.resolved)
     limit_rule(context, "encoding.positions.max_position", positions.max_position, "the range of positions",
       "distinct positions are drawn from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
   end
@@ -242,7 +242,7 @@ local function drawing(context)
       expected = '"zero_based"; the released code, which clamped stands for, draws distances from 1 to L - 1',
       notes = { note(context, "encoding.positions.reading", '"clamped"') } })
   end
-  if positions.draw == "sequence" and encoding.relative.kind and schema.distances_are_read(context.resolved) then
+  if positions.draw == "sequence" and encoding.relative.kind and features.distances_are_read(context.resolved) then
     add(context, { "encoding.positions.draw" }, {
       what = '"sequence" does not go with distances between tokens',
       expected = '"pass" or "layer"; what relative and score read is made once for the whole batch',
@@ -277,7 +277,7 @@ local function warn_sides(resolved, warn)
   local positions = resolved.encoding.positions
   if positions.sides ~= "independent" then
     return
-  elseif not schema.distances_are_read(resolved) then
+  elseif not features.distances_are_read(resolved) then
     warn("encoding.positions.sides: \"independent\" has no effect: nothing reads distances")
   elseif positions.reading == "difference" then
     warn("encoding.positions.sides: \"independent\" has no effect: distances are differences of positions")
@@ -291,14 +291,14 @@ local function warn_positions(resolved, warn)
   local positions, turns = encoding.positions, encoding.rotation.kind ~= "none"
   if positions.kind ~= "randomized" then
     return
-  elseif not schema.positions_are_read(resolved) then
+  elseif not features.positions_are_read(resolved) then
     warn("encoding.positions: random positions are not used by anything: additive, rotation and relative are none, and "
       .. "no score reads x.distance, x.query or x.key")
-  elseif positions.draw == "layer" and not turns and not schema.distances_are_read(resolved) then
+  elseif positions.draw == "layer" and not turns and not features.distances_are_read(resolved) then
     warn("encoding.positions.draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in "
       .. "a layer")
   end
-  local distances = schema.distances_are_read(resolved)
+  local distances = features.distances_are_read(resolved)
   if positions.sorted == false and distances and positions.reading ~= "difference"
     and encoding.additive.kind == "none" and not turns then
     warn("encoding.positions.sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
@@ -335,7 +335,7 @@ end
 
 local function warn_evaluation(resolved, warn)
   local eval = resolved.eval
-  if eval.dropout and not schema.drops(resolved) then
+  if eval.dropout and not features.drops(resolved) then
     warn("eval.dropout: true has no effect: nothing is dropped out in training either")
   end
   if eval.batch and eval.batch >= eval.examples then

@@ -10,6 +10,7 @@
 
 local canonical = require("canonical")
 local diagnostics = require("diagnostics")
+local features = require("features")
 local locate = require("locate")
 local options = require("options")
 local parameters = require("expression.parameters")
@@ -276,7 +277,7 @@ local function resolve_score(context, texts)
     return nil
   end
   local formula = score.resolve(context, texts)
-  if formula and encoding.positions.kind == "randomized" and schema.score_reads_positions(context.resolved)
+  if formula and encoding.positions.kind == "randomized" and features.score_reads_positions(context.resolved)
     and context.origins["encoding.positions.draw"] == DEFAULT then
     encoding.positions.draw = "layer"
   end

@@ -1,0 +1,59 @@
+-- What a resolved spec makes use of, where more than one field decides it.
+--
+-- Input: the resolved spec; defaults of fields ask while it is being resolved, when a later facet may be missing.
+-- Output: yes or no.
+
+local M = {}
+
+-- The value at a path; nil also where a table on the way is missing.
+function M.value_at(resolved, path)
+  local value = resolved
+  for name in path:gmatch("[^%.]+") do
+    value = type(value) == "table" and value[name] or nil
+  end
+  return value
+end
+
+function M.is_randomized(resolved)
+  return resolved.encoding.positions.kind == "randomized"
+end
+
+-- Whether the score reads what can be drawn: x.distance, x.query or x.key in the text of its formula.
+function M.score_reads_positions(resolved)
+  for word in (resolved.encoding.score or ""):gmatch("%f[%w_]x%.([%w_]+)") do
+    if word == "distance" or word == "query" or word == "key" then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether something reads the signed distance of a pair.
+function M.distances_are_read(resolved)
+  local relative = resolved.encoding.relative
+  return relative ~= nil and relative.kind ~= "none" or M.score_reads_positions(resolved)
+end
+
+function M.positions_are_read(resolved)
+  local encoding = resolved.encoding
+  return encoding.additive.kind ~= "none" or encoding.rotation.kind ~= "none" or M.distances_are_read(resolved)
+end
+
+-- Whether positions are drawn: distances that are drawn themselves need none.
+function M.draws_places(resolved)
+  local encoding = resolved.encoding
+  return M.is_randomized(resolved) and (encoding.additive.kind ~= "none" or encoding.rotation.kind ~= "none"
+    or encoding.positions.reading == "difference" and M.distances_are_read(resolved))
+end
+
+-- Whether positions are drawn for every sequence of a batch.
+function M.draws_by_sequence(resolved)
+  return M.is_randomized(resolved) and resolved.encoding.positions.draw == "sequence"
+end
+
+-- Whether something is dropped out in training.
+function M.drops(resolved)
+  return resolved.model.dropout > 0 or (resolved.encoding.additive.dropout or 0) > 0
+end
+
+return M
