@@ -141,7 +141,7 @@ function Project:resolve(argument, sets)
 end
 
 local function add_plan(spec)
-  spec.plan = plan_module.build(spec.resolved, { task = spec.task, sha256 = sha256.digest, score = spec.score })
+  spec.plan = plan_module.build(spec.resolved, { task = spec.task, score = spec.score })
   return spec
 end
 

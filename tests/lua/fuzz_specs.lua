@@ -18,7 +18,6 @@ local load_module = require("load")
 local plan_module = require("plan")
 local sandbox = require("sandbox")
 local schema = require("schema")
-local sha256 = require("sha256")
 local tasks = require("tasks")
 local validate = require("validate")
 
@@ -308,7 +307,7 @@ local function run(path, sets, render)
     assert(not text:find("stack traceback", 1, true), text)
     return "refused"
   end
-  local plan, refusal = plan_module.build(resolved, { task = info.task, sha256 = sha256.digest, score = info.score })
+  local plan, refusal = plan_module.build(resolved, { task = info.task, score = info.score })
   if not plan then
     assert(refusal:find("error: ", 1, true) and #validate.print_resolved(resolved, info.origins) > 0, refusal)
     return "planned"

@@ -7,7 +7,6 @@ local gen = require("gen")
 local lu = require("luaunit")
 local plan_module = require("plan")
 local project_module = require("project")
-local sha256 = require("sha256")
 local tasks = require("tasks")
 
 local NARROW, WIDE = 240, 256
@@ -28,8 +27,7 @@ return { task = { kind = "bucket_sort" }, encoding = { use = %q },
 ]]):format(encoding, width, precision or "float32"))
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
-  local plan = plan_module.build(resolved.resolved, { task = facts.bucket_sort, sha256 = sha256.digest,
-    score = resolved.score })
+  local plan = plan_module.build(resolved.resolved, { task = facts.bucket_sort, score = resolved.score })
   local text = {}
   for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
     text[file.path] = file.text

@@ -28,8 +28,7 @@ local function plan()
   local resolved, info, d = support.check("tests/golden/specs/bare.lua")
   assert(resolved, d:text())
   local facts = tasks.read(support.tasks_folder, diagnostics.new())
-  local made = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest,
-    score = info.score })
+  local made = plan_module.build(resolved, { task = facts[resolved.task.kind], score = info.score })
   made.files = { { template = "spec.tpl", path = "spec.c" }, { template = "step.tpl", path = "step.c" } }
   made.cuda_files = { { template = "host.tpl", path = "cuda.c" }, { template = "device.tpl", path = "device.cu" } }
   return made

@@ -11,7 +11,6 @@ local lu = require("luaunit")
 local plan_module = require("plan")
 local project_module = require("project")
 local schema = require("schema")
-local sha256 = require("sha256")
 local tasks = require("tasks")
 local write = require("write")
 
@@ -42,8 +41,7 @@ local function rendered(name, sets)
   end
   local resolved, info, d = support.check(sets.spec or SPEC, list)
   assert(resolved, d:text())
-  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], sha256 = sha256.digest,
-    score = info.score })
+  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], score = info.score })
   local made, err = gen.files(plan, template, {})
   assert(made, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
   local case = { name = name, resolved = resolved, plan = plan, files = made, text = {} }
@@ -561,7 +559,7 @@ local function rendered_task(sets, spec)
   end
   local resolved, info, d = support.check(spec or SPEC, list)
   assert(resolved, d:text())
-  local plan = plan_module.build(resolved, { task = info.task, sha256 = sha256.digest })
+  local plan = plan_module.build(resolved, { task = info.task })
   local made, digest = gen.files(plan, template, {})
   local text = {}
   for _, file in ipairs(made) do
