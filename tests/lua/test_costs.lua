@@ -1,0 +1,135 @@
+-- What a step costs: operations, tokens, memory.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local plans = require("plans")
+
+local plan_of, scored, task = plans.plan_of, plans.scored, plans.task
+
+TestCosts = {}
+
+-- Six operations per weight of the layers and token, and attention over T^2 pairs.
+local function nominal(T)
+  return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
+end
+
+function TestCosts.test_flops_are_the_nominal_ones()
+  local cases = { { "{20, 20}", "1", 21, 4.18 }, { "{40, 40}", "1", 41, 8.56 }, { "{40, 40}", "n", 80, 18.3 },
+    { "{40, 40}", "2*n", 120, 29.7 } }
+  for _, case in ipairs(cases) do
+    local plan = plan_of({ ["train.lengths"] = case[1] }, task(2, 2, case[2]))
+    lu.assertEquals(plan.flops_per_step, nominal(case[3]))
+    lu.assertAlmostEquals(plan.flops_per_step / 1e9, case[4], 0.004 * case[4])
+    lu.assertEquals(math.type(plan.flops_per_step), "integer")
+    lu.assertEquals({ plan.longest_training, plan.mean_tokens }, { case[3], case[3] })
+  end
+end
+
+function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
+  local cases = { ["{1, 3}"] = { 2, 3, 4 }, ["{1, 9, step = 4}"] = { 2, 6, 10 }, ["{ list = { 4, 40 } }"] = { 5, 41 } }
+  for lengths, tokens in pairs(cases) do
+    local sum, longest = 0, 0
+    for _, T in ipairs(tokens) do
+      sum, longest = sum + nominal(T), math.max(longest, T)
+    end
+    local plan = plan_of({ ["train.lengths"] = lengths }, task(2, 2))
+    lu.assertAlmostEquals(plan.flops_per_step, sum / #tokens, 4)
+    lu.assertEquals(plan.longest_training, longest)
+  end
+end
+
+-- With computation tokens a file's longest sequence is all input but for one token.
+function TestCosts.test_computation_tokens_lengthen_sequences()
+  local planned = plans.of_task
+  lu.assertEquals(planned("kind = 'reverse_string'").longest_training, 80)
+  lu.assertEquals(planned("kind = 'reverse_string', computation = 2").longest_training, 160)
+  lu.assertEquals(planned("kind = 'reverse_string', computation = 2").mean_tokens, 4 * 20.5)
+  lu.assertEquals(planned("kind = 'parity_check', computation = 3").longest_training, 161)
+  local data = "data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40"
+  lu.assertEquals(planned(data).longest_training, 40)
+  lu.assertEquals(planned(data .. ", computation = 2").longest_training, 3 * 39 + 1)
+end
+
+function TestCosts.test_operations_make_up_the_step()
+  local plan, sum = plan_of({}), 0
+  for _, operation in ipairs(plan.operations) do
+    lu.assertEquals(math.type(operation.flops), "integer")
+    sum = sum + operation.flops
+  end
+  lu.assertEquals(sum, plan.flops_per_step)
+end
+
+-- Two threads: six vectors of parameters, then a gradient and a workspace each; tables and draws of positions.
+function TestCosts.test_memory()
+  local plan = plan_of({}, task(2, 2))
+  lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
+  lu.assertEquals(plan.memory_bytes, 8 * plan.vector_bytes + 2 * plan.workspace_bytes)
+  lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
+  local rope = plan_of({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
+  lu.assertEquals(rope.memory_bytes, plan.memory_bytes + 41 * 32 * 4)
+  local both = plan_of({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
+    ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" }, task(2, 2))
+  lu.assertEquals(both.memory_bytes, plan.memory_bytes + 2048 * (64 + 32) * 4 + 6 * 2048 * 8)
+end
+
+-- Layers keep activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
+-- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
+function TestCosts.test_workspace()
+  local plan = plan_of({}, task(2, 2))
+  local layer = 102 * (8 * 64 + 256 + 2) + 3 * 8 * 48 * (40 + 1)
+  local backward = 102 * (8 * 64 + 256) + 48 * 40 + 2 * 33 * 8
+  local want = 5 * (4 * layer + 102 * 64 * 2) + 4 * backward
+  lu.assertEquals(plan.workspace_bytes, want)
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }, task(2, 2)).workspace_bytes, want - 5 * 102 * 64 * 2)
+  local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
+  lu.assertEquals(dropped.workspace_bytes, want + 102 * 64)
+end
+
+-- No block is larger than a shard: of 128 sequences in one shard 84 of one token fit, of 3 in two shards the larger
+-- shard has 2, of 1 there is 1; the largest block is then one of the longest sequences.
+function TestCosts.test_workspace_ends_at_the_shard()
+  local function check(batch, shards, sequences, length, rows, queries, keys)
+    local layer = rows * (8 * 64 + 256 + 2) + sequences * 8 * queries * (keys + 1)
+    local backward = rows * (8 * 64 + 256) + queries * keys + 2 * length * 8
+    local plan = plan_of({ ["train.batch"] = batch, ["train.shards"] = shards }, task(2, 2))
+    lu.assertEquals(plan.workspace_bytes, 5 * (4 * layer + rows * 64 * 2) + 4 * backward, batch .. " in " .. shards)
+  end
+  check("128", "1", 84, 1, 84, 16, 8)
+  check("3", "2", 2, 41, 84, 48, 48)
+  check("1", "1", 1, 41, 42, 48, 48)
+end
+
+-- One sequence of 121 tokens is the largest block of this task: 126 rows with whole tiles.
+function TestCosts.test_workspace_of_long_sequences()
+  local layer = 126 * (8 * 64 + 256 + 2) + 8 * 128 * (128 + 1)
+  local backward = 126 * (8 * 64 + 256) + 128 * 128 + 2 * 121 * 8
+  local plan = plan_of({ ["train.lengths"] = "{ 1, 120 }" }, task(2, 2))
+  lu.assertEquals(plan.workspace_bytes, 5 * (4 * layer + 126 * 64 * 2) + 4 * backward)
+end
+
+-- Tables of 80 tokens: 176 elements by query - key and head, 176 by query + key; the gradients lie in each workspace,
+-- and gradients by diagonals have a row of their own. With one sequence in a step the longest is the largest block.
+function TestCosts.test_memory_of_scores()
+  local plain = scored("{ kind = 'none' }")
+  local function more(encoding)
+    local plan = scored(encoding)
+    local own = plan.workspace_bytes - plain.workspace_bytes
+    local vectors = 8 * (plan.vector_bytes - plain.vector_bytes)
+    return (plan.memory_bytes - plain.memory_bytes - vectors - 2 * own) / 4, own / 4
+  end
+  local function both(encoding, shared, own)
+    lu.assertEquals({ more(encoding) }, { shared, own }, encoding)
+  end
+  local by_distance = 79 + 1 + 80 + 16
+  both("{ kind = 'alibi' }", 2 * by_distance, 0.0)
+  both("{ kind = 'alibi_learned' }", 3 * by_distance, 3.0 * by_distance)
+  both("{ kind = 'window' }", by_distance, 0.0)
+  both("{ kind = 'kerple_log' }", 2 + 2 + 3 * by_distance, 2.0 + 2 + 3 * by_distance)
+  both("{ score = function(x) return x.score + sin(x.key_index + x.query_index) end }", 2 * 80 + 16, 0.0)
+  both("{ score = function(x) return x.score + sin(x.key_index * x.query_index) + x.head * cos(x.query_index) end }",
+    80 * 80 + 2 * 80, 0.0)
+  both("{ kind = 'log_length' }", 1, 0.0)
+end
+
+support.run()

@@ -1,0 +1,187 @@
+-- The words about a plan: the page and the JSON of `plan`, the comments of files, plan.lua.
+
+local support = dofile("tests/lua/support.lua")
+
+local canonical = require("canonical")
+local json = require("dkjson")
+local lu = require("luaunit")
+local plan_module = require("plan")
+local plans = require("plans")
+
+local build, everything, plan_of = plans.build, plans.everything, plans.plan_of
+local scored, small, task = plans.scored, plans.small, plans.task
+
+TestWords = {}
+
+local function keys(t)
+  return table.concat(canonical.sorted_keys(t), " ")
+end
+
+function TestWords.test_json_has_the_documented_keys()
+  local plan = build(everything())
+  local object = plan_module.json(plan)
+  lu.assertEquals(keys(object), "choices digest flops_per_step id memory_bytes operations parameters tensors")
+  lu.assertEquals(#object.tensors, plan.tensor_count)
+  for _, tensor in ipairs(object.tensors) do
+    lu.assertEquals(keys(tensor), "name offset shape")
+  end
+  for _, choice in ipairs(object.choices) do
+    lu.assertEquals(keys(choice), "value what why")
+  end
+  for _, operation in ipairs(object.operations) do
+    lu.assertEquals(keys(operation), "flops what")
+  end
+end
+
+function TestWords.test_json_comes_in_the_documented_order()
+  local plan = build(everything())
+  local text = json.encode(plan_module.json(plan), { indent = true, keyorder = plan_module.JSON_ORDER })
+  local got = {}
+  for name in text:gmatch('\n  "([%w_]+)":') do
+    got[#got + 1] = name
+  end
+  lu.assertEquals(table.concat(got, " "),
+    "id digest parameters flops_per_step memory_bytes tensors operations choices")
+  lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
+    '"name":"embed.token.weight","shape":[6,16],"offset":0')
+  lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_module.json(plan)))
+end
+
+function TestWords.test_text()
+  local text = plan_module.text(plan_of({}, task(2, 2)))
+  lu.assertStrContains(text, "parameters  249,026\n")
+  lu.assertStrContains(text, "5 layers, 8 heads x 8, width 64, feed-forward 256, dropout 0.1, float32")
+  lu.assertStrContains(text, "encoding    no positional encoding\n")
+  lu.assertNotStrContains(text, " \n")
+  lu.assertStrMatches(text, ".*[^\n]\n")
+  text = plan_module.text(build(everything()))
+  lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
+    .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
+    .. "positions drawn from 1 .. 1000, ascending distances drawn from 1 .. 1000, each side by itself; queries see "
+    .. "themselves, 4 keys before and 2 behind them; score = x.score + ")
+  lu.assertStrContains(text, "distance draws per pass  2 ")
+  lu.assertStrContains(text, "position draws per pass  3 ")
+end
+
+-- Steps times mean tokens, here 21.5, over the range; a step draws for every sequence where each has its own.
+function TestWords.test_visits_of_a_position()
+  local function words(draw, steps)
+    local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
+      ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
+    local text = plan_module.text(plan_of(sets, task(2, 2)))
+    return text:match("visits of a position%s+(%S+)"), text:match("position draws per pass%s+(%w+)")
+  end
+  lu.assertEquals({ words("pass", "100000") }, { "1,075", "1" })
+  lu.assertEquals({ words("pass", "100") }, { "1.1", "1" }) -- 1.075
+  lu.assertEquals({ words("sequence", "100000") }, { "137,600", "as" })
+  lu.assertNil(plan_module.text(plan_of({}, task(2, 2))):match("visits of a position"))
+end
+
+-- The choices that tell where the parts of a score went: { what, value, why }.
+local function score_choices(encoding)
+  local list = {}
+  for _, choice in ipairs(plan_module.json(scored(encoding)).choices) do
+    if choice.what:find("^score") then
+      list[#list + 1] = { choice.what, choice.value, choice.why }
+    end
+  end
+  return list
+end
+
+function TestWords.test_choices_of_a_score()
+  lu.assertEquals(score_choices("{ kind = 'none' }"), {})
+  lu.assertEquals(score_choices("{ kind = 'alibi' }"), {
+    { "score table by_distance", "[2][query - key]",
+      "once per step: x.slope * (select(less(x.distance, 0), 0.5, 0) - abs(x.distance))" },
+    { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
+  })
+  lu.assertEquals(score_choices("{ kind = 'kerple_log' }"), {
+    { "score table by_head", "[2]", "once per step: exp(x.log_p); its gradient goes to x.log_p" },
+    { "score table by_head_2", "[2]", "once per step: exp(x.log_a); its gradient goes to x.log_a" },
+    { "score table by_distance", "[2][query - key]", "once per step: -(by_head * log1p(by_head_2 * "
+      .. "abs(x.distance))); its gradient goes to by_head, by_head_2" },
+    { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
+  })
+end
+
+function TestWords.test_choices_of_a_score_that_needs_the_logit_again()
+  lu.assertEquals(score_choices("{ score = function(x) return tanh(x.score) + x.a * x.b * x.head end, "
+    .. "parameters = { a = { init = 1 }, b = { per = 'layer', init = 2 } } }"), {
+    { "score table by_head", "[2]",
+      "once per step, for each layer: x.a * x.b * x.head; its gradient goes to x.a, x.b" },
+    { "score in the pair loop", "logit made twice",
+      "tanh(x.score) + by_head; its gradient needs the logit, which the backward pass computes again" },
+  })
+  lu.assertEquals(score_choices("{ kind = 'log_length' }"), {
+    { "score table scalar", "one number", "once per step: 0.22820491141866869 * log(x.query_length)" },
+    { "score in the pair loop", "logit made once", "x.score * scalar; its gradient does without the logit" },
+  })
+end
+
+function TestWords.test_text_of_a_score()
+  local text = plan_module.text(scored("{ kind = 'window' }"))
+  lu.assertStrContains(text, "  score table by_distance  [query - key]        once per step: -select(less_equal(")
+  lu.assertStrContains(text, "\n  score in the pair loop   logit made once      x.score + by_distance; ")
+end
+
+function TestWords.test_comments_fit_a_line()
+  local widest = plan_of({ ["model.layers"] = "64", ["model.heads"] = "64", ["model.width"] = "1024",
+    ["model.feedforward"] = "8192", precision = "float64", ["encoding.additive.kind"] = "learned",
+    ["encoding.rotation.kind"] = "rope", ["encoding.rotation.base"] = "123456789012",
+    ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1048576",
+    ["encoding.positions.sorted"] = "false" })
+  for file, lines in pairs(widest.about) do
+    for _, line in ipairs(lines) do
+      lu.assertTrue(#line <= 97, file .. ": " .. line)
+      lu.assertStrMatches(line, "%S.*%S")
+    end
+  end
+  lu.assertEquals(widest.about.attention, {
+    "Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
+    "Learned vectors are added to the token embedding, queries and keys are rotated (base",
+    "1.23456789e+11); unsorted positions drawn from 0 .. 1048575.",
+  })
+end
+
+TestPlanLua = {}
+
+function TestPlanLua.test_plan_lua_reads_back()
+  for _, sets in ipairs({ small(), small({ ["eval.lengths"] = "{ list = { 6, 10 } }",
+    ["train.checkpoint.keep"] = "{ 10, 20 }", ["eval.during.every"] = "5", ["encoding.additive.kind"] = "learned",
+    ["train.learning_rate"] = "0.1", ["train.optimizer.epsilon"] = "3e-9" }) }) do
+    local plan = plan_of(sets)
+    local text = plan_module.serialize(plan)
+    lu.assertEquals(text:match("^%-%- Generated by Longhand; do not edit%. .-(%./longhand gen [^\n]*)\n"),
+      "./longhand gen probe.lua")
+    local read = assert(load(text, "=plan.lua", "t", {}))()
+    for _, name in ipairs({ "id", "digest", "model_digest", "parameters", "parameter_storage", "flops_per_step" }) do
+      lu.assertEquals(read[name], plan[name], name)
+    end
+    lu.assertEquals(canonical.text(read.resolved), canonical.text(plan.resolved))
+    lu.assertEquals(read.resolved.train.learning_rate, plan.resolved.train.learning_rate)
+    local choices = plan_module.json(plan).choices
+    lu.assertEquals(#read.choices, #choices)
+    for i, choice in ipairs(read.choices) do
+      lu.assertEquals(choice, { choices[i].what, choices[i].value, choices[i].why })
+    end
+    lu.assertEquals(#read.tensors, plan.tensor_count)
+    for i, tensor in ipairs(read.tensors) do
+      local planned = plan.tensors[i]
+      lu.assertEquals(tensor, { planned.name, planned.shape, offset = planned.offset, stride = planned.stride })
+    end
+  end
+end
+
+function TestPlanLua.test_plan_lua_reads_back_with_a_long_formula()
+  local plan = scored("{ kind = 'fire' }")
+  local text = plan_module.serialize(plan)
+  for line in text:gmatch("[^\n]+") do
+    lu.assertTrue(#line <= 120 or line:find('score = "', 1, true) ~= nil, line)
+  end
+  local read = assert(load(text, "=plan.lua", "t", {}))()
+  for i, choice in ipairs(plan_module.json(plan).choices) do
+    lu.assertEquals(read.choices[i], { choice.what, choice.value, choice.why })
+  end
+end
+
+support.run()

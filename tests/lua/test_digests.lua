@@ -1,0 +1,242 @@
+-- The digests of a plan: which fields change them.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local plans = require("plans")
+local schema = require("schema")
+
+local build, everything, resolve, small, task = plans.build, plans.everything, plans.resolve, plans.small, plans.task
+
+TestDigests = {}
+
+-- Every field of a spec: another value for it, and whether the plan's and the model's digest change.
+local FIELDS = {
+  { "id", "other", false, false },
+  { "source", "spec/runs/other.lua", false, false },
+  { "precision", "float64", true, false },
+  { "task.kind", "even_pairs", true, false },
+  { "model.kind", "another", true, true },
+  { "model.layers", 3, true, true },
+  { "model.heads", 4, true, true },
+  { "model.width", 32, true, true },
+  { "model.feedforward", 64, true, true },
+  { "model.dropout", 0.25, true, false },
+  { "model.spare_token", true, true, true },
+  { "encoding.rotation.kind", "none", true, true },
+  { "encoding.rotation.base", 500.0, true, true },
+  { "encoding.rotation.scaling.kind", "linear", true, false },
+  { "encoding.rotation.scaling.factor", 2.0, true, false },
+  { "encoding.rotation.scaling.original_length", 42, true, false },
+  { "encoding.rotation.scaling.beta_slow", 2.0, true, false },
+  { "encoding.rotation.scaling.beta_fast", 16.0, true, false },
+  { "encoding.rotation.scaling.attention_factor", 1.5, true, false },
+  { "encoding.mask.kind", "causal", true, true },
+  { "encoding.mask.left", 5, true, true },
+  { "encoding.mask.right", 5, true, true },
+  { "encoding.normaliser.kind", "another", true, true, { ["encoding.normaliser.kind"] = "geometric" } },
+  { "encoding.normaliser.normalised", false, true, true, { ["encoding.normaliser.kind"] = "geometric" } },
+  { "encoding.normaliser.directional", false, true, true, { ["encoding.normaliser.kind"] = "geometric" } },
+  { "encoding.relative.kind", "transformer_xl", true, true },
+  { "encoding.relative.clip", 5, true, true },
+  { "encoding.positions.kind", "index", true, true },
+  { "encoding.positions.max_position", 500, true, false },
+  { "encoding.positions.range", "zero_based", true, false },
+  { "encoding.positions.sorted", false, true, false },
+  { "encoding.positions.draw", "pass", true, false },
+  { "encoding.positions.reading", "clamped", true, true },
+  { "encoding.positions.sides", "mirrored", true, false },
+  { "encoding.additive.kind", "sinusoid", true, true },
+  { "encoding.additive.rows", 1200, true, true },
+  { "encoding.additive.init_sigma", 0.5, true, false },
+  { "encoding.additive.dropout", 0.0, true, false },
+  { "encoding.score", "x.score - x.slope", true, true },
+  { "encoding.parameters", { slope = { per = "head", learned = true, init = 1.0 } }, true, true },
+  { "train.batch", 64, true, false },
+  { "train.shards", 8, true, false },
+  { "train.steps", 5, false, false },
+  { "train.learning_rate", 0.5, false, false },
+  { "train.lengths", { first = 1, last = 41, step = 1 }, true, false },
+  { "train.optimizer.kind", "another", true, false },
+  { "train.optimizer.beta1", 0.5, true, false },
+  { "train.optimizer.beta2", 0.5, true, false },
+  { "train.optimizer.epsilon", 0.5, true, false },
+  { "train.clip.kind", "none", true, false },
+  { "train.clip.max_norm", 0.5, true, false },
+  { "train.log_every", 5, false, false },
+  { "train.checkpoint.every", 5, false, false },
+  { "train.checkpoint.minutes", 5.0, false, false },
+  { "train.checkpoint.keep", { 10, 20 }, false, false },
+  { "eval.lengths", { list = { 7, 9 } }, false, false },
+  { "eval.examples", 5, false, false },
+  { "eval.batch", 5, false, false },
+  { "eval.draws", 5, false, false },
+  { "eval.dropout", false, true, false },
+  { "eval.during.every", 6, false, false },
+  { "eval.during.lengths", { first = 3, last = 4, step = 1 }, false, false },
+  { "eval.during.examples", 5, false, false },
+}
+
+local function parent_of(resolved, path)
+  local at = resolved
+  for name in path:gmatch("([^%.]+)%.") do
+    at = at[name]
+  end
+  return at, path:match("[^%.]+$")
+end
+
+function TestDigests.test_each_field_changes_what_it_should()
+  local whole = build(everything())
+  for _, entry in ipairs(FIELDS) do
+    local path, value, of_plan, of_model, alone = table.unpack(entry)
+    local resolved = alone and resolve(small(alone)) or everything()
+    local base = alone and build(resolve(small(alone))) or whole
+    local parent, name = parent_of(resolved, path)
+    lu.assertNotNil(parent[name], path)
+    lu.assertNotEquals(parent[name], value, path)
+    parent[name] = value
+    local plan = build(resolved)
+    lu.assertEquals(plan.digest ~= base.digest, of_plan, path .. ": plan digest changes")
+    lu.assertEquals(plan.model_digest ~= base.model_digest, of_model, path .. ": model digest changes")
+  end
+end
+
+-- A user's own task: its bytes are in the plan's digest, the path is not.
+function TestDigests.test_own_task_by_its_bytes()
+  local text = support.read("tests/golden/tasks/own/first_repeat.c")
+  local function digests(folder, bytes)
+    support.write(folder .. "/first_repeat.c", bytes)
+    local path = support.write("probe.lua", 'return { task = { source = "' .. folder .. '/first_repeat.c" } }')
+    local resolved, info, d = support.check(path)
+    assert(resolved, d:text())
+    lu.assertEquals(resolved.task, { kind = "first_repeat", source = folder .. "/first_repeat.c" })
+    local plan = build(resolved, info.task)
+    return plan.digest, plan.model_digest
+  end
+  local plan, model = digests("here", text)
+  lu.assertEquals({ digests("there", text) }, { plan, model })
+  local other_plan, other_model = digests("here", text .. "/* another */\n")
+  lu.assertNotEquals(other_plan, plan)
+  lu.assertEquals(other_model, model)
+end
+
+-- Digests of a task and the rest of a spec, as text.
+local function task_digests(fields, rest)
+  local plan = plans.of_task(fields, rest)
+  return plan.digest, plan.model_digest
+end
+
+-- Finite data: its alphabets are in the plan's digest; the trainer compares the bytes of the files, wherever they lie.
+function TestDigests.test_finite_data_by_its_alphabets()
+  local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
+  local same = { base, model }
+  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, same)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
+    ", train = { epochs = 4 }, eval = { examples = 3 }") }, same)
+  local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
+  lu.assertNotEquals(other, base)
+  lu.assertNotEquals(other_model, model)
+end
+
+-- Written or not, the first choice is the choice; another is another task, and so is another number of computation
+-- tokens. A model that knows computation tokens takes any number of them.
+function TestDigests.test_options_and_computation_tokens_change_the_data()
+  support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
+  local own = "source = 'choices.c'"
+  local plan, model = task_digests(own)
+  lu.assertEquals({ task_digests(own .. ", options = { base = 2, order = 'up' }, computation = 0") }, { plan, model })
+  for _, fields in ipairs({ "options = { base = 10 }", "options = { order = 'down' }" }) do
+    local other, other_model = task_digests(own .. ", " .. fields)
+    lu.assertNotEquals(other, plan)
+    lu.assertNotEquals(other_model, model)
+  end
+  for _, choice in ipairs({ own, "kind = 'bucket_sort'", "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
+    local none, none_model = task_digests(choice)
+    local one, one_model = task_digests(choice .. ", computation = 1")
+    local two, two_model = task_digests(choice .. ", computation = 2")
+    lu.assertTrue(one ~= none and two ~= one and two ~= none, choice)
+    lu.assertNotEquals(one_model, none_model)
+    lu.assertEquals(two_model, one_model)
+  end
+end
+
+-- YaRN's ramp follows the longest training sequence, of which task.longest is all that is known.
+function TestDigests.test_finite_data_by_what_longest_settles()
+  local function planned(longest)
+    return plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
+      ", encoding = { kind = 'rope_yarn' }")
+  end
+  local short, long = planned(40), planned(80)
+  lu.assertEquals(short.rotation.scaling.original_length, 40)
+  lu.assertEquals(long.rotation.scaling.original_length, 80)
+  lu.assertNotEquals(short.digest, long.digest)
+  lu.assertEquals(short.model_digest, long.model_digest)
+end
+
+function TestDigests.test_every_field_is_in_the_table_above()
+  local seen = { id = true, source = true, ["train.epochs"] = true }
+  for _, field in ipairs(schema.children.task) do
+    seen[field.path] = true -- ways to choose a task: see below
+  end
+  for _, entry in ipairs(FIELDS) do
+    seen[entry[1]] = true
+  end
+  for _, field in ipairs(schema.fields) do
+    lu.assertTrue(seen[field.path] or field.type == "table", field.path .. " is not in FIELDS")
+  end
+  local function walk(value, path)
+    if type(value) == "table" and not seen[path] then
+      for name, inner in pairs(value) do
+        walk(inner, path == "" and name or path .. "." .. name)
+      end
+    else
+      lu.assertTrue(seen[path], path .. " is resolved and not in FIELDS")
+    end
+  end
+  walk(everything(), "")
+end
+
+function TestDigests.test_evaluation_while_training_is_free()
+  local with, without = everything(), everything()
+  without.eval.during = nil
+  lu.assertEquals(build(with).digest, build(without).digest)
+end
+
+-- Written or not, a scaling of kind none is the same spec: plans from before there were scalings keep their digests.
+function TestDigests.test_no_scaling_leaves_no_trace()
+  local plain = resolve(small({ ["encoding.rotation.kind"] = "rope" }))
+  local none = resolve(small({ ["encoding.rotation.kind"] = "rope",
+    ["encoding.rotation.scaling"] = "{ kind = 'none' }" }))
+  lu.assertEquals(plain.encoding.rotation, { kind = "rope", base = 10000.0 })
+  lu.assertEquals(none.encoding, plain.encoding)
+  lu.assertEquals(build(none).digest, build(plain).digest)
+end
+
+-- A checkpoint that was trained without a scaling fits a trainer that has one.
+function TestDigests.test_a_scaling_takes_checkpoints_trained_without()
+  local with, without = everything(), everything()
+  without.encoding.rotation.scaling = nil
+  lu.assertEquals(build(with).model_digest, build(without).model_digest)
+  lu.assertNotEquals(build(with).digest, build(without).digest)
+end
+
+function TestDigests.test_the_vocabulary_is_the_model_s()
+  local base = build(everything(), task(5, 5))
+  for _, facts in ipairs({ task(4, 5), task(5, 4), task(5, 4, "n") }) do
+    local plan = build(everything(), facts)
+    lu.assertNotEquals(plan.model_digest, base.model_digest)
+  end
+  lu.assertEquals(build(everything(), task(5, 5, "2*n")).model_digest, base.model_digest)
+end
+
+function TestDigests.test_a_digest_is_short_and_repeats()
+  local a, b = build(everything()), build(everything())
+  lu.assertStrMatches(a.digest, "%x+")
+  lu.assertEquals(#a.digest, 16)
+  lu.assertEquals({ a.digest, a.model_digest }, { b.digest, b.model_digest })
+  lu.assertNotEquals(a.digest, a.model_digest)
+end
+
+support.run()

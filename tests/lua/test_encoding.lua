@@ -1,0 +1,28 @@
+-- The encoding of a plan as a whole: how long a sequence may be.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local plans = require("plans")
+
+local plan_of = plans.plan_of
+
+TestEncoding = {}
+
+function TestEncoding.test_limits_on_the_length()
+  local function limit(sets)
+    return plan_of(sets).limit
+  end
+  lu.assertFalse(limit({}))
+  lu.assertFalse(limit({ ["encoding.additive.kind"] = "sinusoid", ["encoding.rotation.kind"] = "rope" }))
+  lu.assertEquals(limit({ ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1000" }),
+    { tokens = 1000, because = "encoding.additive.rows = 1000" })
+  lu.assertEquals(limit({ ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "3000",
+    ["encoding.positions.kind"] = "randomized" }),
+    { tokens = 2048, because = "encoding.positions.max_position = 2048" })
+  lu.assertFalse(limit({ ["encoding.relative.kind"] = "transformer_xl" }))
+  lu.assertEquals(limit({ ["encoding.relative.kind"] = "shaw", ["encoding.positions.kind"] = "randomized" }),
+    { tokens = 2048, because = "encoding.positions.max_position = 2048" })
+end
+
+support.run()

@@ -1,0 +1,232 @@
+-- The layout of the parameters: counts, initial values, names, shapes, places.
+
+local support = dofile("tests/lua/support.lua")
+
+local diagnostics = require("diagnostics")
+local lu = require("luaunit")
+local plans = require("plans")
+local tasks = require("tasks")
+
+local plan_of, small, task = plans.plan_of, plans.small, plans.task
+
+local CHUNK = 4096
+
+TestParameters = {}
+
+-- Ruoss et al. 2023: parameters, input and output symbols, for which of their tasks.
+local COUNTS = {
+  { 249026, 2, 2, "even_pairs, parity_check, reverse_string, duplicate_string, odds_first, compute_sqrt" },
+  { 249154, 4, 2, "missing_duplicate_string" },
+  { 249155, 3, 3, "binary_addition, binary_multiplication" },
+  { 249283, 5, 3, "stack_manipulation" },
+  { 249285, 3, 5, "cycle_navigation" },
+  { 249413, 5, 5, "bucket_sort" },
+  { 249669, 9, 5, "modular_arithmetic_simple" },
+  { 249797, 11, 5, "modular_arithmetic_brackets, solve_equation" },
+}
+
+local WITHOUT_PARAMETERS = {
+  {},
+  { ["encoding.additive.kind"] = "sinusoid" },
+  { ["encoding.rotation.kind"] = "rope" },
+  { ["encoding.additive.kind"] = "sinusoid", ["encoding.positions.kind"] = "randomized" },
+  { ["encoding.rotation.kind"] = "rope", ["encoding.positions.kind"] = "randomized" },
+}
+
+function TestParameters.test_counts_are_the_paper_s()
+  for _, row in ipairs(COUNTS) do
+    for _, sets in ipairs(WITHOUT_PARAMETERS) do
+      lu.assertEquals(plan_of(sets, task(row[2], row[3])).parameters, row[1], row[4])
+    end
+  end
+end
+
+-- The sheet's table: embeddings for all tokens and the spare one, then without it; base and relative.
+local SHEET = {
+  { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
+    "compute_sqrt" },
+  { 249154, 270274, 249090, 270210, "missing_duplicate_string" },
+  { 249155, 270275, 249091, 270211, "binary_addition", "binary_multiplication" },
+  { 249283, 270403, 249219, 270339, "stack_manipulation" },
+  { 249285, 270405, 249221, 270341, "cycle_navigation" },
+  { 249413, 270533, 249349, 270469, "bucket_sort" },
+  { 249669, 270789, 249605, 270725, "modular_arithmetic_simple" },
+  { 249797, 270917, 249733, 270853, "modular_arithmetic_brackets", "solve_equation" },
+}
+
+function TestParameters.test_counts_of_all_tasks_are_the_sheet_s()
+  local d = diagnostics.new()
+  local all, seen = tasks.read("runtime/data/tasks", d), 0
+  lu.assertEquals(d:text(), "")
+  for _, row in ipairs(SHEET) do
+    for i = 5, #row do
+      for column, sets in ipairs({ {}, { ["encoding.relative.kind"] = "transformer_xl" },
+        { ["model.spare_token"] = "false" },
+        { ["model.spare_token"] = "false", ["encoding.relative.kind"] = "transformer_xl" } }) do
+        lu.assertEquals(plan_of(sets, all[row[i]]).parameters, row[column], row[i])
+      end
+      seen = seen + 1
+    end
+  end
+  lu.assertEquals(seen, 15)
+  lu.assertEquals(#all.list, 15)
+end
+
+function TestParameters.test_a_learned_table_adds_its_rows()
+  for _, row in ipairs(COUNTS) do
+    local facts = task(row[2], row[3])
+    lu.assertEquals(plan_of({ ["encoding.additive.kind"] = "learned" }, facts).parameters, row[1] + 64 * 2048)
+    local sets = { ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "600" }
+    lu.assertEquals(plan_of(sets, facts).parameters, row[1] + 64 * 600)
+    sets = { ["encoding.additive.kind"] = "learned", ["encoding.positions.kind"] = "randomized",
+      ["encoding.positions.max_position"] = "1001" }
+    lu.assertEquals(plan_of(sets, facts).parameters, row[1] + 64 * 1001)
+  end
+end
+
+-- 4,224 a layer: the sheet's 21,120, and 270,146 in all for its smallest tasks.
+function TestParameters.test_relative_adds_a_map_and_two_biases()
+  for _, row in ipairs(COUNTS) do
+    for _, kind in ipairs({ "index", "randomized" }) do
+      local sets = { ["encoding.relative.kind"] = "transformer_xl", ["encoding.positions.kind"] = kind }
+      lu.assertEquals(plan_of(sets, task(row[2], row[3])).parameters, row[1] + 21120, row[4])
+    end
+  end
+  lu.assertEquals(plan_of({ ["encoding.relative.kind"] = "transformer_xl" }, task(2, 2)).parameters, 270146)
+end
+
+function TestParameters.test_shaw_adds_a_row_per_distance()
+  local sets = { ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "7" }
+  lu.assertEquals(plan_of(sets, task(2, 2)).parameters, 249026 + 5 * 15 * 8)
+end
+
+function TestParameters.test_initial_values_are_the_sheet_s()
+  local plan = plan_of({ ["encoding.additive.kind"] = "learned", ["encoding.relative.kind"] = "transformer_xl" })
+  local want = {
+    ["layers.4.attention.relative.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["layers.0.attention.relative.content_bias"] = { "LH_INIT_NORMAL", 0.02 },
+    ["layers.0.attention.relative.position_bias"] = { "LH_INIT_NORMAL", 0.02 },
+    ["embed.token.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 0.02 },
+    ["embed.position.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 },
+    ["layers.4.attention.query.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["layers.4.attention.output.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["layers.4.norm1.scale"] = { "LH_INIT_CONSTANT", 1 },
+    ["layers.4.norm2.offset"] = { "LH_INIT_CONSTANT", 0 },
+    ["layers.4.feedforward.up.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["layers.4.feedforward.up.bias"] = { "LH_INIT_CONSTANT", 0 },
+    ["layers.4.feedforward.down.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 16 },
+    ["output.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
+    ["output.bias"] = { "LH_INIT_CONSTANT", 0 },
+  }
+  for _, tensor in ipairs(plan.tensors) do
+    if want[tensor.name] then
+      lu.assertEquals({ tensor.init, tensor.value }, want[tensor.name], tensor.name)
+      want[tensor.name] = nil
+    end
+  end
+  lu.assertNil((next(want)))
+end
+
+TestLayout = {}
+
+local SHAPES = {
+  { ["encoding.additive.kind"] = "learned" },
+  small(),
+  small({ precision = "float64", ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "600" }),
+  small({ ["model.width"] = "48", ["model.heads"] = "4", ["model.layers"] = "1" }),
+  small({ ["encoding.relative.kind"] = "transformer_xl" }),
+  small({ ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "3" }),
+}
+
+function TestLayout.test_names_and_shapes()
+  local want = { "embed.token.weight 7 16", "embed.position.weight 600 16" }
+  for l = 0, 1 do
+    for _, rest in ipairs({ "attention.query.weight 16 16", "attention.key.weight 16 16",
+      "attention.value.weight 16 16", "attention.output.weight 16 16", "norm1.scale 16", "norm1.offset 16",
+      "feedforward.up.weight 16 32", "feedforward.up.bias 32", "feedforward.down.weight 32 16",
+      "feedforward.down.bias 16", "norm2.scale 16", "norm2.offset 16" }) do
+      want[#want + 1] = ("layers.%d.%s"):format(l, rest)
+    end
+  end
+  want[#want + 1] = "output.weight 16 5"
+  want[#want + 1] = "output.bias 5"
+  local got = {}
+  local plan = plan_of(SHAPES[3])
+  for i, tensor in ipairs(plan.tensors) do
+    got[i] = tensor.name .. " " .. table.concat(tensor.shape, " ")
+    lu.assertEquals(tensor.rank, #tensor.shape)
+    lu.assertEquals(tensor.shape_text, table.concat(tensor.shape, ", "))
+  end
+  lu.assertEquals(got, want)
+  lu.assertEquals(plan.tensor_count, #want)
+end
+
+-- Calls visit(index) for every element of a tensor.
+local function each_element(tensor, visit)
+  local rows, columns = 1, tensor.shape[1]
+  if tensor.rank == 2 then
+    rows, columns = tensor.shape[1], tensor.shape[2]
+  end
+  for row = 0, rows - 1 do
+    for column = 0, columns - 1 do
+      visit(tensor.offset + row * tensor.stride + column)
+    end
+  end
+end
+
+function TestLayout.test_elements_do_not_overlap_and_are_inside()
+  for _, sets in ipairs(SHAPES) do
+    local plan = plan_of(sets)
+    local owner, count = {}, 0
+    for _, tensor in ipairs(plan.tensors) do
+      each_element(tensor, function(index)
+        if owner[index] or index < 0 or index >= plan.parameter_elements then
+          lu.fail(("%s: element %d belongs to %s, of %d elements"):format(tensor.name, index, owner[index],
+            plan.parameter_elements))
+        end
+        owner[index] = tensor.name
+        count = count + 1
+      end)
+    end
+    lu.assertEquals(count, plan.parameters)
+    lu.assertEquals(plan.parameter_storage % CHUNK, 0)
+    local spare = plan.parameter_storage - plan.parameter_elements
+    lu.assertTrue(spare >= 0 and spare < CHUNK, spare)
+  end
+end
+
+function TestLayout.test_queries_keys_and_values_share_rows()
+  local plan = plan_of(small())
+  local at = {}
+  for _, tensor in ipairs(plan.tensors) do
+    at[tensor.name] = tensor
+  end
+  for l = 0, 1 do
+    local prefix = ("layers.%d.attention."):format(l)
+    local query, key = at[prefix .. "query.weight"], at[prefix .. "key.weight"]
+    local value, output = at[prefix .. "value.weight"], at[prefix .. "output.weight"]
+    lu.assertEquals({ query.stride, key.stride, value.stride, output.stride }, { 48, 48, 48, 16 })
+    lu.assertEquals({ key.offset, value.offset, output.offset },
+      { query.offset + 16, query.offset + 32, query.offset + 16 * 48 })
+  end
+  lu.assertEquals(at["output.weight"].stride, 16) -- five classes in a whole vector
+  lu.assertEquals(plan.class_columns, 16)
+  lu.assertEquals(plan_of({}, task(2, 17)).class_columns, 32)
+end
+
+-- A bias per head, numbers that fill a vector, and a map to two directions of every head.
+function TestLayout.test_geometric_attention()
+  local none = plan_of({})
+  local plan = plan_of({ ["encoding.normaliser.kind"] = "geometric" })
+  local plain = plan_of({ ["encoding.normaliser"] = "{ kind = 'geometric', directional = false }" })
+  lu.assertEquals(plan.parameters - none.parameters, 5 * (64 + 64 * 16 + 16 + 3))
+  lu.assertEquals(plain.parameters - none.parameters, 5 * (64 + 2))
+  lu.assertEquals(plan.parameter_elements - none.parameter_elements, 5 * (64 + 64 * 16 + 16 + 16))
+  lu.assertEquals(plain.parameter_elements - none.parameter_elements, 5 * (64 + 16))
+  local padded = plan_of({ ["encoding.normaliser.kind"] = "geometric", ["model.heads"] = "4" })
+  lu.assertEquals(padded.normaliser.direction_width, 16)
+  lu.assertEquals(padded.parameters - none.parameters, 5 * (64 + 64 * 8 + 8 + 3))
+  lu.assertEquals(plan_of({ ["encoding.normaliser.kind"] = "softmax" }).digest, none.digest)
+end
+
+support.run()
