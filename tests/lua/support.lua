@@ -42,6 +42,23 @@ function support.read(path)
   return text
 end
 
+-- Output and success of a shell command.
+function support.shell(command)
+  local pipe = assert(io.popen(command .. " 2>&1"))
+  local text = pipe:read("a")
+  return text, (pipe:close())
+end
+
+-- { "a.b=v", ... } as --set gives it to load.lua.
+function support.sets(list)
+  local sets = {}
+  for i, set in ipairs(list) do
+    local path, text = set:match("^(.-)=(.*)$")
+    sets[i] = { path = path, text = text }
+  end
+  return sets
+end
+
 -- Loads and validates a spec file: resolved, info, diagnostics.
 function support.check(path, sets)
   local d = require("diagnostics").new()

@@ -111,11 +111,7 @@ local CASES = {
 }
 
 local function check_with(case, text)
-  local sets = {}
-  for _, set in ipairs(case[5] or {}) do
-    local path, value = set:match("^(.-)=(.*)$")
-    sets[#sets + 1] = { path = path, text = value }
-  end
+  local sets = support.sets(case[5] or {})
   sets[#sets + 1] = { path = case[1], text = text }
   local spec = case[5] == DATA and "bare" or "plain" -- of finite data the file says what lengths there are
   return support.check(("tests/golden/specs/%s.lua"):format(spec), sets)
@@ -202,12 +198,8 @@ end
 
 function TestSchema.test_absent_follows_the_features()
   local function absent(...)
-    local sets = {}
-    for i, set in ipairs({ ... }) do
-      local path, value = set:match("^(.-)=(.*)$")
-      sets[i] = { path = path, text = value }
-    end
-    return table.concat(schema.absent(assert(support.check("tests/golden/specs/plain.lua", sets))), " ")
+    local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))
+    return table.concat(schema.absent(resolved), " ")
   end
   local off = " EVAL_DROPOUT"
   local score = " score_pair score_tables" .. off

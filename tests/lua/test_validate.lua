@@ -299,10 +299,9 @@ end
 local function errors_of(path)
   local sets = {}
   for set in support.read(path):gmatch("%-%- set: ([^\n]*)") do
-    local name, text = set:match("^(.-)=(.*)$")
-    sets[#sets + 1] = { path = name, text = text }
+    sets[#sets + 1] = set
   end
-  local resolved, _, d = support.check(path, sets)
+  local resolved, _, d = support.check(path, support.sets(sets))
   lu.assertNil(resolved, path)
   return d:text()
 end

@@ -1,0 +1,172 @@
+-- Generated files of every combination of facets, and of what is peculiar to each: rendered when they are asked for.
+--
+-- tests/lua/cases/<facet>.lua, one for each facet and for the model and training, has
+--   cases        { name, "field=value", ..., spec = path of another spec than SPEC, compile = "whole" or "checked" }:
+--                what the combinations leave out; compile: test_generated_compiler.lua compiles it
+--   identifiers  { word, function of a case }: the word stands in its files exactly where the function is true; finer
+--                than the fingerprints of fields
+--   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
+-- A case is { name, resolved, plan, files, text by path }.
+
+local gen = require("gen")
+local lfs = require("lfs")
+local plan_module = require("plan")
+local support = require("support")
+local tasks = require("tasks")
+
+local M = {}
+
+M.SPEC = "tests/golden/specs/plain.lua"
+M.COLUMNS = 120
+
+M.PATHS = {
+  "spec.c", "config.h", "step.c", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc", "plan.lua",
+}
+
+local templates = {}
+
+function M.template(name, folder)
+  local path = (folder or "templates") .. "/" .. name
+  templates[path] = templates[path] or support.read(path)
+  return templates[path]
+end
+
+local facts = tasks.read(support.tasks_folder, require("diagnostics").new())
+
+-- Resolves, plans and renders a row of cases.
+local function rendered(row)
+  local resolved, info, d = support.check(row.spec or M.SPEC, support.sets({ table.unpack(row, 2) }))
+  assert(resolved, d:text())
+  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], score = info.score })
+  local made, err = gen.files(plan, M.template, {})
+  assert(made, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
+  local case = { name = row[1], resolved = resolved, plan = plan, files = made, text = {} }
+  for _, file in ipairs(made) do
+    case.text[file.path] = file.text
+  end
+  return case
+end
+
+local POSITIONS = {
+  { "index" },
+  { "randomized", "encoding.positions.draw=pass" },
+  { "randomized", "encoding.positions.draw=layer", "encoding.positions.sorted=false" },
+}
+
+local function combinations(visit)
+  for _, added in ipairs({ "none", "sinusoid", "learned" }) do
+    for _, turned in ipairs({ "none", "rope" }) do
+      for _, where in ipairs(POSITIONS) do
+        for _, dropout in ipairs({ "0", "0.1" }) do
+          for _, precision in ipairs({ "float32", "float64" }) do
+            visit(table.concat({ added, turned, where[2] and where[2]:match("=(.*)") or where[1], dropout, precision },
+              " "), { "encoding.additive.kind=" .. added, "encoding.rotation.kind=" .. turned,
+              "encoding.positions.kind=" .. where[1], "model.dropout=" .. dropout, "precision=" .. precision,
+              table.unpack(where, 2) })
+          end
+        end
+      end
+    end
+  end
+end
+
+M.rows, M.identifiers, M.sections = {}, {}, {}
+
+local row_of, case_by_name = {}, {}
+
+local function add_row(row)
+  assert(not row_of[row[1]], row[1] .. " is there twice")
+  M.rows[#M.rows + 1], row_of[row[1]] = row, row
+end
+
+local function append(list, more)
+  table.move(more or {}, 1, #(more or {}), #list + 1, list)
+end
+
+local function add_facets()
+  local names = {}
+  for name in lfs.dir("tests/lua/cases") do
+    names[#names + 1] = name:match("^([%w_]+)%.lua$")
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local facet = require("cases." .. name)
+    for _, row in ipairs(facet.cases or {}) do
+      add_row(row)
+    end
+    append(M.identifiers, facet.identifiers)
+    append(M.sections, facet.sections)
+  end
+end
+
+combinations(function(name, sets)
+  add_row({ name, table.unpack(sets) })
+end)
+add_facets()
+
+function M.case_of(name)
+  case_by_name[name] = case_by_name[name] or rendered(assert(row_of[name], name .. " is no case"))
+  return case_by_name[name]
+end
+
+function M.all()
+  local list = {}
+  for i, row in ipairs(M.rows) do
+    list[i] = M.case_of(row[1])
+  end
+  return list
+end
+
+-- Calls visit(line, number) for every line.
+function M.each_line(text, visit)
+  local number = 0
+  for line in text:gmatch("([^\n]*)\n") do
+    number = number + 1
+    visit(line, number)
+  end
+end
+
+local distinct_files, distinct_lines
+
+-- Files and lines that differ: most cases share most of theirs. Both carry the first place where they stand.
+local function collect()
+  if distinct_files then
+    return
+  end
+  distinct_files, distinct_lines = {}, {}
+  local seen = {}
+  for _, case in ipairs(M.all()) do
+    for _, file in ipairs(case.files) do
+      if not seen[file.path .. file.text] then
+        seen[file.path .. file.text] = true
+        distinct_files[#distinct_files + 1] = { case = case, path = file.path, text = file.text, map = file.map,
+          place = ("%s (%s)"):format(file.path, case.name) }
+        M.each_line(file.text, function(line, number)
+          if not seen[file.path .. "\n" .. line] then
+            seen[file.path .. "\n" .. line] = true
+            distinct_lines[#distinct_lines + 1] = { path = file.path, text = line,
+              quotes_spec = file.path == "spec.c" and line:find('^%s+"') ~= nil,
+              place = ("%s:%d (%s): %s"):format(file.path, number, case.name, line) }
+          end
+        end)
+      end
+    end
+  end
+end
+
+function M.files()
+  collect()
+  return ipairs(distinct_files)
+end
+
+function M.lines()
+  collect()
+  return ipairs(distinct_lines)
+end
+
+-- The text without the strings that quote the spec: they name its fields, on or off.
+function M.without_spec(path, text)
+  return path == "spec.c" and text:gsub('\n%s+"[^\n]*', "") or text
+end
+
+return M

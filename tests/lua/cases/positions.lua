@@ -1,0 +1,60 @@
+-- Generated files: where tokens stand, and how positions and distances are drawn. Entries are as cases.lua says.
+
+-- Positions or distances.
+local function draws(case)
+  return case.plan.positions.range ~= nil or case.plan.positions.distance.draws ~= nil
+end
+
+local function tables(case)
+  return case.plan.additive.kind == "sinusoid" or case.plan.rotation.kind == "rope"
+    or case.plan.relative.kind == "transformer_xl"
+end
+
+local M = {}
+
+M.cases = {
+  { "positions from 1", "encoding.positions.kind=randomized", "encoding.positions.range=one_based",
+    "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.positions.sorted=false" },
+  { "positions from 1 for each sequence", "encoding.positions.kind=randomized", "encoding.positions.range=one_based",
+    "encoding.positions.draw=sequence", "encoding.additive.kind=learned", "eval.dropout=true" },
+  { "turns of each sequence", "encoding.positions.kind=randomized", "encoding.positions.draw=sequence",
+    "encoding.rotation.kind=rope" },
+  { "turns of each sequence and a score", "encoding.positions.kind=randomized", "encoding.positions.draw=sequence",
+    "encoding.rotation.kind=rope", "encoding.score={ use = 'log_length' }", "encoding.additive.kind=sinusoid" },
+  { "distances from 1, each side drawn", "encoding.relative.kind=transformer_xl",
+    "encoding.positions.kind=randomized", "encoding.positions.range=one_based",
+    "encoding.positions.sides=independent" },
+  { "sides drawn for a score", "encoding.score={ use = 'alibi_learned' }", "encoding.positions.kind=randomized",
+    "encoding.positions.sides=independent", "encoding.positions.draw=pass" },
+  { "differences from 1 for a score", "encoding.score={ use = 'kerple_log' }", "encoding.positions.kind=randomized",
+    "encoding.positions.range=one_based", "encoding.positions.reading=difference" },
+  { "a wide model of sequences' own positions", "model.width=256", "encoding.additive.kind=learned",
+    "encoding.positions.kind=randomized", "encoding.positions.draw=sequence", "eval.dropout=true" },
+}
+
+M.identifiers = {
+  { "make_tables", tables },
+  { "position_row", tables },
+  { "MAX_POSITION", draws },
+  { "DRAWS", function(case) return draws(case) and case.plan.positions.kind ~= "sequence" end },
+  { "FIRST_POSITION", function(case) return case.plan.positions.first == 1 end },
+  { "lh_draw_sequence", function(case) return case.plan.positions.kind == "sequence" end },
+  { "position_scratch", function(case) return case.plan.positions.kind == "sequence" end },
+  { "lh_draw_signed_distances", function(case) return case.plan.positions.distance.independent or false end },
+  { "longhand/positions.h", draws },
+  { "DISTANCE_DRAWS", function(case) return case.plan.positions.distance.draws ~= nil end },
+  { "drawn_distance", function(case) return case.plan.positions.distance.draws ~= nil end },
+}
+
+M.sections = {
+  { "positions.none", "none none index 0.1 float32", "step.c", { "shared" } },
+  { "positions.sinusoid", "sinusoid none index 0.1 float32", "step.c",
+    { "position_row", "position_rows", "make_sinusoid", "make_tables" } },
+  { "positions.rope", "none rope index 0.1 float32", "step.c",
+    { "position_row", "position_rows", "make_rotation", "make_tables" } },
+  { "positions.sinusoid_rope_randomized", "sinusoid rope layer 0.1 float32", "step.c",
+    { "position_row", "position_rows", "make_tables", "shared", "draw_positions", "begin_step" } },
+  { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_positions" } },
+}
+
+return M

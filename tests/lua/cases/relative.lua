@@ -1,0 +1,51 @@
+-- Generated files: vectors of distances. Entries are as cases.lua says.
+
+local function relative(case)
+  return case.plan.relative.kind ~= "none"
+end
+
+local M = {}
+
+M.cases = {
+  { "relative", "encoding.relative.kind=transformer_xl", "model.dropout=0", compile = "whole" },
+  { "relative in float64", "encoding.relative.kind=transformer_xl", "precision=float64", "model.width=48",
+    "model.heads=4", compile = "checked" },
+  { "relative, drawn", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
+    compile = "checked" },
+  { "relative, drawn for the pass", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
+    "encoding.positions.draw=pass", "encoding.additive.kind=sinusoid", compile = "checked" },
+  { "relative, clamped", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=clamped", "encoding.rotation.kind=rope", compile = "checked" },
+  { "relative, differences", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=difference", compile = "whole" },
+  { "relative, differences of the input's", "encoding.relative.kind=transformer_xl",
+    "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.additive.kind=learned",
+    compile = "checked" },
+  { "relative, differences for the pass", "encoding.relative.kind=transformer_xl",
+    "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.positions.draw=pass",
+    compile = "checked" },
+  { "shaw", "encoding.relative.kind=shaw", compile = "whole" },
+  { "shaw, drawn", "encoding.relative.kind=shaw", "encoding.positions.kind=randomized", compile = "checked" },
+  { "shaw, differences", "encoding.relative.kind=shaw", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=difference", compile = "checked" },
+}
+
+M.identifiers = {
+  { "relative", relative },
+  { "group_dlogits", function(case) return relative(case) and case.plan.relative.toeplitz end },
+  { "pair_offset", function(case) return relative(case) and not case.plan.relative.toeplitz end },
+  { "position_bias", function(case) return case.plan.relative.kind == "transformer_xl" end },
+  { "CLIP", function(case) return case.plan.relative.kind == "shaw" end },
+}
+
+M.sections = {
+  { "relative.index", "relative", "attention_self.inc", { "pair_logit", "relative_queries", "relative_rows_grad" } },
+  { "relative.differences", "relative, differences", "attention_self.inc",
+    { "pair_offset", "load_rows", "pair_logit", "relative_queries", "relative_rows_grad" } },
+  { "relative.shaw", "shaw", "attention_self.inc", { "pair_logit", "relative_queries" } },
+  { "relative.drawn", "relative, drawn", "step.c",
+    { "shared", "drawn_distance", "draw_distances", "begin_step", "begin_shard", "end_relative" } },
+  { "relative.clamped", "relative, clamped", "step.c", { "drawn_distance", "begin_step" } },
+}
+
+return M

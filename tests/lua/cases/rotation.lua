@@ -1,0 +1,43 @@
+-- Generated files: how queries and keys turn. Entries are as cases.lua says.
+
+local function scaled_by(kind)
+  return function(case)
+    return case.plan.rotation.kind == "rope" and case.plan.rotation.scaling.kind == kind
+  end
+end
+
+local M = {}
+
+M.cases = {
+  { "linear scaling", "encoding.rotation.kind=rope", "encoding.rotation.scaling={ kind = 'linear', factor = 4 }",
+    compile = "checked" },
+  { "NTK scaling", "encoding.rotation.kind=rope", "encoding.rotation.scaling={ kind = 'ntk', factor = 4 }",
+    compile = "checked" },
+  { "YaRN", "encoding.rotation.kind=rope", "encoding.rotation.scaling={ kind = 'yarn', factor = 4 }",
+    compile = "whole" },
+  { "YaRN at its largest", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
+    "encoding.rotation.scaling={ kind = 'yarn', factor = 123456.789, original_length = 1048576, "
+    .. "beta_slow = 123456.789, beta_fast = 234567.891, attention_factor = 123.456789 }", "precision=float64",
+    compile = "checked" },
+}
+
+M.identifiers = {
+  { "ROTATION_PERIOD", function(case) return case.plan.rotation.kind == "rope" end },
+  { "interpolated", scaled_by("linear") },
+  { "log_base", scaled_by("ntk") },
+  { "slowed", scaled_by("yarn") },
+  { "growth", scaled_by("yarn") },
+  { "cpu/rotation.h", function(case) return case.plan.rotation.kind == "rope" end },
+}
+
+M.sections = {
+  { "rotate.index", "none rope index 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "rotate.randomized_pass", "none rope pass 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "rotate.randomized_layer", "none rope layer 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "rotate.randomized_input_and_layer", "learned rope layer 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "positions.rope_linear", "linear scaling", "step.c", { "make_rotation" } },
+  { "positions.rope_ntk", "NTK scaling", "step.c", { "make_rotation" } },
+  { "positions.rope_yarn", "YaRN", "step.c", { "slowed", "make_rotation" } },
+}
+
+return M

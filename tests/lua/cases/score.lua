@@ -1,0 +1,42 @@
+-- Generated files: the scalar change of the logit. Entries are as cases.lua says.
+
+local M = {}
+
+M.cases = {
+  { "alibi", "encoding.score={ use = 'alibi' }", compile = "whole" },
+  { "alibi, learned", "encoding.score={ use = 'alibi_learned' }", compile = "whole" },
+  { "alibi, drawn", "encoding.score={ use = 'alibi' }", "encoding.positions.kind=randomized", compile = "checked" },
+  { "t5 and relative, drawn for the pass", "encoding.score={ use = 't5' }", "encoding.relative.kind=transformer_xl",
+    "encoding.positions.kind=randomized", "encoding.positions.draw=pass", compile = "checked" },
+  { "kerple, differences", "encoding.score={ use = 'kerple_log' }", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=difference", "precision=float64", compile = "checked" },
+  { "kerple, differences beside the input's", "encoding.score={ use = 'kerple_power' }",
+    "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.additive.kind=learned",
+    compile = "checked" },
+  { "fire", "encoding.score={ use = 'fire' }", compile = "whole" },
+  { "sandwich, clamped", "encoding.score={ use = 'sandwich' }", "encoding.positions.kind=randomized",
+    "encoding.positions.reading=clamped", compile = "checked" },
+  { "t5", "encoding.score={ use = 't5' }" },
+  { "softcap", spec = "tests/golden/specs/softcap.lua", compile = "whole" },
+  { "softcap with a constant", "encoding.parameters.log_cap=3", spec = "tests/golden/specs/softcap.lua",
+    compile = "whole" },
+  { "a list of scores", "encoding.score={ { use = 'window' }, { use = 'cyclic' }, { use = 'log_length' } }",
+    compile = "checked" },
+}
+
+M.identifiers = {
+  { "score_pair", function(case) return case.plan.score.kind ~= "none" end },
+  { "score_pair_grad", function(case) return case.plan.score.grads or false end },
+  { "make_score", function(case) return case.plan.score.kind ~= "none" and case.plan.score.making[1] ~= nil end },
+  { "end_score", function(case) return case.plan.score.trains or false end },
+  { "cpu/score.h", function(case) return case.plan.score.kind ~= "none" or case.plan.mask.kind ~= "none" end },
+  { "SCORE_SETS", function(case) return case.plan.score.kind ~= "none" end },
+}
+
+M.sections = {
+  { "score.alibi", "alibi, learned", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },
+  { "score.fire", "fire", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },
+  { "score.t5", "t5", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },
+}
+
+return M

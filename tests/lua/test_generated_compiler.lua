@@ -1,0 +1,122 @@
+-- Generated files before a C compiler: no warning, nothing unused, the layout of the plan.
+
+local support = dofile("tests/lua/support.lua")
+
+local cases = require("cases")
+local lu = require("luaunit")
+
+TestCompiler = {}
+
+local CC = os.getenv("CC") or "gcc"
+local FLAGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla "
+  .. "-Wundef -Wwrite-strings -Wunused-macros -Wunused-const-variable -Wno-unused-parameter -Wno-psabi "
+  .. "-Wno-unknown-pragmas -Iruntime/include -Ikernels -I."
+
+local function level_flag()
+  local machine, found = support.shell(CC .. " -dumpmachine")
+  if not found then
+    lu.skip("no C compiler " .. CC)
+  end
+  return machine:find("^x86_64") and "-march=x86-64-v4" or ""
+end
+
+-- Writes the case's files and probe.c, which is step.c and more: gcc looks for unused macros in no included file.
+local function folder_of(case, name, more)
+  local path
+  for _, file in ipairs(case.files) do
+    path = support.write(name .. "/" .. file.path, file.text)
+  end
+  support.write(name .. "/probe.c", case.text["step.c"] .. (more or ""))
+  return path:match("^(.*)/")
+end
+
+-- How much of a compilation: the whole finds static functions and tables that nothing uses, and takes twice as long.
+local COMPILE = { whole = "-S -O0 -o /dev/null", checked = "-fsyntax-only" }
+
+-- Combinations that are compiled; rows of facets say it themselves.
+local COMBINATIONS = {
+  { "none none index 0 float32", compile = "whole" }, { "none rope index 0.1 float64", compile = "checked" },
+  { "sinusoid none index 0.1 float32", compile = "checked" },
+  { "sinusoid rope layer 0 float32", compile = "checked" }, { "learned none pass 0.1 float64", compile = "checked" },
+  { "learned rope layer 0.1 float32", compile = "whole" }, { "none none layer 0.1 float32", compile = "checked" },
+}
+
+local MEMBERS = {
+  { "query_key_value", "attention.query.weight" }, { "attention_output", "attention.output.weight" },
+  { "norm1_scale", "norm1.scale" }, { "norm1_offset", "norm1.offset" }, { "up", "feedforward.up.weight" },
+  { "up_bias", "feedforward.up.bias" }, { "down", "feedforward.down.weight" },
+  { "down_bias", "feedforward.down.bias" }, { "norm2_scale", "norm2.scale" }, { "norm2_offset", "norm2.offset" },
+}
+
+-- Static assertions that the members of `parameters` lie where the plan's tensors do.
+local function offset_checks(plan)
+  local at, text = {}, { "#include <stddef.h>" }
+  for _, tensor in ipairs(plan.tensors) do
+    at[tensor.name] = tensor.offset
+  end
+  local function check(member, name)
+    text[#text + 1] = ('_Static_assert(offsetof(parameters, %s) == %d * sizeof(real), "%s");'):format(member,
+      assert(at[name], name), name)
+  end
+  check("token", "embed.token.weight")
+  if at["embed.position.weight"] then
+    check("position_table", "embed.position.weight")
+  end
+  for l = 0, plan.layers - 1 do
+    for _, member in ipairs(MEMBERS) do
+      check(("layer[%d].%s"):format(l, member[1]), ("layers.%d.%s"):format(l, member[2]))
+    end
+  end
+  check("output", "output.weight")
+  check("output_bias", "output.bias")
+  return table.concat(text, "\n") .. "\n"
+end
+
+function TestCompiler.test_no_warning_and_the_layout_of_the_plan()
+  local level, count = level_flag(), 0
+  for _, list in ipairs({ COMBINATIONS, cases.rows }) do
+    for _, row in ipairs(list) do
+      if row.compile then
+        count = count + 1
+        local case, how = cases.case_of(row[1]), assert(COMPILE[row.compile])
+        local folder = folder_of(case, "compiled" .. count, offset_checks(case.plan))
+        local text, good = support.shell(table.concat({ CC, how, level, FLAGS, folder .. "/probe.c" }, " "))
+        lu.assertTrue(good and text == "", row[1] .. "\n" .. text)
+      end
+    end
+  end
+end
+
+-- The compilation above can fail: a macro, a static function and a table that nothing uses are found.
+function TestCompiler.test_what_is_unused_is_found()
+  local level = level_flag()
+  local folder = folder_of(cases.case_of("none none index 0 float32"), "unused",
+    "#define NOBODY_USES 1\nstatic int nobody_calls(void) { return 1; }\nstatic const int nobody_reads[] = { 1 };\n")
+  local text, good = support.shell(table.concat({ CC, COMPILE.whole, level, FLAGS, folder .. "/probe.c" }, " "))
+  lu.assertTrue(good)
+  for _, name in ipairs({ "NOBODY_USES", "nobody_calls", "nobody_reads" }) do
+    lu.assertStrContains(text, name)
+  end
+end
+
+function TestCompiler.test_what_the_runtime_reads_compiles()
+  level_flag()
+  for i, name in ipairs({ "lists", "all checkpoints", "evaluation while training", "one answer", "no clipping",
+    "learned rope layer 0.1 float32" }) do
+    local folder = folder_of(cases.case_of(name), "spec" .. i)
+    local text, good = support.shell(table.concat({ CC, COMPILE.whole, "-DLH_HAVE_X86_64 -DLH_HAVE_X86_64_V4", FLAGS,
+      folder .. "/spec.c" }, " "))
+    lu.assertTrue(good and text == "", name .. "\n" .. text)
+  end
+end
+
+-- A value that disagrees with the struct must not compile: the assertion above can fail.
+function TestCompiler.test_a_wrong_layout_is_found()
+  level_flag()
+  local case = cases.case_of("none none index 0 float32")
+  local folder = folder_of(case, "wrong", (offset_checks(case.plan):gsub("token%) == 0", "token) == 1")))
+  local text, good = support.shell(table.concat({ CC, "-fsyntax-only", FLAGS, folder .. "/probe.c" }, " "))
+  lu.assertTrue(not good and text:find("embed.token.weight", 1, true) ~= nil)
+end
+
+support.run()

@@ -1,0 +1,82 @@
+-- Generated files: the same bytes from anywhere, by anybody, twice.
+
+local support = dofile("tests/lua/support.lua")
+
+local cases = require("cases")
+local gen = require("gen")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local project_module = require("project")
+local write = require("write")
+
+local PATHS = cases.PATHS
+
+TestSame = {}
+
+local function read_folder(folder)
+  local parts = {}
+  for i, path in ipairs(PATHS) do
+    parts[i] = support.read(folder .. "/" .. path)
+  end
+  return parts
+end
+
+-- Runs `gen` as its own process: from a directory, with these variables.
+local function generate(from, variables, main, spec, out)
+  local lua = arg[-1] or "lua5.4"
+  local text, good = support.shell(("cd '%s' && env %s %s '%s' gen '%s' --out '%s'"):format(from, variables, lua, main,
+    spec, out))
+  lu.assertTrue(good, text)
+end
+
+function TestSame.test_place_locale_zone_and_user_do_not_matter()
+  local here = lfs.currentdir()
+  local base = support.write("same/base.txt", ""):match("^(.*)/")
+  local spec = "spec/runs/reverse_string_rand_rope.lua"
+  generate(here, "LC_ALL=C TZ=UTC", "generator/main.lua", spec, base .. "/a")
+  generate("/", "LC_ALL=C.UTF-8 LANG=de_DE.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent USER=other", here
+    .. "/generator/main.lua", here .. "/" .. spec, base .. "/b")
+  generate(here .. "/tests", "LC_ALL=C TZ=America/Lima", "../generator/main.lua", "../" .. spec, base .. "/c")
+  local want = read_folder(base .. "/a")
+  lu.assertStrContains(want[1], " * spec      spec/runs/reverse_string_rand_rope.lua\n")
+  for _, other in ipairs({ "/b", "/c" }) do
+    local got = read_folder(base .. other)
+    for i, path in ipairs(PATHS) do
+      lu.assertEquals(got[i], want[i], path .. " of " .. other)
+    end
+  end
+end
+
+function TestSame.test_a_spec_of_one_s_own_appears_by_its_base_name()
+  local path = support.write("mine/my_own_run.lua", support.read("spec/runs/even_pairs_none.lua"))
+  local folder = path:match("^(.*)/")
+  generate(lfs.currentdir(), "LC_ALL=C", "generator/main.lua", path, folder .. "/out")
+  for i, text in ipairs(read_folder(folder .. "/out")) do
+    lu.assertNotStrContains(text, folder, nil, nil, PATHS[i])
+    lu.assertStrContains(text, "my_own_run.lua")
+  end
+end
+
+function TestSame.test_rendering_twice_gives_the_same_bytes()
+  local first = cases.case_of("learned rope layer 0.1 float32")
+  for i, file in ipairs((gen.files(first.plan, cases.template, {}))) do
+    lu.assertEquals(file.text, first.files[i].text)
+  end
+end
+
+function TestSame.test_the_showcase_is_what_would_be_written()
+  local project = project_module.new(".")
+  local ids = project:showcase()
+  if #ids == 0 then
+    lu.skip("generated/ is empty")
+  end
+  for _, id in ipairs(ids) do
+    local spec, message = project:plan("spec/runs/" .. id .. ".lua")
+    assert(spec, message)
+    local made
+    made, message = project:files(spec.plan, true)
+    lu.assertEquals(write.compare("generated/" .. id, assert(made, message)), {}, id)
+  end
+end
+
+support.run()

@@ -1,0 +1,64 @@
+-- Pieces of generated files to read, tests/golden/sections; LH_UPDATE_GOLDEN=1 writes them again.
+
+local support = dofile("tests/lua/support.lua")
+
+local cases = require("cases")
+local lfs = require("lfs")
+local lu = require("luaunit")
+
+local GOLDEN, SECTIONS = "tests/golden/sections", cases.sections
+
+TestSections = {}
+
+-- A function or a struct, with the comment above it; nil where the file has none of that name.
+local function cut(text, name)
+  local all_lines, out = {}, {}
+  cases.each_line(text, function(line)
+    all_lines[#all_lines + 1] = line
+  end)
+  for i, line in ipairs(all_lines) do
+    if line:find("^%a") and (line:find("%f[%w_]" .. name .. "%(") or line:find("struct " .. name .. " {", 1, true)) then
+      local first, last = i, i
+      while first > 1 and all_lines[first - 1]:find("^[/ ]%*") do
+        first = first - 1
+      end
+      while not all_lines[last]:find("^}") and not all_lines[last]:find("^%a.*}$") do
+        last = last + 1
+      end
+      table.move(all_lines, first, last, 1, out)
+      return table.concat(out, "\n") .. "\n"
+    end
+  end
+end
+
+local function section(entry)
+  local case, parts = cases.case_of(entry[2]), {}
+  for i, name in ipairs(entry[4]) do
+    parts[i] = assert(cut(case.text[entry[3]], name), ("%s: no %s in %s"):format(entry[1], name, entry[3]))
+  end
+  return table.concat(parts, "\n")
+end
+
+function TestSections.test_sections_are_the_golden_ones()
+  for _, entry in ipairs(SECTIONS) do
+    local path, text = ("%s/%s.txt"):format(GOLDEN, entry[1]), section(entry)
+    if os.getenv("LH_UPDATE_GOLDEN") == "1" then
+      local file = assert(io.open(path, "wb"))
+      file:write(text)
+      file:close()
+    end
+    lu.assertEquals(text, support.read(path), path)
+  end
+end
+
+function TestSections.test_every_golden_section_is_made_here()
+  local known = { ["."] = true, [".."] = true }
+  for _, entry in ipairs(SECTIONS) do
+    known[entry[1] .. ".txt"] = true
+  end
+  for name in lfs.dir(GOLDEN) do
+    lu.assertTrue(known[name], name .. " belongs to no section")
+  end
+end
+
+support.run()

@@ -1,0 +1,131 @@
+-- What spec.c has: digests, and what each way to choose a task has and the others do not.
+
+local support = dofile("tests/lua/support.lua")
+
+local cases = require("cases")
+local gen = require("gen")
+local lu = require("luaunit")
+local plan_module = require("plan")
+
+local SPEC, PATHS, COLUMNS = cases.SPEC, cases.PATHS, cases.COLUMNS
+
+TestSpec = {}
+
+function TestSpec.test_digests_are_in_spec_c_alone()
+  local case = cases.case_of("no clipping")
+  local _, digest = gen.files(case.plan, cases.template, {})
+  for _, name in ipairs({ case.plan.digest, case.plan.model_digest, digest }) do
+    lu.assertStrContains(case.text["spec.c"], '"' .. name .. '"')
+    for i = 2, #PATHS - 1 do
+      lu.assertNotStrContains(case.text[PATHS[i]], name)
+    end
+  end
+end
+
+function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
+  local base, other = cases.case_of("none none index 0.1 float32"), cases.case_of("evaluation while training")
+  local function digest(case, kernels)
+    local _, text = gen.files(case.plan, cases.template, kernels)
+    return text
+  end
+  local kernels = { { path = "kernels/cpu/a.h", text = "int a;\n" } }
+  lu.assertEquals(digest(base, kernels), digest(other, kernels))
+  lu.assertNotEquals(digest(base, kernels), digest(base, {}))
+  lu.assertNotEquals(digest(base, kernels), digest(base, { { path = "kernels/cpu/b.h", text = "int a;\n" } }))
+  lu.assertNotEquals(digest(base, kernels), digest(base, { { path = "kernels/cpu/a.h", text = "int b;\n" } }))
+  lu.assertNotEquals(digest(base, {}), digest(cases.case_of("no clipping"), {}))
+end
+
+-- Ways to choose a task: what each of them has, and that the others do not.
+TestTasks = {}
+
+local OWN = "task.source=../tasks/own/first_repeat.c"
+local DATA = { "task.data=x.jsonl", "task.input_symbols=300", "task.output_symbols=2", "train.epochs=3" }
+
+-- Renders plain.lua or, for finite data, the spec without lengths.
+local function rendered_task(sets, spec)
+  local resolved, info, d = support.check(spec or SPEC, support.sets(sets))
+  assert(resolved, d:text())
+  local plan = plan_module.build(resolved, { task = info.task })
+  local made, digest = gen.files(plan, cases.template, {})
+  local text = {}
+  for _, file in ipairs(made) do
+    text[file.path] = file.text
+  end
+  return text, digest, plan
+end
+
+local function check_words(text, present, absent)
+  for _, word in ipairs(present) do
+    lu.assertStrContains(text, word)
+  end
+  for _, word in ipairs(absent) do
+    lu.assertNotStrContains(text, word)
+  end
+end
+
+function TestTasks.test_a_task_of_ours_has_no_source_and_no_data()
+  local text = rendered_task({})
+  lu.assertNil(text["task.c"])
+  check_words(text["spec.c"], { ".sample = lh_task_bucket_sort", ".labels = output_length" },
+    { ".source =", "lh_data", ".data =", ".epochs", "shape_of", "NULL}}" })
+end
+
+function TestTasks.test_options_and_computation_tokens_are_absent_unless_asked_for()
+  for _, sets in ipairs({ {}, { OWN }, DATA }) do
+    local text = rendered_task(sets, sets == DATA and "tests/golden/specs/bare.lua" or nil)
+    for path, content in pairs(text) do
+      local low = path ~= "plan.lua" and cases.without_spec(path, content):lower() or ""
+      lu.assertNil(low:find("options", 1, true), path)
+      lu.assertNil(low:find("computation", 1, true), path)
+    end
+  end
+end
+
+function TestTasks.test_options_reach_the_sampler_as_numbers()
+  local own = "task.source=../tasks/own/choices.c"
+  check_words(rendered_task({ own })["spec.c"], { ".options = task_options,",
+    "/* order = up, base = 2 */\nstatic const int task_options[] = {0, 2};" }, {})
+  check_words(rendered_task({ own, "task.options={ base = 16, order = 'down' }" })["spec.c"],
+    { "/* order = down, base = 16 */\nstatic const int task_options[] = {1, 16};" }, {})
+end
+
+function TestTasks.test_computation_tokens_stand_between_input_and_outputs()
+  check_words(rendered_task({ "task.computation=1", "eval.lengths={ 1, 5 }" })["spec.c"], {
+    "enum { COMPUTATION_TOKEN = 5, EMPTY_TOKEN = 6 };", "return 2 * input_length(n) + output_length(n);",
+    "a computation token for each of its tokens",
+    "i < example->input_length; i++) *source++ = COMPUTATION_TOKEN;" }, { "1 * " })
+  local data = rendered_task({ "task.computation=3", DATA[1], DATA[2], DATA[3] }, "tests/golden/specs/bare.lua")
+  check_words(data["spec.c"], {
+    "enum { COMPUTATION_TOKEN = 300, EMPTY_TOKEN = 301 };", "shape->length[0] = 4 * input + output;",
+    "3 computation tokens for each", "i < 3 * example->input_length; i++) *source++ = COMPUTATION_TOKEN;" }, {})
+end
+
+function TestTasks.test_without_the_spare_token_the_empty_one_follows_the_input_s()
+  check_words(rendered_task({})["spec.c"], { "EMPTY_TOKEN = 6 }" }, {})
+  check_words(rendered_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
+end
+
+function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest()
+  local text, digest, plan = rendered_task({ OWN })
+  lu.assertEquals(text["task.c"], support.read("tests/golden/tasks/own/first_repeat.c")
+    .. "/* Generated by Longhand; do not edit: a copy of first_repeat.c. */\n")
+  check_words(text["spec.c"], { '.source = "first_repeat.c"', ".sample = lh_task_first_repeat", '"none"};' },
+    { "lh_data", ".data =", ".epochs", "shape_of" })
+  plan.task.text = plan.task.text .. "\n"
+  local _, other = gen.files(plan, cases.template, {})
+  lu.assertNotEquals(other, digest)
+end
+
+function TestTasks.test_finite_data_has_no_sampler_and_no_lengths()
+  local text = rendered_task(DATA, "tests/golden/specs/bare.lua")
+  lu.assertNil(text["task.c"])
+  check_words(text["spec.c"], { '.train = "tests/golden/specs/x.jsonl"', ".longest = 512", ".shape = shape_of",
+    ".epochs = 3", ".data = &data" }, { "lh_task_sample", "input_length(int n)", ".sample", ".steps", ".eval = \"",
+    ".source =" })
+  for line in text["spec.c"]:gmatch("[^\n]*") do
+    lu.assertTrue(#line <= COLUMNS, line)
+  end
+end
+
+support.run()
