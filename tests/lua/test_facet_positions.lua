@@ -1,35 +1,16 @@
--- The facets of an encoding, one by one: draws and their sites, angles that repeat, what is added to the input.
+-- The facet of positions: draws and their sites, of positions and of distances.
 
 local support = dofile("tests/lua/support.lua")
 
 local additive = require("facets.additive")
+local encodings = require("encodings")
 local lu = require("luaunit")
-local normaliser = require("facets.normaliser")
 local positions = require("facets.positions")
 local relative = require("facets.relative")
 local rotation = require("facets.rotation")
 
-local LAYERS = 3
-local NOTHING = { kind = "index", distance = { kind = "none" } }
-
--- The resolved encoding that the facets read.
-local function encoding(added, turned, kind, draw)
-  local result = { additive = { kind = added }, rotation = { kind = turned }, relative = { kind = "none" },
-    positions = { kind = kind, reading = kind == "randomized" and "drawn" or nil } }
-  if added ~= "none" then
-    result.additive.dropout = 0.1
-  end
-  if added == "learned" then
-    result.additive.rows, result.additive.init_sigma = 100, 0.5
-  end
-  if turned == "rope" then
-    result.rotation.base = 10000.0
-  end
-  if kind == "randomized" then
-    result.positions.max_position, result.positions.sorted, result.positions.draw = 100, true, draw
-  end
-  return result
-end
+local LAYERS, NOTHING = encodings.LAYERS, encodings.NOTHING
+local encoding, with_distances = encodings.encoding, encodings.with_distances
 
 TestPositions = {}
 
@@ -135,14 +116,9 @@ function TestPositions.test_one_layer()
   lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { 1, " + 1", "l" })
 end
 
-local MODEL = { layers = LAYERS, heads = 2, width = 16 }
+TestDistances = {}
 
-local function with_distances(added, turned, draw, reading, kind)
-  local spec = encoding(added, turned, reading == "index" and "index" or "randomized", draw)
-  spec.relative = { kind = kind or "transformer_xl", clip = kind == "shaw" and 4 or nil }
-  spec.positions.reading = reading ~= "index" and reading or nil
-  return spec
-end
+local MODEL = { layers = LAYERS, heads = 2, width = 16 }
 
 -- Additive, rotation, draw, reading; then draws of positions, of distances, and sets of distances.
 local DISTANCES = {
@@ -158,8 +134,6 @@ local DISTANCES = {
   { "learned", "none", "layer", "difference", LAYERS + 1, 0, LAYERS },
   { "learned", "none", "pass", "difference", 1, 0, 1 },
 }
-
-TestDistances = {}
 
 function TestDistances.test_draws_and_sets()
   for i, case in ipairs(DISTANCES) do
@@ -197,107 +171,6 @@ function TestDistances.test_sites()
   end
 end
 
-function TestDistances.test_rows_of_the_two_kinds()
-  local function plan(kind, reading)
-    local spec = with_distances("none", "none", "layer", reading, kind)
-    return relative.plan(spec, MODEL, positions.plan(spec, LAYERS))
-  end
-  local xl = plan("transformer_xl", "drawn")
-  lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
-  local shaw = plan("shaw", "drawn")
-  lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
-  lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
-  lu.assertFalse(plan("transformer_xl", "difference").toeplitz)
-  lu.assertFalse(plan("shaw", "difference").behind)
-  lu.assertEquals(relative.plan(encoding("none", "none", "index"), MODEL, NOTHING).kind, "none")
-end
-
-TestRotation = {}
-
-local function rope(head_width, draw)
-  local spec = encoding("none", "rope", "randomized", draw or "layer")
-  return rotation.plan(spec, head_width, positions.plan(spec, LAYERS))
-end
-
--- A row of heads is a repetition of its first channels, and these are whole vectors of every level.
-function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
-  for head_width = 4, 64, 4 do
-    local period = rope(head_width).period
-    lu.assertEquals(math.type(period), "integer")
-    lu.assertEquals({ period % head_width, period % 16 }, { 0, 0 }, head_width)
-    for smaller = 16, period - 16, 16 do
-      lu.assertNotEquals(smaller % head_width, 0, "a shorter period does for " .. head_width)
-    end
-    for width = 16, 1024, 16 do
-      if width % head_width == 0 and width // head_width <= 64 then
-        lu.assertEquals(width % period, 0, ("head width %d, width %d"):format(head_width, width))
-      end
-    end
-  end
-end
-
-function TestRotation.test_known_periods()
-  local want = { [4] = 16, [8] = 16, [12] = 48, [16] = 16, [20] = 80, [24] = 48, [32] = 32, [48] = 48, [60] = 240,
-    [64] = 64 }
-  for head_width, period in pairs(want) do
-    lu.assertEquals(rope(head_width).period, period, head_width)
-  end
-end
-
-function TestRotation.test_the_draw_is_the_block_s()
-  lu.assertEquals(rope(8).draw, "l")
-  lu.assertEquals(rope(8, "pass").draw, "0")
-  local spec = encoding("learned", "rope", "randomized", "layer")
-  lu.assertEquals(rotation.plan(spec, 8, positions.plan(spec, LAYERS)).draw, "l + 1")
-  lu.assertNil(rotation.plan(encoding("none", "rope", "index"), 8, { kind = "index" }).draw)
-end
-
-function TestRotation.test_base()
-  local plan = rope(8)
-  lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
-end
-
--- What a scaling becomes; 36 tokens is the longest sequence of training.
-local function scaled(scaling, kind)
-  local spec = encoding("none", "rope", kind or "index", "pass")
-  spec.rotation.scaling = scaling
-  return rotation.plan(spec, 8, positions.plan(spec, LAYERS), 36).scaling
-end
-
-function TestRotation.test_scalings_say_what_they_do()
-  lu.assertEquals(scaled(nil), { kind = "none" })
-  lu.assertEquals(scaled({ kind = "linear", factor = 2.5 }),
-    { kind = "linear", factor = 2.5, factor_text = "2.5", about = "linear x 2.5" })
-  lu.assertEquals(scaled({ kind = "ntk", factor = 4.0 }),
-    { kind = "ntk", factor = 4.0, factor_text = "4", about = "NTK x 4" })
-  lu.assertEquals(scaled({ kind = "yarn", factor = 4.0, original_length = 41, beta_slow = 1.0, beta_fast = 32.0,
-    attention_factor = 1.25 }), { kind = "yarn", factor = 4.0, factor_text = "4", original_length = 41,
-    beta_slow = 1.0, slow_text = "1", beta_fast = 32.0, fast_text = "32", attention_factor = 1.25,
-    about = "YaRN x 4 from 41 positions" })
-end
-
-function TestRotation.test_training_ends_where_its_positions_do()
-  local function yarn(original_length)
-    return { kind = "yarn", factor = 4.0, original_length = original_length, beta_slow = 1.0, beta_fast = 32.0 }
-  end
-  lu.assertEquals(scaled(yarn()).original_length, 36)
-  lu.assertEquals(scaled(yarn(), "randomized").original_length, 100)
-  lu.assertEquals(scaled(yarn(7), "randomized").original_length, 7)
-end
-
-function TestRotation.test_none_has_nothing()
-  lu.assertEquals(rotation.plan(encoding("learned", "none", "index"), 8, { kind = "index" }), { kind = "none" })
-end
-
-TestAdditive = {}
-
-function TestAdditive.test_each_kind_has_what_it_needs()
-  lu.assertEquals(additive.plan(encoding("none", "rope", "index")), { kind = "none" })
-  lu.assertEquals(additive.plan(encoding("sinusoid", "none", "index")), { kind = "sinusoid", dropout_rate = 0.1 })
-  lu.assertEquals(additive.plan(encoding("learned", "rope", "randomized", "pass")),
-    { kind = "learned", rows = 100, init_sigma = 0.5, dropout_rate = 0.1 })
-end
-
 TestPurity = {}
 
 function TestPurity.test_facets_change_nothing_they_are_given()
@@ -309,23 +182,6 @@ function TestPurity.test_facets_change_nothing_they_are_given()
     lu.assertEquals(spec, encoding(case[1], case[2], "randomized", case[3]))
     lu.assertEquals(planned, positions.plan(spec, LAYERS))
   end
-end
-
-TestNormaliser = {}
-
-function TestNormaliser.test_softmax_is_what_there_is_without()
-  lu.assertEquals(normaliser.plan({}, { heads = 8 }), { kind = "softmax", template = "cpu/attention.inc.tpl" })
-end
-
-function TestNormaliser.test_directions_fill_whole_vectors()
-  for heads, width in pairs({ [1] = 16, [8] = 16, [9] = 32, [64] = 128 }) do
-    local plan = normaliser.plan({ normaliser = { kind = "geometric", normalised = true, directional = true } },
-      { heads = heads })
-    lu.assertEquals({ plan.direction_width, plan.fill }, { width, 13 }, heads)
-  end
-  local plain = normaliser.plan({ normaliser = { kind = "geometric", normalised = false, directional = false } },
-    { heads = 8 })
-  lu.assertEquals({ plain.direction_width, plain.fill, plain.normalised }, { false, 14, false })
 end
 
 support.run()

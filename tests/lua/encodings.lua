@@ -1,0 +1,37 @@
+-- Resolved encodings for tests of facets.
+
+local M = {}
+
+M.LAYERS = 3
+
+-- What positions.lua plans where nothing is drawn and nothing reads distances.
+M.NOTHING = { kind = "index", distance = { kind = "none" } }
+
+-- Kinds of additive, rotation and positions; the draw of randomized ones.
+function M.encoding(added, turned, kind, draw)
+  local result = { additive = { kind = added }, rotation = { kind = turned }, relative = { kind = "none" },
+    positions = { kind = kind, reading = kind == "randomized" and "drawn" or nil } }
+  if added ~= "none" then
+    result.additive.dropout = 0.1
+  end
+  if added == "learned" then
+    result.additive.rows, result.additive.init_sigma = 100, 0.5
+  end
+  if turned == "rope" then
+    result.rotation.base = 10000.0
+  end
+  if kind == "randomized" then
+    result.positions.max_position, result.positions.sorted, result.positions.draw = 100, true, draw
+  end
+  return result
+end
+
+-- One with vectors of distances; reading: "index", or how drawn positions become distances.
+function M.with_distances(added, turned, draw, reading, kind)
+  local spec = M.encoding(added, turned, reading == "index" and "index" or "randomized", draw)
+  spec.relative = { kind = kind or "transformer_xl", clip = kind == "shaw" and 4 or nil }
+  spec.positions.reading = reading ~= "index" and reading or nil
+  return spec
+end
+
+return M

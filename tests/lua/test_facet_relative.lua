@@ -1,0 +1,32 @@
+-- The facet of vectors of distances: what the two kinds keep.
+
+local support = dofile("tests/lua/support.lua")
+
+local encodings = require("encodings")
+local lu = require("luaunit")
+local positions = require("facets.positions")
+local relative = require("facets.relative")
+
+local LAYERS, NOTHING = encodings.LAYERS, encodings.NOTHING
+local encoding, with_distances = encodings.encoding, encodings.with_distances
+
+TestRelative = {}
+
+local MODEL = { layers = LAYERS, heads = 2, width = 16 }
+
+function TestRelative.test_rows_of_the_two_kinds()
+  local function plan(kind, reading)
+    local spec = with_distances("none", "none", "layer", reading, kind)
+    return relative.plan(spec, MODEL, positions.plan(spec, LAYERS))
+  end
+  local xl = plan("transformer_xl", "drawn")
+  lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
+  local shaw = plan("shaw", "drawn")
+  lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
+  lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
+  lu.assertFalse(plan("transformer_xl", "difference").toeplitz)
+  lu.assertFalse(plan("shaw", "difference").behind)
+  lu.assertEquals(relative.plan(encoding("none", "none", "index"), MODEL, NOTHING).kind, "none")
+end
+
+support.run()

@@ -1,0 +1,89 @@
+-- The facet of rotation: angles that repeat, draws, scalings.
+
+local support = dofile("tests/lua/support.lua")
+
+local encodings = require("encodings")
+local lu = require("luaunit")
+local positions = require("facets.positions")
+local rotation = require("facets.rotation")
+
+local LAYERS, encoding = encodings.LAYERS, encodings.encoding
+
+TestRotation = {}
+
+local function rope(head_width, draw)
+  local spec = encoding("none", "rope", "randomized", draw or "layer")
+  return rotation.plan(spec, head_width, positions.plan(spec, LAYERS))
+end
+
+-- A row of heads is a repetition of its first channels, and these are whole vectors of every level.
+function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
+  for head_width = 4, 64, 4 do
+    local period = rope(head_width).period
+    lu.assertEquals(math.type(period), "integer")
+    lu.assertEquals({ period % head_width, period % 16 }, { 0, 0 }, head_width)
+    for smaller = 16, period - 16, 16 do
+      lu.assertNotEquals(smaller % head_width, 0, "a shorter period does for " .. head_width)
+    end
+    for width = 16, 1024, 16 do
+      if width % head_width == 0 and width // head_width <= 64 then
+        lu.assertEquals(width % period, 0, ("head width %d, width %d"):format(head_width, width))
+      end
+    end
+  end
+end
+
+function TestRotation.test_known_periods()
+  local want = { [4] = 16, [8] = 16, [12] = 48, [16] = 16, [20] = 80, [24] = 48, [32] = 32, [48] = 48, [60] = 240,
+    [64] = 64 }
+  for head_width, period in pairs(want) do
+    lu.assertEquals(rope(head_width).period, period, head_width)
+  end
+end
+
+function TestRotation.test_the_draw_is_the_block_s()
+  lu.assertEquals(rope(8).draw, "l")
+  lu.assertEquals(rope(8, "pass").draw, "0")
+  local spec = encoding("learned", "rope", "randomized", "layer")
+  lu.assertEquals(rotation.plan(spec, 8, positions.plan(spec, LAYERS)).draw, "l + 1")
+  lu.assertNil(rotation.plan(encoding("none", "rope", "index"), 8, { kind = "index" }).draw)
+end
+
+function TestRotation.test_base()
+  local plan = rope(8)
+  lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
+end
+
+-- What a scaling becomes; 36 tokens is the longest sequence of training.
+local function scaled(scaling, kind)
+  local spec = encoding("none", "rope", kind or "index", "pass")
+  spec.rotation.scaling = scaling
+  return rotation.plan(spec, 8, positions.plan(spec, LAYERS), 36).scaling
+end
+
+function TestRotation.test_scalings_say_what_they_do()
+  lu.assertEquals(scaled(nil), { kind = "none" })
+  lu.assertEquals(scaled({ kind = "linear", factor = 2.5 }),
+    { kind = "linear", factor = 2.5, factor_text = "2.5", about = "linear x 2.5" })
+  lu.assertEquals(scaled({ kind = "ntk", factor = 4.0 }),
+    { kind = "ntk", factor = 4.0, factor_text = "4", about = "NTK x 4" })
+  lu.assertEquals(scaled({ kind = "yarn", factor = 4.0, original_length = 41, beta_slow = 1.0, beta_fast = 32.0,
+    attention_factor = 1.25 }), { kind = "yarn", factor = 4.0, factor_text = "4", original_length = 41,
+    beta_slow = 1.0, slow_text = "1", beta_fast = 32.0, fast_text = "32", attention_factor = 1.25,
+    about = "YaRN x 4 from 41 positions" })
+end
+
+function TestRotation.test_training_ends_where_its_positions_do()
+  local function yarn(original_length)
+    return { kind = "yarn", factor = 4.0, original_length = original_length, beta_slow = 1.0, beta_fast = 32.0 }
+  end
+  lu.assertEquals(scaled(yarn()).original_length, 36)
+  lu.assertEquals(scaled(yarn(), "randomized").original_length, 100)
+  lu.assertEquals(scaled(yarn(7), "randomized").original_length, 7)
+end
+
+function TestRotation.test_none_has_nothing()
+  lu.assertEquals(rotation.plan(encoding("learned", "none", "index"), 8, { kind = "index" }), { kind = "none" })
+end
+
+support.run()
