@@ -63,21 +63,6 @@ local function radii(projected, fitted)
   return out
 end
 
--- The value below which a share of a list lies.
-local function quantile(list, share)
-  local sorted = table.move(list, 1, #list, 1, {})
-  table.sort(sorted)
-  return sorted[math.max(1, math.ceil(share * #sorted))]
-end
-
-local function share_beyond(list, limit)
-  local count = 0
-  for _, value in ipairs(list) do
-    count = count + (value > limit and 1 or 0)
-  end
-  return count / #list
-end
-
 -- One site of one run: fitted on the first length, measured at all.
 local function site_of(source, file, site, options, parts)
   local result = { site = site, lengths = {} }
@@ -89,9 +74,9 @@ local function site_of(source, file, site, options, parts)
     end
     local projected = pca.project(result.fitted, points)
     local radius = radii(projected, result.fitted)
-    result.limit = result.limit or quantile(radius, INSIDE)
+    result.limit = result.limit or statistics.quantile(radius, INSIDE)
     result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = parts[i].count,
-      first = parts[i].first, drift = statistics.mean(radius), outside = share_beyond(radius, result.limit),
+      first = parts[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, result.limit),
       spread = result.own_spread > 0 and pca.spread(result.fitted, points) / result.own_spread or 1 }
   end
   return result
