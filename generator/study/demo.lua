@@ -3,14 +3,16 @@
 -- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
 
+local bench = require("bench")
 local board = require("board")
 local colours = require("colours")
 local curves = require("curves")
 local draw = require("draw")
 local figures = require("figures")
-local json = require("dkjson")
 local lfs = require("lfs")
+local runs = require("runs")
 local shell = require("shell")
+local statistics = require("statistics")
 local write = require("write")
 
 local M = {}
@@ -24,47 +26,38 @@ local RUNS = {
 local BUDGET_SECONDS = 300
 local FEWEST_STEPS = 300 -- fewer show little
 
--- What the table needs of a trained run: accuracy and loss, from the last evaluation of each length.
-local function read_accuracy(path)
-  local text, message = write.read(path)
-  if not text then
-    return nil, message
-  end
-  local by_length, loss, lengths = {}, {}, {}
-  for line in text:gmatch("[^\n]+") do
-    local row = json.decode(line)
-    local length = row and row.by and row.by.length
-    if length then
-      if not by_length[length] then
-        lengths[#lengths + 1] = length
-      end
-      by_length[length], loss[length] = row.accuracy, row.loss
+-- What the table needs of a trained run: accuracy and loss of each length.
+local function accuracy_of(run)
+  local accuracy = { by_length = {}, loss = {}, lengths = {} }
+  for _, evaluation in ipairs({ run.train or { lengths = {} }, run.test or { lengths = {} } }) do
+    for i, length in ipairs(evaluation.lengths) do
+      table.insert(accuracy.lengths, length)
+      accuracy.by_length[length], accuracy.loss[length] = evaluation.accuracy[i], tonumber(evaluation.loss[i])
     end
   end
-  table.sort(lengths)
-  return { by_length = by_length, loss = loss, lengths = lengths }
+  table.sort(accuracy.lengths)
+  return accuracy
 end
 
 -- The mean of values[length] over the evaluated lengths of a range.
 local function mean(accuracy, values, from, to)
-  local sum, count = 0, 0
+  local list = {}
   for _, length in ipairs(accuracy.lengths) do
     if length >= from and length <= to then
-      sum, count = sum + values[length], count + 1
+      list[#list + 1] = values[length]
     end
   end
-  return count > 0 and sum / count or nil
+  return statistics.mean(list)
 end
 
 -- Steps per second at the average training length.
 local function measure(trainer)
-  local text, code = shell.capture({ trainer, "bench", "--json", "--seconds", "1", "--lengths", "20" })
-  if code ~= 0 then
+  local rows, code = bench.rows(trainer, { "--seconds", "1", "--lengths", "20" })
+  if not rows then
     return nil, code
   end
-  for line in text:gmatch("[^\n]+") do
-    local row = json.decode(line)
-    if row and row.mode == "train" then
+  for _, row in ipairs(rows) do
+    if row.mode == "train" then
       return row.steps_per_second
     end
   end
@@ -97,19 +90,19 @@ local function percent(value)
 end
 
 -- The table as lines of text.
-function M.table_lines(runs, chance, baseline)
+function M.table_lines(trained, chance, baseline)
   local lines = { ("%-14s %8s %10s"):format("length", "chance", "majority") }
-  for _, run in ipairs(runs) do
+  for _, run in ipairs(trained) do
     lines[1] = lines[1] .. ("  %20s"):format(run.title)
   end
   local function row(name, pick)
     local line = ("%-14s %8s %10s"):format(name, percent(chance), percent(baseline))
-    for _, run in ipairs(runs) do
+    for _, run in ipairs(trained) do
       line = line .. ("  %20s"):format(percent(pick(run.accuracy)))
     end
     lines[#lines + 1] = line
   end
-  for _, length in ipairs(runs[1].accuracy.lengths) do
+  for _, length in ipairs(trained[1].accuracy.lengths) do
     row(("%d"):format(length), function(accuracy)
       return accuracy.by_length[length]
     end)
@@ -150,12 +143,13 @@ local function train(run, steps, options)
     options.say(("%s stopped (exit code %d)"):format(run.id, code))
     return code
   end
-  local accuracy, message = read_accuracy(run_folder(run) .. "/eval.jsonl")
-  if not accuracy then
-    options.say(message)
+  local dir = run_folder(run)
+  local found = runs.read(dir)
+  if not found then
+    options.say(dir .. " is no folder of a run")
     return 4
   end
-  run.accuracy = accuracy
+  run.accuracy = accuracy_of(found)
   return 0
 end
 

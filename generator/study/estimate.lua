@@ -4,11 +4,10 @@
 -- encoding and model share a measurement; those that have none are scaled by their operations from the mean of the
 -- others.
 
+local bench = require("bench")
 local canonical = require("canonical")
-local json = require("dkjson")
-local ledger = require("ledger")
 local costs = require("costs")
-local shell = require("shell")
+local ledger = require("ledger")
 
 local M = {}
 
@@ -34,25 +33,20 @@ local function middle(lengths)
   return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
 end
 
--- Operations per second of all runs side by side, in training and in evaluation; nil and the trainer's words.
+-- Operations per second of all runs side by side, in training and in evaluation; nil where bench fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local train, eval = middle(resolved.train.lengths), middle(resolved.eval.lengths)
-  local words = { item.dir .. "/trainer", "bench", "--json", "--seconds", SECONDS, "--threads", options.threads,
-    "--replicas", math.min(options.replicas, #item.cell.missing), "--device", options.device }
+  local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas",
+    math.min(options.replicas, #item.cell.missing), "--device", options.device }
   if train then
     table.move({ "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) }, 1, 2, #words + 1,
       words)
   end
-  local text, code = shell.capture(words)
-  if code ~= 0 then
-    return nil
-  end
   local rates = { id = item.cell.id }
-  for line in text:gmatch("[^\n]+") do
-    local row = json.decode(line)
-    local wanted = row and (row.mode == "train" and train or eval or train)
-    if row and (not wanted or row.length == wanted) then
+  for _, row in ipairs(bench.rows(item.dir .. "/trainer", words) or {}) do
+    local wanted = row.mode == "train" and train or eval or train
+    if not wanted or row.length == wanted then
       rates[row.mode] = row.steps_per_second * operations(plan, row)
       rates.steps = row.mode == "train" and row.steps_per_second or rates.steps
       rates.length = row.mode == "train" and row.length or rates.length

@@ -6,6 +6,7 @@
 local support = dofile("tests/lua/support.lua")
 package.path = "generator/study/?.lua;" .. package.path
 
+local bench = require("bench")
 local grid = require("grid")
 local ledger = require("ledger")
 local lfs = require("lfs")
@@ -253,6 +254,22 @@ function TestLedger.test_progress_is_counted_in_operations()
   local far = ledger.progress(dir, wanted)
   lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
   lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
+end
+
+TestBench = {}
+
+local function trainer(body)
+  local path = support.write("trainer", "#!/bin/sh\n" .. body .. "\n")
+  assert(os.execute(("chmod +x '%s'"):format(path)))
+  return path
+end
+
+function TestBench.test_rows_or_the_exit_code()
+  local rows = bench.rows(trainer([[[ "$*" = "bench --json --lengths 5" ] &&
+    echo '{"mode":"train","length":5,"steps_per_second":2.5}' && echo '{"mode":"eval","length":5}']]),
+    { "--lengths", "5" })
+  lu.assertEquals(rows, { { mode = "train", length = 5, steps_per_second = 2.5 }, { mode = "eval", length = 5 } })
+  lu.assertEquals({ bench.rows(trainer("exit 4"), {}) }, { nil, 4 })
 end
 
 support.run()
