@@ -8,17 +8,6 @@ local tasks = require("tasks")
 
 local M = {}
 
-local function train_lengths(lengths)
-  if lengths.list then
-    return lengths.list
-  end
-  local all = {}
-  for n = lengths.first, lengths.last, lengths.step or 1 do
-    all[#all + 1] = n
-  end
-  return all
-end
-
 -- Tokens of the longest sequence, and the means of T and T^2 over the training lengths; of finite data the longest that
 -- is allowed.
 function M.token_counts(lengths, facts)
@@ -27,7 +16,7 @@ function M.token_counts(lengths, facts)
     return T, T, T * T
   end
   local longest, sum, squares = 0, 0, 0
-  local all = train_lengths(lengths)
+  local all = tasks.lengths(lengths)
   for _, n in ipairs(all) do
     local T = tasks.tokens(facts, n)
     longest = math.max(longest, T)

@@ -52,6 +52,20 @@ function M.length(formula, n)
   return value
 end
 
+-- The task lengths of a field, { first, last, step } or { list }, as a list; empty where files have them.
+function M.lengths(field)
+  if not field then
+    return {}
+  elseif field.list then
+    return field.list
+  end
+  local list = {}
+  for n = field.first, field.last, field.step or 1 do
+    list[#list + 1] = n
+  end
+  return list
+end
+
 -- Tokens of the encoder's sequence at task length n: the input, computation tokens, then one token per output.
 function M.tokens(facts, n)
   return (1 + (facts.computation or 0)) * M.length(facts.input_length, n) + M.length(facts.output_length, n)

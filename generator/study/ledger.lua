@@ -12,19 +12,6 @@ local M = {}
 
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl
 
-local function each_length(lengths)
-  if not lengths then
-    return {} -- of finite data: the trainer knows
-  elseif lengths.list then
-    return lengths.list
-  end
-  local list = {}
-  for n = lengths.first, lengths.last, lengths.step do
-    list[#list + 1] = n
-  end
-  return list
-end
-
 local function condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
 end
@@ -35,15 +22,14 @@ function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, {}, 0
   local wanted = { steps = plan.train.steps, log_every = plan.train.log_every, conditions = {}, eval_work = {},
-    lengths = each_length(eval.lengths), train_work = (plan.train.steps or 0) * plan.flops_per_step }
-  for _, n in ipairs(each_length(resolved.train.lengths)) do
+    lengths = tasks.lengths(eval.lengths), train_work = (plan.train.steps or 0) * plan.flops_per_step }
+  for _, n in ipairs(tasks.lengths(resolved.train.lengths)) do
     trained[n] = true
   end
   local draws = plan.position_range + plan.distance_range > 0 and eval.draws or 1
   for i, n in ipairs(wanted.lengths) do
     wanted.conditions[condition(trained[n] and "train" or "test", n, eval.examples, draws)] = true
-    local tokens = tasks.length(task.input_length, n) + tasks.length(task.output_length, n)
-    sum = sum + costs.forward(plan, tokens) * eval.examples * draws
+    sum = sum + costs.forward(plan, tasks.tokens(task, n)) * eval.examples * draws
     wanted.eval_work[i] = sum
   end
   wanted.work = wanted.train_work + sum
