@@ -14,6 +14,7 @@ local experiment = require("experiment")
 local layout = require("layout")
 local literals = require("literals")
 local network = require("network")
+local page = require("plan_page")
 local signatures = require("signatures")
 
 local M = {}
@@ -62,6 +63,6 @@ function M.build(resolved, facts)
   return plan
 end
 
-M.text, M.json, M.JSON_ORDER, M.serialize = describe.text, describe.json, describe.JSON_ORDER, describe.serialize
+M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize
 
 return M
