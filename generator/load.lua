@@ -20,7 +20,7 @@ local tree = require("tree")
 
 local M = {}
 
-M.ID = "^[a-z][a-z0-9_]+$"
+local ID = "^[a-z][a-z0-9_]+$"
 M.ID_LONGEST = 64
 M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 
@@ -54,7 +54,7 @@ local function folder(path)
 end
 
 function M.is_id(text)
-  return #text <= M.ID_LONGEST and text:find(M.ID) ~= nil
+  return #text <= M.ID_LONGEST and text:find(ID) ~= nil
 end
 
 -- A path as messages and generated files show it: below the root relative to it, else relative to the main spec.
@@ -132,7 +132,7 @@ local function open_file(state, real, relative, used)
 end
 
 -- Names of the presets of a section, sorted.
-function M.presets(root, section)
+local function presets_of(root, section)
   local names = {}
   local path = root .. "/spec/" .. M.FOLDERS[section]
   if lfs.attributes(path, "mode") == "directory" then
@@ -148,7 +148,7 @@ function M.presets(root, section)
 end
 
 local function unknown_preset(state, section, node, field)
-  local names = M.presets(state.root, section)
+  local names = presets_of(state.root, section)
   local near = diagnostics.nearest(node.value, names)
   local where = "spec/" .. M.FOLDERS[section]
   state.diagnostics:add({ at = node.origin, field = field,

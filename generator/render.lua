@@ -12,7 +12,7 @@ local template = require("template")
 
 local M = {}
 
-M.KERNELS = "kernels"
+local KERNELS = "kernels"
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
   long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
@@ -52,7 +52,7 @@ function M.f64(value)
 end
 
 -- A C identifier from a name such as "x86-64-v3": other characters become one underscore.
-function M.ident(name)
+local function ident(name)
   if type(name) ~= "string" then
     return nil, ("a name is needed, not %s"):format(type(name))
   end
@@ -209,14 +209,14 @@ local function splice(run, name)
   if type(name) ~= "string" then
     fail(run, "splice takes the name of a file in kernels/")
   end
-  local text = run.read(name, M.KERNELS)
+  local text = run.read(name, KERNELS)
   if not text then
-    fail(run, ("no such file: %s/%s"):format(M.KERNELS, name))
+    fail(run, ("no such file: %s/%s"):format(KERNELS, name))
   end
   local line = 0
   for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
     line = line + 1
-    add_line(run, source, { name, line, M.KERNELS }, #run.stack)
+    add_line(run, source, { name, line, KERNELS }, #run.stack)
   end
 end
 
@@ -225,7 +225,7 @@ local function environment(run)
   local names = {
     f32 = helper(run, "f32", M.f32),
     f64 = helper(run, "f64", M.f64),
-    ident = helper(run, "ident", M.ident),
+    ident = helper(run, "ident", ident),
     ipairs = ipairs,
     include = function(...)
       include(run, ...)

@@ -10,7 +10,7 @@ local statistics = require("statistics")
 
 local M = {}
 
-M.GOOD = 90 -- a seed above this has learned to generalise
+local GOOD = 90 -- a seed above this has learned to generalise
 
 -- What should not differ among the runs of one cell, and how it is called.
 local SAME = {
@@ -126,7 +126,7 @@ local function summarise(cell)
     asked = #list, evaluated = #evaluated, states = states, rates = rates, best = best_of(rates),
     max = top and top.score, top = top, scores = scores, median = statistics.quantile(scores, 0.5),
     lower = statistics.quantile(scores, 0.25), upper = statistics.quantile(scores, 0.75),
-    good = statistics.share_above(scores, M.GOOD), hours = hours_of(evaluated), differences = differences(evaluated),
+    good = statistics.share_above(scores, GOOD), hours = hours_of(evaluated), differences = differences(evaluated),
   }
 end
 

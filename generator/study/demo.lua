@@ -90,7 +90,7 @@ local function percent(value)
 end
 
 -- The table as lines of text.
-function M.table_lines(trained, chance, baseline)
+local function table_lines(trained, chance, baseline)
   local lines = { ("%-14s %8s %10s"):format("length", "chance", "majority") }
   for _, run in ipairs(trained) do
     lines[1] = lines[1] .. ("  %20s"):format(run.title)
@@ -223,7 +223,7 @@ end
 
 local function report(options)
   local task = RUNS[1].plan.task
-  local lines = M.table_lines(RUNS, task.chance, task.baseline)
+  local lines = table_lines(RUNS, task.chance, task.baseline)
   options.say(("\nToken accuracy at lengths seen in training (up to %d) and beyond:\n"):format(TRAINED_TO))
   options.say(table.concat(lines, "\n"))
   options.say("\n" .. explain(RUNS[1], RUNS[1].plan.classes))

@@ -23,7 +23,7 @@ local function mean_of(points, width)
 end
 
 -- Covariance of points, divided by their number: a list of rows.
-function M.covariance(points, width, mean)
+local function covariance(points, width, mean)
   local matrix, count, row = {}, #points // width, {}
   for i = 1, width do
     matrix[i] = {}
@@ -134,7 +134,7 @@ end
 -- Fits `count` components.
 function M.fit(points, width, count)
   local mean = mean_of(points, width)
-  local values, vectors = M.eigen(M.covariance(points, width, mean))
+  local values, vectors = M.eigen(covariance(points, width, mean))
   local total = 0.0
   for _, value in ipairs(values) do
     total = total + value

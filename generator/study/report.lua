@@ -27,7 +27,7 @@ local write = require("write")
 
 local M = {}
 
-M.WIDTH = 100
+local WIDTH = 100
 local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN = 40, 12
 
 local INPUT, ENVIRONMENT = 1, 4
@@ -280,7 +280,7 @@ local function readings_text(report)
     for j, answer in ipairs(item.answers) do
       answers[j] = ("%s (%d runs)"):format(answer.answer, answer.count)
     end
-    lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(table.concat(answers, "; "), M.WIDTH - 29,
+    lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(table.concat(answers, "; "), WIDTH - 29,
       (" "):rep(29)))
   end
   return table.concat(lines, "\n")
@@ -291,14 +291,14 @@ local function text_of(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
   local parts = { report.title .. "\n" .. ("="):rep(utf8.len(report.title) or #report.title) }
   for _, text in ipairs(report.lead) do
-    parts[#parts + 1] = table_text.wrap(text, M.WIDTH)
+    parts[#parts + 1] = table_text.wrap(text, WIDTH)
   end
   parts[#parts + 1] = "What was run\n" .. settings_text(report)
   for _, part in ipairs(report.parts) do
-    parts[#parts + 1] = part.table and table_text.render(part.table, M.WIDTH, most):gsub("\n$", "") or nil
+    parts[#parts + 1] = part.table and table_text.render(part.table, WIDTH, most):gsub("\n$", "") or nil
   end
   if whole or #report.study.cells <= MOST_CELLS_ON_SCREEN then
-    parts[#parts + 1] = table_text.render(report.distribution, M.WIDTH, most):gsub("\n$", "")
+    parts[#parts + 1] = table_text.render(report.distribution, WIDTH, most):gsub("\n$", "")
   end
   parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
   if #report.problems > 0 then
