@@ -14,6 +14,7 @@ local grid = require("grid")
 local export = require("export.model")
 local json = require("dkjson")
 local lfs = require("lfs")
+local listing = require("listing")
 local plan_module = require("plan")
 local project_module = require("project")
 local render_module = require("render")
@@ -270,46 +271,12 @@ function verbs.report(project, arguments)
   return message and fail(code, message) or code
 end
 
--- The first line of a file's leading comment.
-local function first_comment(path)
-  local text = write.read(path) or ""
-  return text:match("^%s*%-%-+%s*([^\n]*)") or ""
-end
-
-local function list_files(project, folder)
-  local names = project:names(folder, ".lua")
-  for _, name in ipairs(names) do
-    local about = first_comment(project:path(folder .. "/" .. name .. ".lua"))
-    io.stdout:write(("%-34s %s\n"):format(name, about))
-  end
-  if #names == 0 then
-    io.stdout:write(("none yet (%s)\n"):format(folder))
-  end
-  return DONE
-end
-
-local FOLDERS = { runs = "spec/runs", encodings = "spec/encodings", models = "spec/models", studies = "spec/studies" }
-
 function verbs.list(project, arguments)
-  if arguments.what == "targets" then
-    io.stdout:write("cpu    C for gcc or clang, one object per instruction-set level\n")
-    io.stdout:write("cuda   device code for NVIDIA GPUs, beside cpu: docs/cuda.md\n")
-    return DONE
-  elseif arguments.what ~= "tasks" then
-    return list_files(project, FOLDERS[arguments.what])
-  end
-  local facts, message = project:tasks()
-  if not facts then
+  local lines, message = listing.lines(project, arguments.what)
+  if not lines then
     return fail(INPUT, message)
   end
-  for _, fact in ipairs(facts.list) do
-    io.stdout:write(("%-34s %s\n"):format(fact.kind, fact.summary))
-    for _, option in ipairs(fact.options or {}) do
-      io.stdout:write(("    options.%s: %s; %s\n"):format(option.name, table.concat(option.choices, " "), option.doc))
-    end
-  end
-  io.stdout:write(("%-34s %s\n"):format('source = "<kind>.c"', "one of your own: docs/own-task.md"))
-  io.stdout:write(("%-34s %s\n"):format('data = "<file>.jsonl"', "examples of your own: docs/own-task.md"))
+  io.stdout:write(table.concat(lines, "\n"), "\n")
   return DONE
 end
 
