@@ -14,6 +14,7 @@ local entries = require("expression.entries")
 local lfs = require("lfs")
 local locate = require("locate")
 local overrides = require("overrides")
+local paths = require("paths")
 local sandbox = require("sandbox")
 local sections = require("sections")
 local tree = require("tree")
@@ -28,30 +29,6 @@ M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
 
 local LARGEST = 4 * 1024 * 1024 -- bytes of a spec file
-
--- Joins and tidies: "." and ".." and doubled slashes go where they can.
-local function normalise(path)
-  local parts = {}
-  for part in path:gmatch("[^/]+") do
-    if part == ".." and #parts > 0 and parts[#parts] ~= ".." then
-      table.remove(parts)
-    elseif part ~= "." and not (part == ".." and path:sub(1, 1) == "/") then
-      parts[#parts + 1] = part
-    end
-  end
-  return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(parts, "/")
-end
-
-local function absolute(path)
-  if path:sub(1, 1) ~= "/" then
-    path = lfs.currentdir() .. "/" .. path
-  end
-  return normalise(path)
-end
-
-local function folder(path)
-  return path:match("^(.*)/[^/]*$") or "."
-end
 
 function M.is_id(text)
   return #text <= M.ID_LONGEST and text:find(ID) ~= nil
@@ -134,16 +111,9 @@ end
 -- Names of the presets of a section, sorted.
 local function presets_of(root, section)
   local names = {}
-  local path = root .. "/spec/" .. M.FOLDERS[section]
-  if lfs.attributes(path, "mode") == "directory" then
-    for entry in lfs.dir(path) do
-      local name = entry:match("^(.*)%.lua$")
-      if name and M.is_id(name) then
-        names[#names + 1] = name
-      end
-    end
+  for _, name in ipairs(paths.names_in(root .. "/spec/" .. M.FOLDERS[section], ".lua")) do
+    names[#names + 1] = M.is_id(name) and name or nil
   end
-  table.sort(names)
   return names
 end
 
@@ -175,8 +145,8 @@ local function open_use(state, file, section, node, field)
   end
   local real, relative
   if spec_file then
-    real = normalise(folder(file.real) .. "/" .. name)
-    relative = normalise(folder(file.relative) .. "/" .. name)
+    real = paths.normalise(paths.folder(file.real) .. "/" .. name)
+    relative = paths.normalise(paths.folder(file.relative) .. "/" .. name)
   else
     relative = ("spec/%s/%s.lua"):format(M.FOLDERS[section], name)
     real = state.root .. "/" .. relative
@@ -336,13 +306,13 @@ local function place_of(state, main, origin, name)
     from = file and file.shown == origin.path and file or from
   end
   local whole = name:sub(1, 1) == "/"
-  local real = normalise(whole and name or folder(from.real) .. "/" .. name)
-  local relative = whole and real or normalise(folder(from.relative) .. "/" .. name)
+  local real = paths.normalise(whole and name or paths.folder(from.real) .. "/" .. name)
+  local relative = whole and real or paths.normalise(paths.folder(from.relative) .. "/" .. name)
   return { shown = display(state, real, relative), real = real }
 end
 
 local function new_state(options)
-  return { root = absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {} }
+  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {} }
 end
 
 -- What M.spec returns of a file whose parents are known; nil when there are more errors than before.
@@ -367,7 +337,7 @@ function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()
   local state = new_state(options)
-  local real = absolute(path)
+  local real = paths.absolute(path)
   local base = real:match("([^/]*)$")
   local id = base:gsub("%.lua$", "")
   local file = open_file(state, real, base, nil)
@@ -386,7 +356,7 @@ end
 -- `from`: what this returned of another file, if that names this one at `origin`.
 function M.open(path, options, from, origin)
   local state = from and from.state or new_state(options)
-  local real = absolute(path)
+  local real = paths.absolute(path)
   local file = open_file(state, real, real:match("([^/]*)$"), origin)
   return file and { state = state, shown = file.shown, tree = file.tree, file = file }
 end

@@ -7,6 +7,7 @@ local diagnostics = require("diagnostics")
 local gen = require("gen")
 local lfs = require("lfs")
 local load_module = require("load")
+local paths = require("paths")
 local plan_module = require("plan")
 local sha256 = require("sha256")
 local tasks = require("tasks")
@@ -27,24 +28,9 @@ function Project:path(relative)
   return self.root == lfs.currentdir() and relative or self.root .. "/" .. relative
 end
 
--- Base names, without the ending, of the files in a folder; sorted.
-function M.names_in(path, ending)
-  local names = {}
-  if lfs.attributes(path, "mode") == "directory" then
-    for name in lfs.dir(path) do
-      local base = name:sub(-#ending) == ending and name:sub(1, -#ending - 1)
-      if base and base ~= "" then
-        names[#names + 1] = base
-      end
-    end
-  end
-  table.sort(names)
-  return names
-end
-
--- The same for a folder of the repository.
+-- Base names, without the ending, of the files in a folder of the repository; sorted.
 function Project:names(folder, ending)
-  return M.names_in(self:path(folder), ending)
+  return paths.names_in(self:path(folder), ending)
 end
 
 -- Ids of the committed showcase.
@@ -205,7 +191,7 @@ function Project:runtime_digest()
 end
 
 function Project:digest_runtime()
-  local parts, paths = {}, { "Makefile", "cuda.mk" }
+  local parts, sources = {}, { "Makefile", "cuda.mk" }
   local function collect(folder)
     for name in lfs.dir(self.root .. "/" .. folder) do
       local path = folder .. "/" .. name
@@ -213,15 +199,15 @@ function Project:digest_runtime()
       if mode == "directory" and name:sub(1, 1) ~= "." then
         collect(path)
       elseif name:find("%.[ch]$") then
-        paths[#paths + 1] = path
+        sources[#sources + 1] = path
       end
     end
   end
   collect("runtime")
   collect("kernels/cpu")
   collect("kernels/cuda")
-  table.sort(paths)
-  for _, path in ipairs(paths) do
+  table.sort(sources)
+  for _, path in ipairs(sources) do
     parts[#parts + 1] = path .. "\n" .. (write.read(self.root .. "/" .. path) or "")
   end
   return sha256.digest(table.concat(parts, "\n"))

@@ -10,6 +10,7 @@
 local diagnostics = require("diagnostics")
 local load_module = require("load")
 local lfs = require("lfs")
+local paths = require("paths")
 local project_module = require("project")
 local study_module = require("study")
 local tree = require("tree")
@@ -159,7 +160,7 @@ function M.expand(project, argument, options)
   local path = find(project, argument, d)
   local sets, facts = project_module.parse_sets(options.set, d), project:task_facts(d)
   local study = path and d:count() == 0 and study_module.read(path, { root = project.root, diagnostics = d,
-    scale = options.scale, names = project_module.names_in })
+    scale = options.scale, names = paths.names_in })
   if not study then
     return nil, d:text()
   end

@@ -1,0 +1,48 @@
+-- Paths and the names of files in a folder.
+--
+-- Input and output: paths as text. Reads folders, no files.
+
+local lfs = require("lfs")
+
+local M = {}
+
+-- Joins and tidies: "." and ".." and doubled slashes go where they can.
+function M.normalise(path)
+  local parts = {}
+  for part in path:gmatch("[^/]+") do
+    if part == ".." and #parts > 0 and parts[#parts] ~= ".." then
+      table.remove(parts)
+    elseif part ~= "." and not (part == ".." and path:sub(1, 1) == "/") then
+      parts[#parts + 1] = part
+    end
+  end
+  return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(parts, "/")
+end
+
+function M.absolute(path)
+  if path:sub(1, 1) ~= "/" then
+    path = lfs.currentdir() .. "/" .. path
+  end
+  return M.normalise(path)
+end
+
+function M.folder(path)
+  return path:match("^(.*)/[^/]*$") or "."
+end
+
+-- Base names, without the ending, of the files in a folder; sorted.
+function M.names_in(path, ending)
+  local names = {}
+  if lfs.attributes(path, "mode") == "directory" then
+    for name in lfs.dir(path) do
+      local base = name:sub(-#ending) == ending and name:sub(1, -#ending - 1)
+      if base and base ~= "" then
+        names[#names + 1] = base
+      end
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+return M
