@@ -1,7 +1,6 @@
 -- Principal components against answers known beforehand, the maximum over heads by hand, resolved specs read again.
 
 local support = dofile("tests/lua/support.lua")
-package.path = "generator/study/?.lua;" .. package.path
 
 local attention = require("analyze_attention")
 local lu = require("luaunit")

@@ -4,7 +4,6 @@
 -- `-- scale: NAME` stands for --scale NAME. LH_UPDATE_GOLDEN=1 rewrites the .err files.
 
 local support = dofile("tests/lua/support.lua")
-package.path = "generator/study/?.lua;" .. package.path
 
 local bench = require("bench")
 local grid = require("grid")

@@ -1,7 +1,6 @@
 -- The reader of safetensors files: against what the reference wrote, what it writes itself, and damaged bytes.
 
 local support = dofile("tests/lua/support.lua")
-package.path = "generator/study/?.lua;" .. package.path
 
 local lu = require("luaunit")
 local tensors = require("tensors")

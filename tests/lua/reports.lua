@@ -1,0 +1,97 @@
+-- Run folders and studies for tests of reports.
+
+local support = require("support")
+
+local cells = require("cells")
+local json = require("dkjson")
+local lu = require("luaunit")
+
+local M = {}
+
+local GOLDEN = "tests/golden/report/"
+
+M.project = require("project").new(".")
+
+-- Compares with a file of tests/golden/report, or writes it.
+function M.assert_golden(name, text)
+  if os.getenv("LH_UPDATE_GOLDEN") then
+    local file = assert(io.open(GOLDEN .. name, "wb"))
+    file:write(text)
+    file:close()
+  end
+  lu.assertEquals(text, support.read(GOLDEN .. name))
+end
+
+function M.eval_line(step, split, length, accuracy, more)
+  return ('{"step":%d,"split":"%s","by":{"length":%d},"examples":50,"draws":1,"accuracy":%.17g,"exact_match":0.25,'
+    .. '"loss":0.5,"sd_over_draws":0%s}\n'):format(step, split, length, accuracy, more or "")
+end
+
+function M.spec_of(task)
+  return { task = { kind = task }, encoding = { positions = { kind = "index" } }, precision = "float32",
+    model = { layers = 2, heads = 2, width = 16, feedforward = 32 },
+    train = { batch = 8, steps = 100, lengths = { first = 1, last = 10, step = 1 } },
+    eval = { examples = 50, lengths = { list = { 5, 20, 30 } } } }
+end
+
+-- Writes the folder of a run; options = { exit, eval, metrics, facts }. Returns the folder.
+function M.write_run(root, id, seed, rate, options)
+  local dir = ("%s/%s/0123456789abcdef/lr%g-seed%d"):format(root, id, rate, seed)
+  local facts = { id = id, digest = "0123456789abcdef", seed = seed, learning_rate = rate, exit = options.exit,
+    spec = M.spec_of("bucket_sort"), flags = { "--seed", tostring(seed) }, compiler = "gcc 12", level = "x86-64",
+    variant = "cpu", precision = "float32", source_digest = "aa" }
+  for key, value in pairs(options.facts or {}) do
+    facts[key] = value
+  end
+  local path = support.write(dir .. "/run.json", json.encode(facts) .. "\n")
+  support.write(dir .. "/eval.jsonl", options.eval or "")
+  if options.metrics then
+    support.write(dir .. "/metrics.jsonl", options.metrics)
+  end
+  return path:match("^(.*)/run%.json$")
+end
+
+-- The lines of a run whose score is `percent`, spread over two lengths.
+function M.scored(percent)
+  return M.eval_line(100, "train", 5, 0.99) .. M.eval_line(100, "test", 20, percent / 100 + 0.01)
+    .. M.eval_line(100, "test", 30, percent / 100 - 0.01)
+end
+
+-- A study of two tasks and two encodings, two rates, three seeds; `scores[task .. " " .. encoding][rate][seed]`: a
+-- score, "failed", or nothing for a run that is not there.
+function M.make_study(root, scores)
+  local study = { name = "s", title = "Study", path = "s.lua", cells = {},
+    axes = { { name = "task", values = { "even_pairs", "bucket_sort" } },
+      { name = "encoding", values = { "rope", "rand-rope" } } } }
+  support.write(root .. "/here", "")
+  for _, task in ipairs(study.axes[1].values) do
+    for _, encoding in ipairs(study.axes[2].values) do
+      local id = task .. "_" .. encoding:gsub("-", "_")
+      local cell = { key = { task = task, encoding = encoding }, id = id, runs = {},
+        spec = { plan = { digest = "0123456789abcdef" } } }
+      for _, rate in ipairs({ 0.1, 0.2 }) do
+        for seed = 0, 2 do
+          local score = ((scores[task .. " " .. encoding] or {})[rate] or {})[seed + 1]
+          if score then
+            M.write_run(root, id, seed, rate, score == "failed" and { exit = 1 }
+              or { exit = 0, eval = M.scored(score), facts = { train_seconds = 3600 * (seed + 1) } })
+          end
+          table.insert(cell.runs, { seed = seed, learning_rate = rate,
+            dir = ("%s/0123456789abcdef/lr%g-seed%d"):format(id, rate, seed) })
+        end
+      end
+      study.cells[#study.cells + 1] = cell
+    end
+  end
+  local here = support.write(root .. "/here", ""):match("^(.*)/")
+  return cells.of_study(study, here)
+end
+
+-- What make_study writes, unless a test has scores of its own.
+M.SCORES = {
+  ["even_pairs rope"] = { [0.1] = { 50, 52, 54 }, [0.2] = { 60, 40, 44 } },
+  ["even_pairs rand-rope"] = { [0.1] = { 95, 99, 97 }, [0.2] = { 70, 70, 70 } },
+  ["bucket_sort rope"] = { [0.1] = { 30, "failed" } },
+}
+
+return M

@@ -1,0 +1,45 @@
+-- Two runs against each other.
+
+local support = dofile("tests/lua/support.lua")
+
+local compare = require("compare")
+local lu = require("luaunit")
+local reports = require("reports")
+
+local spec_of, write_run, scored = reports.spec_of, reports.write_run, reports.scored
+
+TestCompare = {}
+
+local function metrics_of(losses, rate)
+  local lines = {}
+  for i, loss in ipairs(losses) do
+    lines[i] = ('{"step":%d,"loss":%g,"steps_per_second":%g,"seconds":%g}\n'):format(10 * i, loss, rate, i / rate)
+  end
+  return table.concat(lines)
+end
+
+function TestCompare.test_what_differs_and_where_first()
+  local spec = spec_of("bucket_sort")
+  spec.model.layers = 3
+  local a = write_run("compare", "a", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2, 1 }, 10) })
+  local b = write_run("compare", "b", 1, 0.1, { exit = 0, eval = scored(60), metrics = metrics_of({ 3, 2, 1.5 }, 20),
+    facts = { spec = spec, id = "a" } })
+  local result = assert(compare.result(a, b .. "/run.json"))
+  lu.assertEquals(result.differences, { { field = "spec: model.layers", a = "2", b = "3" } })
+  lu.assertEquals(result.first, "The first logged step that differs is 30: loss 1 and 1.5.")
+  local text = compare.text(result)
+  lu.assertStrContains(text, "30    1.0000  1.5000  +0.5000")
+  lu.assertStrContains(text, "20      51.0  61.0  +10.0")
+end
+
+function TestCompare.test_the_same_run_twice()
+  local a = write_run("compare", "c", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2 }, 10) })
+  local result = assert(compare.result(a, a))
+  lu.assertEquals(result.differences, {})
+  lu.assertEquals(result.first, "All 2 steps that both logged have the same numbers, times aside.")
+  local nothing, message = compare.result(a, a .. "/..")
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "is no folder of a run")
+end
+
+support.run()

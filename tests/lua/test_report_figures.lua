@@ -1,0 +1,130 @@
+-- Figures of a report: curves, times, scores along an axis.
+
+local support = dofile("tests/lua/support.lua")
+
+local cells = require("cells")
+local colours = require("colours")
+local curves = require("curves")
+local figures = require("figures")
+local lu = require("luaunit")
+local reports = require("reports")
+
+local eval_line, write_run, scored = reports.eval_line, reports.write_run, reports.scored
+local make_study, SCORES = reports.make_study, reports.SCORES
+
+TestFigures = {}
+
+local CURVES = { kind = "curves", panels = "task", lines = "encoding" }
+
+function TestFigures.test_curves_by_length()
+  local figure = figures.by_length(make_study("figure", SCORES), CURVES)
+  lu.assertEquals(#figure.panels, 2)
+  local panel = figure.panels[1]
+  lu.assertEquals(panel.marks, { { 10 } })
+  lu.assertEquals(#panel.curves, 8)
+  local bold = {}
+  for _, curve in ipairs(panel.curves) do
+    bold[#bold + 1] = not curve.faint and curve.title or nil
+  end
+  lu.assertEquals(bold, { "rope", "rand-rope" })
+  local mean = panel.curves[4].points
+  lu.assertEquals({ mean[1][1], mean[2][1], mean[3][1] }, { 5, 20, 30 })
+  lu.assertAlmostEquals(mean[2][2], 53, 1e-9)
+end
+
+function TestFigures.test_runs_evaluated_beyond_training_alone()
+  local text = eval_line(100, "test", 20, 0.5) .. eval_line(100, "test", 30, 0.25)
+  local dir = write_run("beyond", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text })
+  local figure = figures.by_length(cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
+  lu.assertEquals(figure.panels[1].curves[1].points, { { 20, 50.0 }, { 30, 25.0 } })
+end
+
+function TestFigures.test_script_is_whole()
+  local figure = figures.by_length(make_study("script", SCORES), CURVES)
+  figure.name = "curves1"
+  local text = curves.script(figure)
+  lu.assertStrContains(text, "set output 'curves1.svg'")
+  lu.assertStrContains(text, "set output 'curves1.png'")
+  local blocks = select(2, text:gsub("%$curve%d+ << EOD", ""))
+  lu.assertEquals(blocks, 8 + #figure.panels[2].curves)
+end
+
+function TestFigures.test_long_curves_are_thinned()
+  local points = {}
+  for i = 1, 250 do
+    points[i] = { i, 2 * i }
+  end
+  local thin, group = curves.thin(points)
+  lu.assertEquals({ #thin, group, thin[1], thin[84] }, { 84, 3, { 2, 4 }, { 250, 500 } })
+  lu.assertEquals(select(2, curves.thin({ { 1, 1 } })), 1)
+end
+
+-- Two encodings, three seeds; accuracy passes 90% at known seconds.
+local function timed_study()
+  local study = { name = "t", title = "T", path = "t.lua", cells = {},
+    axes = { { name = "encoding", values = { "relative", "rand-relative" } } } }
+  local pace = { relative = 10, ["rand-relative"] = 1 }
+  local here
+  for _, encoding in ipairs(study.axes[1].values) do
+    local id = encoding:gsub("-", "_")
+    local cell = { key = { encoding = encoding }, id = id, runs = {}, spec = { plan = {} } }
+    for seed = 0, 2 do
+      local during, metrics = {}, {}
+      for i = 1, 4 do
+        during[i] = eval_line(25 * i, "during", 20, (seed == 2 and 0.5 or 0.8) + 0.05 * i)
+        metrics[i] = ('{"step":%d,"seconds":%g}\n'):format(25 * i, 25 * i * pace[encoding])
+      end
+      here = write_run("timed", id, seed, 0.1, { exit = 0, eval = table.concat(during) .. scored(90),
+        metrics = table.concat(metrics) })
+      cell.runs[seed + 1] = { seed = seed, learning_rate = 0.1, dir = here:match("([^/]+/[^/]+/[^/]+)$") }
+    end
+    study.cells[#study.cells + 1] = cell
+  end
+  return cells.of_study(study, here:match("^(.*)/[^/]+/[^/]+/[^/]+$"))
+end
+
+function TestFigures.test_time_to_a_threshold()
+  local figure, model = figures.by_time(timed_study(), { kind = "time", lines = "encoding", slow = "relative",
+    fast = "rand-relative", published = 35.4, threshold = 90 })
+  lu.assertEquals(#figure.panels[1].curves, 8)
+  local texts = {}
+  for i, row in ipairs(model.rows) do
+    texts[i] = { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
+  end
+  lu.assertEquals(texts, { { "2 of 3", "500 s", "500 s" }, { "2 of 3", "50 s", "50 s" },
+    { "", "10.0 times", "10.0 times" } })
+end
+
+function TestFigures.test_scores_along_an_axis()
+  local study = make_study("axis", SCORES)
+  study.axes[2] = { name = "range", values = { "1024", "2048" } }
+  for i, cell in ipairs(study.cells) do
+    cell.key = { task = cell.key.task, range = ({ "1024", "2048" })[(i - 1) % 2 + 1] }
+  end
+  local figure = figures.along_axis(study, { kind = "axis", x = "range", lines = "task" })
+  local curve = figure.panels[1].curves[1]
+  lu.assertEquals({ curve.title, #curve.points, curve.points[1][1], curve.points[2][1] },
+    { "even_pairs, maximum", 2, 1024, 2048 })
+  lu.assertAlmostEquals(curve.points[2][2], 99, 1e-9)
+end
+
+TestColours = {}
+
+function TestColours.test_all_differ_and_names_have_spellings()
+  local seen, names = {}, colours.names()
+  lu.assertEquals(#names, 13)
+  for _, name in ipairs(names) do
+    local style = colours.of(name)
+    lu.assertNil(seen[style.colour])
+    seen[style.colour] = true
+    lu.assertEquals(style.dash == "solid", not name:find("^rand%-"))
+  end
+  lu.assertEquals(colours.of("rand_sinusoid"), colours.of("rand-sincos"))
+  lu.assertEquals(colours.of("relative-500"), colours.of("relative"))
+  local styles = colours.all({ "reverse_string", "missing_duplicate_string", "rope" })
+  lu.assertNotEquals(styles.reverse_string.colour, styles.missing_duplicate_string.colour)
+  lu.assertEquals(styles.rope, colours.of("rope"))
+  lu.assertEquals(colours.of("my_bias"), colours.of("my_bias"))
+end
+
+support.run()

@@ -1,0 +1,180 @@
+-- Tables of a report: what they ask for, what they hold, text, LaTeX, HTML and CSV.
+
+local support = dofile("tests/lua/support.lua")
+
+local html = require("html")
+local items = require("items")
+local lu = require("luaunit")
+local published = require("published")
+local report_csv = require("report_csv")
+local reports = require("reports")
+local table_latex = require("table_latex")
+local table_text = require("table_text")
+local views = require("views")
+
+local make_study, assert_golden = reports.make_study, reports.assert_golden
+local SCORES, project = reports.SCORES, reports.project
+
+TestViews = {}
+
+local TABLE = { kind = "table", value = "mean", rows = "task", columns = "encoding",
+  published = "ruoss_2023/table4" }
+
+local function mean_table(name)
+  local model = views.table(make_study(name, SCORES), TABLE, published.read(project, "ruoss_2023/table4"))
+  model.name = "table1"
+  return model
+end
+
+function TestViews.test_ours_the_papers_and_the_difference()
+  local model = mean_table("views")
+  lu.assertEquals(model.rows[1].cells[1].texts, { "52.0 ± 2.0", "50.4 ± 0.3", "+1.6" })
+  lu.assertEquals(model.rows[2].cells[1].texts[1], "30.0*")
+  lu.assertEquals(model.rows[2].cells[2].texts[1], "missing")
+  lu.assertEquals(model.rows[2].cells[2].texts[3], "")
+  lu.assertEquals(model.rows[3].cells[2].texts[1], "missing")
+  lu.assertEquals({ model.rows[1].cells[1].best, model.rows[1].cells[2].best }, { false, true })
+  lu.assertEquals({ model.rows[2].cells[1].best, model.rows[2].cells[2].best }, { false, false })
+end
+
+function TestViews.test_hours()
+  local model = views.table(make_study("hours", SCORES), { kind = "table", value = "hours", rows = "task",
+    columns = "encoding" })
+  lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
+end
+
+local RANDOMIZED = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }
+local PLAIN = { "none", "sincos", "relative", "alibi", "rope", "learned" }
+
+-- A study without runs: what a table then shows is the paper's.
+local function paper_only()
+  local tasks, seen = {}, {}
+  for _, row in ipairs(assert(published.read(project, "ruoss_2023/table1")).rows) do
+    tasks[#tasks + 1] = not seen[row.task] and row.task or nil
+    seen[row.task] = true
+  end
+  local encodings = table.move(PLAIN, 1, #PLAIN, #RANDOMIZED + 1, table.move(RANDOMIZED, 1, #RANDOMIZED, 1, {}))
+  return { cells = {}, axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } }
+end
+
+local function best_of(item)
+  local file = type(item.published) == "table" and item.published.file or item.published
+  item.kind, item.value, item.rows = "best", "max", "task"
+  return views.best(paper_only(), item, assert(published.read(project, file)))
+end
+
+-- The figures that the paper's text draws from its tables.
+function TestViews.test_headline_figures_follow_from_the_published_tables()
+  local gain = best_of({ axis = "encoding", of = RANDOMIZED, against = PLAIN, published = "ruoss_2023/table1" })
+  lu.assertEquals(#gain.rows, 17)
+  lu.assertEquals(gain.rows[16].cells[3].texts[2], "+11.95")
+  lu.assertEquals(gain.rows[17].cells[3].texts[2], "+43.5")
+  local sorting = best_of({ axis = "encoding", of = { "rand-sincos" }, against = { "unsorted" },
+    published = "ruoss_2023/table3", names = { encoding = {
+      ["rand-sincos"] = { encoding = "rand-sincos", sorted = 1 }, unsorted = { encoding = "rand-sincos", sorted = 0 },
+    } } })
+  lu.assertEquals(sorting.rows[16].cells[3].texts[2], "+15.67")
+  lu.assertEquals(sorting.rows[17].cells[3].texts[2], "+76.3")
+  local geometric = best_of({ axis = "encoding", of = RANDOMIZED, against = { "geometric" },
+    published = { file = "ruoss_2023/table5", of = "table1_best_max", against = "geometric_max" } })
+  lu.assertEquals(geometric.rows[16].cells[3].texts[2], "+9.70")
+  for _, model in ipairs({ gain, sorting, geometric }) do
+    lu.assertEquals(model.rows[16].cells[3].texts[1], "missing")
+  end
+end
+
+TestItems = {}
+
+local function problem_of(item)
+  local study = paper_only()
+  study.path, study.report = "s.lua", { item }
+  local list, message = items.check(study)
+  lu.assertNil(list)
+  return message
+end
+
+function TestItems.test_mistakes_name_the_field()
+  local cases = {
+    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, table, time\n'
+      .. "  hint: did you mean table?" },
+    { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
+    { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
+    { { kind = "curves", lines = "encodng" }, 'report[1].lines: no axis of the study: "encodng"' },
+    { { kind = "curves", lines = "encoding" }, "report[1].where: the axis task has 15 values" },
+    { { kind = "curves", lines = "encoding", pannels = "task" }, 'report[1].pannels: no field of kind "curves"' },
+    { { kind = "table", value = "best", rows = "task", columns = "encoding" },
+      'report[1].value: no value of a table: "best"' },
+    { { kind = "best", value = "max", rows = "task", axis = "encoding", of = { "rop" }, against = { "none" } },
+      'report[1].of: not on the axis encoding: "rop"' },
+    { { kind = "curves", lines = "encoding", where = { task = "sort" } },
+      'report[1].where.task: not on this axis: "sort"' },
+  }
+  for _, case in ipairs(cases) do
+    lu.assertStrContains(problem_of(case[1]), "s.lua: error: " .. case[2])
+  end
+end
+
+function TestItems.test_a_scale_may_leave_values_out()
+  local study = paper_only()
+  study.axes[2].values, study.scale, study.path = { "none", "rand-rope" }, "small", "s.lua"
+  study.report = { { kind = "best", value = "max", rows = "task", axis = "encoding", of = RANDOMIZED,
+    against = PLAIN } }
+  local list = assert(items.check(study))
+  lu.assertEquals({ list[1].of, list[1].against }, { { "rand-rope" }, { "none" } })
+end
+
+function TestItems.test_defaults()
+  local study = paper_only()
+  local kinds = {}
+  for i, item in ipairs(assert(items.check(study))) do
+    kinds[i] = item.kind .. " " .. (item.value or "")
+  end
+  lu.assertEquals(kinds, { "table max", "table mean", "curves " })
+end
+
+TestRenderers = {}
+
+function TestRenderers.test_text()
+  local model = mean_table("text")
+  assert_golden("table.txt", table_text.render(model, 60))
+  for line in table_text.render(model, 60):gmatch("[^\n]+") do
+    lu.assertTrue(utf8.len(line) <= 60, line)
+  end
+end
+
+function TestRenderers.test_latex()
+  assert_golden("table.tex", table_latex.render(mean_table("latex")))
+  lu.assertEquals(table_latex.escape("a_b & 50% {x} \\ ~^ #1 $ <|>"),
+    "a\\_b \\& 50\\% \\{x\\} \\textbackslash{} \\textasciitilde{}\\textasciicircum{} \\#1 \\$ \\textless{}\\textbar{}"
+      .. "\\textgreater{}")
+end
+
+function TestRenderers.test_html()
+  assert_golden("table.html", html.table(mean_table("html")) .. "\n")
+  lu.assertEquals(html.escape('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
+end
+
+function TestRenderers.test_csv_fields_survive()
+  for _, field in ipairs({ "plain", "a,b", 'say "x"', "", '"', "a,\"b\",c" }) do
+    local line = published.quote(field) .. "," .. published.quote("end")
+    lu.assertEquals(published.fields(line), { field, "end" })
+  end
+  lu.assertNil(published.fields('"open'))
+end
+
+function TestRenderers.test_csv_files()
+  local study = make_study("csv", SCORES)
+  local dir = support.write("csv_out/x", ""):match("^(.*)/")
+  lu.assertTrue(report_csv.write(dir, study))
+  local all = assert(published.parse(support.read(dir .. "/runs.csv")))
+  lu.assertEquals(#all.rows, 24)
+  lu.assertEquals({ all.rows[1].task, all.rows[1].encoding, all.rows[1].state, all.rows[1].score },
+    { "even_pairs", "rope", "evaluated", "50" })
+  lu.assertEquals({ all.rows[14].state, all.rows[14].score }, { "failed", "" })
+  local lengths = assert(published.parse(support.read(dir .. "/report.csv")))
+  lu.assertEquals(#lengths.rows, 13 * 3)
+  lu.assertEquals({ lengths.rows[2].split, lengths.rows[2].length, lengths.rows[2].accuracy },
+    { "test", "20", "0.51" })
+end
+
+support.run()
