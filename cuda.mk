@@ -31,9 +31,10 @@ compile_device = rm -f $(4); $(if $(filter nvcc,$(firstword $(1))),\
 	$(word 3,$(1)) $(if $(filter sm_%,$(2)),-cubin,-ptx) -arch=$(2) $(DEVICE_FLAGS) -o $(4) $(3),\
 	build/host/device_compiler $(word 3,$(1)) $(2) $(3) $(4)) >$(4).log 2>&1 || { cat $(4).log >&2; exit 1; }
 
-build/host/device_compiler: runtime/device_compiler.c Makefile cuda.mk
+DEVICE_COMPILER := runtime/device_compiler.c $(patsubst %,runtime/cuda/%,nvrtc.c find.c image.c) runtime/base/status.c
+build/host/device_compiler: $(DEVICE_COMPILER) $(patsubst %,runtime/cuda/%,nvrtc.h find.h image.h) Makefile cuda.mk
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O1 $(WARNINGS) -o $@ $< -ldl
+	$(CC) -std=gnu11 -O1 $(WARNINGS) $(INCLUDES) -o $@ $(DEVICE_COMPILER) -ldl
 
 ifneq ($(and $(WITH_CUDA),$(ID)),)
 ifeq ($(TOOLKIT)$(and $(JIT),$(if $(ARCH),,yes)),)

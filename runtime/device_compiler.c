@@ -14,37 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct program *program;
-
-typedef struct nvrtc {
-    int (*nvrtcVersion)(int *major, int *minor);
-    int (*nvrtcGetNumSupportedArchs)(int *count);
-    int (*nvrtcGetSupportedArchs)(int *architectures);
-    int (*nvrtcCreateProgram)(program *made, const char *text, const char *name, int headers, const char *const *header,
-                              const char *const *header_name);
-    int (*nvrtcCompileProgram)(program compiled, int options, const char *const *option);
-    int (*nvrtcGetProgramLogSize)(program compiled, size_t *bytes);
-    int (*nvrtcGetProgramLog)(program compiled, char *log);
-    int (*nvrtcGetCUBINSize)(program compiled, size_t *bytes);
-    int (*nvrtcGetCUBIN)(program compiled, char *code);
-    int (*nvrtcGetPTXSize)(program compiled, size_t *bytes);
-    int (*nvrtcGetPTX)(program compiled, char *code);
-} nvrtc;
-
-static const char *const NAMES[] = {
-    "nvrtcVersion",
-    "nvrtcGetNumSupportedArchs",
-    "nvrtcGetSupportedArchs",
-    "nvrtcCreateProgram",
-    "nvrtcCompileProgram",
-    "nvrtcGetProgramLogSize",
-    "nvrtcGetProgramLog",
-    "nvrtcGetCUBINSize",
-    "nvrtcGetCUBIN",
-    "nvrtcGetPTXSize",
-    "nvrtcGetPTX",
-};
-_Static_assert(sizeof NAMES / sizeof NAMES[0] == sizeof(nvrtc) / sizeof(void (*)(void)), "one name per member");
+#include "cuda/nvrtc.h"
 
 static _Noreturn void fail(int status, const char *format, ...) {
     va_list arguments;
@@ -61,25 +31,21 @@ static void *memory(size_t bytes) {
     return room;
 }
 
-static nvrtc open_library(const char *path) {
-    nvrtc library;
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) fail(4, "%s", dlerror());
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        void *function = dlsym(handle, NAMES[i]);
-        if (!function) fail(4, "%s has no function %s", path, NAMES[i]);
-        memcpy((char *)&library + i * sizeof function, &function, sizeof function);
-    }
-    return library;
+static lh_nvrtc open_library(const char *path) {
+    lh_nvrtc nvrtc;
+    lh_error error;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail(4, "%s", dlerror());
+    if (lh_nvrtc_take(library, path, &nvrtc, &error) != LH_OK) fail(4, "%s", error.text);
+    return nvrtc;
 }
 
-static void print_abilities(const nvrtc *library) {
-    int major, minor, count;
-    if (library->nvrtcVersion(&major, &minor) != 0 || library->nvrtcGetNumSupportedArchs(&count) != 0)
-        fail(4, "NVRTC does not say which version it is");
+static void print_abilities(const lh_nvrtc *nvrtc) {
+    int count;
+    if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0) fail(4, "NVRTC does not say what it knows");
     int *architectures = memory((size_t)count * sizeof *architectures);
-    if (library->nvrtcGetSupportedArchs(architectures) != 0) fail(4, "NVRTC does not say what it knows");
-    printf("%d.%d", major, minor);
+    if (nvrtc->nvrtcGetSupportedArchs(architectures) != 0) fail(4, "NVRTC does not say what it knows");
+    printf("%d.%d", nvrtc->major, nvrtc->minor);
     for (int i = 0; i < count; i++) printf(" %d", architectures[i]);
     printf("\n");
     free(architectures);
@@ -102,60 +68,32 @@ static void write_code(const char *path, const char *code, size_t bytes) {
     if (!file || fwrite(code, 1, bytes, file) != bytes || fclose(file) != 0) fail(4, "cannot write %s", path);
 }
 
-static char *log_of(const nvrtc *library, program compiled) {
-    size_t bytes = 0;
-    if (library->nvrtcGetProgramLogSize(compiled, &bytes) != 0) return NULL;
-    char *log = memory(bytes);
-    library->nvrtcGetProgramLog(compiled, log);
-    return log;
-}
-
-static int makes_machine_code(const char *architecture) { return strncmp(architecture, "sm_", 3) == 0; }
-
-/* Options as nvcc is given by cuda.mk; the last is for machine code alone. */
-static program compile(const nvrtc *library, const char *architecture, const char *name, const char *text) {
-    char target[64];
-    program made = NULL;
-    snprintf(target, sizeof target, "--gpu-architecture=%s", architecture);
-    const char *const options[] = {target,
-                                   "--std=c++17",
-                                   "--fmad=true",
-                                   "--ftz=false",
-                                   "--prec-div=true",
-                                   "--prec-sqrt=true",
-                                   "--ptxas-options=-v"};
-    int count = sizeof options / sizeof options[0];
-    if (library->nvrtcCreateProgram(&made, text, name, 0, NULL, NULL) != 0) fail(4, "NVRTC takes no program");
-    int status = library->nvrtcCompileProgram(made, makes_machine_code(architecture) ? count : count - 1, options);
-    char *log = log_of(library, made);
-    if (status != 0 || !log || strstr(log, "warning")) fail(1, "%s", log && log[0] ? log : "NVRTC gives no reason");
-    fputs(log, stdout);
-    free(log);
-    return made;
-}
-
-static void save(const nvrtc *library, program compiled, int machine_code, const char *path) {
-    size_t bytes = 0;
-    int status =
-        machine_code ? library->nvrtcGetCUBINSize(compiled, &bytes) : library->nvrtcGetPTXSize(compiled, &bytes);
-    if (status != 0 || bytes == 0) fail(4, "NVRTC made no code");
-    char *code = memory(bytes);
-    status = machine_code ? library->nvrtcGetCUBIN(compiled, code) : library->nvrtcGetPTX(compiled, code);
-    if (status != 0) fail(4, "NVRTC made no code");
-    write_code(path, code, machine_code || code[bytes - 1] != '\0' ? bytes : bytes - 1);
-    free(code);
+/* path NULL: whether it compiles is all that is asked. */
+static void compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, const char *path) {
+    lh_error error;
+    lh_status status = lh_nvrtc_compile(nvrtc, job, &error);
+    if (status != LH_OK && job->log && job->log[0]) fail(1, "%s", job->log);
+    if (status != LH_OK) fail(4, "%s", error.text);
+    if (!job->log || strstr(job->log, "warning")) fail(1, "%s", job->log ? job->log : "NVRTC gives no log");
+    if (job->log[0]) puts(job->log);
+    if (path) write_code(path, job->code, job->bytes);
+    free(job->log);
+    free(job->code);
 }
 
 int main(int argc, char **argv) {
     if (argc != 2 && argc != 3 && argc != 5) fail(2, "usage: device_compiler LIBRARY [ARCHITECTURE [INPUT OUTPUT]]");
-    nvrtc library = open_library(argv[1]);
+    lh_nvrtc nvrtc = open_library(argv[1]);
     if (argc == 2) {
-        print_abilities(&library);
+        print_abilities(&nvrtc);
     } else if (argc == 3) {
-        compile(&library, argv[2], "nothing.cu", "extern \"C\" __global__ void nothing(void) {}\n");
+        lh_nvrtc_job job = {
+            .target = argv[2], .name = "nothing.cu", .source = "extern \"C\" __global__ void nothing(void) {}\n"};
+        compile(&nvrtc, &job, NULL);
     } else {
         char *text = read_text(argv[3]);
-        save(&library, compile(&library, argv[2], argv[3], text), makes_machine_code(argv[2]), argv[4]);
+        lh_nvrtc_job job = {.target = argv[2], .name = argv[3], .source = text, .reports = true};
+        compile(&nvrtc, &job, argv[4]);
         free(text);
     }
     return fflush(stdout) == 0 ? 0 : 4;

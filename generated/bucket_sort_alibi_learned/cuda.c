@@ -190,9 +190,8 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     return used;
 }
 
-static size_t shared_bytes(int T, lh_mode mode) {
+static size_t shared_bytes(int T) {
     shared_tables tables;
-    (void)mode;
     return lay_out_shared(&tables, NULL, T);
 }
 

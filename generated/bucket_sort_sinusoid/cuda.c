@@ -129,9 +129,8 @@ static void make_tables(void *tables, int max_length) {
     }
 }
 
-static size_t shared_bytes(int T, lh_mode mode) {
+static size_t shared_bytes(int T) {
     (void)T;
-    (void)mode;
     return 0;
 }
 

@@ -99,9 +99,8 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used + (training ? LAYERS : 1) * layer_bytes(sequences, T);
 }
 
-static size_t shared_bytes(int T, lh_mode mode) {
+static size_t shared_bytes(int T) {
     (void)T;
-    (void)mode;
     return 0;
 }
 

@@ -196,9 +196,8 @@ static void draw(const lh_draw *from, int T, const int32_t *positions, const int
     }
 }
 
-static size_t shared_bytes(int T, lh_mode mode) {
+static size_t shared_bytes(int T) {
     shared_tables tables;
-    (void)mode;
     return lay_out_shared(&tables, NULL, T);
 }
 

@@ -144,9 +144,8 @@ static void draw(const lh_draw *from, int T, const int32_t *positions, const int
     (void)distances;
 }
 
-static size_t shared_bytes(int T, lh_mode mode) {
+static size_t shared_bytes(int T) {
     (void)T;
-    (void)mode;
     return 0;
 }
 

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/batch.h"
-#include "data/initialise.h"
 #include "train/engine.h"
 
 enum {
     SEQUENCES = 3,
+    SHARDS = 2,  /* of the CPU's step, one of them with two sequences */
     LARGEST = 3, /* elements with the largest gradient that are checked alone */
     RANDOM = 3   /* and others at random */
 };
@@ -23,12 +22,10 @@ enum { TRIES = 4 };                   /* steps a quarter as long each, to get of
 
 typedef struct check {
     const lh_spec *spec;
-    const lh_cpu_program *program;
-    lh_cpu_step step;
-    lh_cpu_block block;
-    lh_batch batch;
-    double *parameters, *gradient, *waste, *direction;
-    void *tables, *shared, *workspace;
+    lh_engine *engine;
+    lh_state state;
+    double *parameters; /* of the state */
+    double *gradient, *direction;
     lh_rng rng;
 } check;
 
@@ -43,42 +40,47 @@ static int64_t element(const lh_tensor *tensor, int64_t e) {
     return tensor->offset + e / columns_of(tensor) * tensor->stride + e % columns_of(tensor);
 }
 
-/* The objective, and its gradient added to gradient. */
-static double objective(check *c, double *gradient) {
-    lh_sums sums = {0};
-    c->program->begin_step(&c->step, 0, 1);
-    if (c->program->begin_shard != NULL) c->program->begin_shard(&c->step, c->workspace);
-    c->program->train_block(&c->step, &c->block, c->workspace, gradient, &sums);
-    if (c->program->end_shard != NULL) c->program->end_shard(&c->step, c->workspace, gradient);
-    return sums.loss * c->block.loss_scale;
+/* The loss at the parameters: that of step 0, whose batch, draws and dropout are always the same. */
+static lh_status find_loss(check *c, double *loss, lh_error *error) {
+    const lh_engine_ops *ops = c->engine->ops;
+    lh_step_metrics metrics;
+    int done;
+    lh_status status = ops->write_state(c->engine, &c->state, 0, error);
+    if (status == LH_OK) status = ops->step(c->engine, 1, &metrics, &done, error);
+    if (status == LH_OK) *loss = metrics.sums.loss / (double)metrics.sums.positions;
+    return status;
+}
+
+static void move(check *c, const lh_tensor *tensor, double by) {
+    for (int64_t e = 0; e < rows_of(tensor) * columns_of(tensor); e++)
+        c->parameters[element(tensor, e)] += by * c->direction[e];
 }
 
 /* Numeric derivative along c->direction, which is zero outside the tensor. */
-static double slope(check *c, const lh_tensor *tensor, double h) {
-    int64_t count = rows_of(tensor) * columns_of(tensor);
-    double side[2];
-    for (int i = 0; i < 2; i++) {
-        for (int64_t e = 0; e < count; e++)
-            c->parameters[element(tensor, e)] += (i == 0 ? h : -2.0 * h) * c->direction[e];
-        side[i] = objective(c, c->waste);
-    }
-    for (int64_t e = 0; e < count; e++) c->parameters[element(tensor, e)] += h * c->direction[e];
-    return (side[0] - side[1]) / (2.0 * h);
+static lh_status find_slope(check *c, const lh_tensor *tensor, double h, double *slope, lh_error *error) {
+    double above = 0, below = 0;
+    move(c, tensor, h);
+    lh_status status = find_loss(c, &above, error);
+    move(c, tensor, -2.0 * h);
+    if (status == LH_OK) status = find_loss(c, &below, error);
+    move(c, tensor, h);
+    *slope = (above - below) / (2.0 * h);
+    return status;
 }
 
-static void check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_result *result) {
+static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
     int64_t count = rows_of(tensor) * columns_of(tensor);
-    double analytic = 0, least = INFINITY, h = H;
+    double analytic = 0, least = INFINITY, h = H, numeric;
     for (int64_t e = 0; e < count; e++) analytic += c->direction[e] * c->gradient[element(tensor, e)];
     for (int i = 0; i < TRIES && !(least <= TOLERANCE); i++, h /= 4.0) {
-        double numeric = slope(c, tensor, h);
-        double error = fabs(numeric - analytic) / (fmax(fabs(numeric), fabs(analytic)) + FLOOR);
-        if (!isfinite(error)) error = INFINITY;
-        least = fmin(least, error);
+        lh_status status = find_slope(c, tensor, h, &numeric, error);
+        if (status != LH_OK) return status;
+        least = fmin(least, fabs(numeric - analytic) / (fmax(fabs(numeric), fabs(analytic)) + FLOOR));
     }
     result->worst = fmax(result->worst, least);
     result->passed = result->passed && least <= TOLERANCE;
     result->checks++;
+    return LH_OK;
 }
 
 /* Half the gradient's direction, half noise, of length 1. */
@@ -94,10 +96,11 @@ static void mixed_direction(check *c, const lh_tensor *tensor) {
     for (int64_t e = 0; e < count; e++) c->direction[e] /= sqrt(length);
 }
 
-static void check_element(check *c, const lh_tensor *tensor, int64_t e, lh_gradcheck_result *result) {
+static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_gradcheck_result *result,
+                               lh_error *error) {
     memset(c->direction, 0, (size_t)(rows_of(tensor) * columns_of(tensor)) * sizeof *c->direction);
     c->direction[e] = 1.0;
-    check_direction(c, tensor, result);
+    return check_direction(c, tensor, result, error);
 }
 
 /* The element with the largest gradient below `limit` in size. */
@@ -115,92 +118,59 @@ static int64_t largest_below(const check *c, const lh_tensor *tensor, double *li
     return best;
 }
 
-static void check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_result *result) {
-    int64_t count = rows_of(tensor) * columns_of(tensor);
+static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
+    uint32_t count = (uint32_t)(rows_of(tensor) * columns_of(tensor));
     double limit = INFINITY;
     if (result->checks == 0) result->passed = true;
     mixed_direction(c, tensor);
-    check_direction(c, tensor, result);
-    for (int i = 0; i < LARGEST; i++) check_element(c, tensor, largest_below(c, tensor, &limit), result);
-    for (int i = 0; i < RANDOM; i++) check_element(c, tensor, lh_rng_below(&c->rng, (uint32_t)count), result);
+    lh_status status = check_direction(c, tensor, result, error);
+    for (int i = 0; status == LH_OK && i < LARGEST; i++)
+        status = check_element(c, tensor, largest_below(c, tensor, &limit), result, error);
+    for (int i = 0; status == LH_OK && i < RANDOM; i++)
+        status = check_element(c, tensor, lh_rng_below(&c->rng, count), result, error);
+    return status;
 }
 
-static lh_status open_memory(check *c, const lh_shape *shape, lh_error *error) {
-    size_t vector = (size_t)c->spec->parameter_storage * sizeof(double);
-    int longest = shape->length[0] > shape->length[1] ? shape->length[0] : shape->length[1];
-    const lh_cpu_program *p = c->program;
-    size_t bytes[] = {vector,
-                      vector,
-                      vector,
-                      vector,
-                      p->tables_bytes != NULL ? p->tables_bytes(longest) : 0,
-                      p->shared_bytes(shape, LH_MODE_TRAIN),
-                      p->workspace_bytes(shape, LH_MODE_TRAIN)};
-    void *memory[7] = {NULL};
-    for (int i = 0; i < 7; i++) memory[i] = lh_engine_memory(bytes[i], "the gradient check", error);
-    c->parameters = memory[0];
-    c->gradient = memory[1];
-    c->waste = memory[2];
-    c->direction = memory[3];
-    c->tables = memory[4];
-    c->shared = memory[5];
-    c->workspace = memory[6];
-    for (int i = 0; i < 7; i++)
-        if (memory[i] == NULL) return LH_ERR_ENVIRONMENT;
-    return LH_OK;
-}
-
-static void close_memory(check *c) {
-    free(c->parameters);
-    free(c->gradient);
-    free(c->waste);
-    free(c->direction);
-    free(c->tables);
-    free(c->shared);
-    free(c->workspace);
-    lh_batch_close(&c->batch);
-}
-
-static lh_status prepare(check *c, int n, const lh_shape *shape, uint64_t seed, lh_error *error) {
+/* The engine's initial parameters, moved a little, and the gradient there. */
+static lh_status prepare(check *c, lh_error *error) {
     const lh_spec *spec = c->spec;
-    lh_key key = lh_key_of_seed(seed);
-    lh_source source = {key, 0, LH_DOMAIN_DATA, 0, NULL};
-    if (c->program->tables_bytes != NULL)
-        c->program->make_tables(c->tables, shape->length[0] > shape->length[1] ? shape->length[0] : shape->length[1]);
-    lh_initialise(spec, seed, 8, c->parameters);
+    size_t bytes = (size_t)spec->parameter_storage * sizeof(double);
+    double loss;
+    lh_status status = lh_state_open(&c->state, c->engine, false, error);
+    if (status != LH_OK) return status;
+    c->parameters = c->state.parameters;
+    c->gradient = lh_engine_memory(bytes, "the gradient check", error);
+    c->direction = lh_engine_memory(bytes, "the gradient check", error);
+    if (c->gradient == NULL || c->direction == NULL) return LH_ERR_ENVIRONMENT;
+    status = c->engine->ops->read_state(c->engine, &c->state, error);
     for (int t = 0; t < spec->tensor_count; t++)
         for (int64_t e = 0; spec->tensors[t].learned && e < rows_of(&spec->tensors[t]) * columns_of(&spec->tensors[t]);
              e++)
             c->parameters[element(&spec->tensors[t], e)] += NOISE * uniform(c);
-    c->step = (lh_cpu_step){.mode = LH_MODE_TRAIN,
-                            .shape = *shape,
-                            .key = key,
-                            .draw = {key, 0, LH_SHARED, LH_DOMAIN_POSITIONS},
-                            .parameters = c->parameters,
-                            .tables = c->tables,
-                            .shared = c->shared};
-    c->block = (lh_cpu_block){.sequences = shape->sequences,
-                              .labels = c->batch.labels,
-                              .mask = c->batch.mask,
-                              .loss_scale = 1.0 / ((double)shape->sequences * shape->labels)};
-    for (int s = 0; s < spec->format->streams; s++) c->block.tokens[s] = c->batch.tokens[s];
-    return lh_batch_fill(&c->batch, spec, &source, n, 0, shape->sequences, error);
+    if (status == LH_OK) status = find_loss(c, &loss, error);
+    return status == LH_OK ? c->engine->ops->read_gradient(c->engine, c->gradient, error) : status;
 }
 
-lh_status lh_gradcheck(const lh_spec *spec, const lh_cpu_program *program, int n, uint64_t seed,
-                       lh_gradcheck_result *results, lh_error *error) {
-    check c = {.spec = spec, .program = program, .rng = lh_rng_at(lh_key_of_seed(seed), (uint32_t)n, 0, 0)};
-    lh_shape shape = lh_shape_at(spec, n, SEQUENCES);
-    int block = program->block_sequences(shape.length);
-    shape.sequences = block < SEQUENCES ? block : SEQUENCES;
-    lh_status status = open_memory(&c, &shape, error);
-    if (status == LH_OK) status = lh_batch_open(&c.batch, spec, n, shape.sequences, error);
-    if (status == LH_OK) status = prepare(&c, n, &shape, seed, error);
-    if (status == LH_OK) {
-        objective(&c, c.gradient);
-        for (int t = 0; t < spec->tensor_count; t++)
-            if (spec->tensors[t].learned) check_tensor(&c, &spec->tensors[t], &results[t]);
-    }
-    close_memory(&c);
+static lh_status check_engine(check *c, lh_gradcheck_result *results, lh_error *error) {
+    lh_status status = prepare(c, error);
+    for (int t = 0; status == LH_OK && t < c->spec->tensor_count; t++)
+        if (c->spec->tensors[t].learned) status = check_tensor(c, &c->spec->tensors[t], &results[t], error);
+    lh_state_close(&c->state);
+    free(c->gradient);
+    free(c->direction);
+    return status;
+}
+
+lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradcheck_result *results, lh_error *error) {
+    lh_target few = *target;
+    few.spec.train.batch = SEQUENCES;
+    few.spec.train.shards = SHARDS;
+    lh_engine_config config = {
+        .spec = &few.spec, .seed = seed, .threads = 1, .trains = true, .keeps_gradient = true, .fixed_length = n};
+    check c = {.spec = &few.spec, .rng = lh_rng_at(lh_key_of_seed(seed), (uint32_t)n, 0, 0)};
+    lh_status status = lh_target_engines(&few, &config, 1, false, &c.engine, error);
+    if (status != LH_OK) return status;
+    status = check_engine(&c, results, error);
+    c.engine->ops->close(c.engine);
     return status;
 }

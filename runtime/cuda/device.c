@@ -9,7 +9,6 @@
 #include "cuda/image.h"
 #include "cuda/jit.h"
 
-enum { ERROR_LOG_BUFFER = 5, ERROR_LOG_BUFFER_BYTES = 6 }; /* CU_JIT_... */
 enum { LOG_BYTES = 4096 };
 
 lh_status lh_cuda_ordinal(const char *text, int *ordinal, lh_error *error) {
@@ -94,7 +93,7 @@ static lh_status check_fit(const lh_cuda_device *device, lh_error *error) {
 static lh_status load_module(lh_cuda_device *device, const void *text, lh_error *error) {
     char log[LOG_BYTES] = "";
     lh_error words = {""};
-    int options[] = {ERROR_LOG_BUFFER, ERROR_LOG_BUFFER_BYTES};
+    int options[] = {LH_CUDA_ERROR_LOG, LH_CUDA_ERROR_LOG_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     CUresult result = device->driver->cuModuleLoadDataEx(&device->module, text, 2, options, values);
     if (result == 0) return LH_OK;
@@ -172,6 +171,13 @@ static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *k
 static lh_status make_current(lh_cuda_device *device, lh_error *error) {
     CUcontext context = NULL;
     CUresult result = device->driver->cuDevicePrimaryCtxRetain(&context, device->handle);
+    if (result == LH_CUDA_DEVICE_UNAVAILABLE)
+        return lh_fail(
+            error, LH_ERR_ENVIRONMENT,
+            "cuda:%d (%s) is not free: another process has it for itself, or it is closed to all (its compute "
+            "mode: nvidia-smi -q -d COMPUTE)\n"
+            "  hint: another one with --device cuda:N, or wait until it is free",
+            device->ordinal, device->name);
     if (result != 0) return check(device, result, "cuDevicePrimaryCtxRetain", error);
     device->context = context;
     return lh_cuda_use(device, error);

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STUB_LIBRARY = 34, NO_DEVICE = 100 }; /* CUDA_ERROR_... */
-
 /* Where a function changed its signature the library keeps both, and the plain name is the oldest. */
 #define AS_NAMED(member) \
     { #member, offsetof(lh_cuda_driver, member) }
@@ -37,7 +35,6 @@ static const struct {
     AS_NAMED(cuModuleUnload),
     AS_NAMED(cuModuleGetFunction),
     AS_NAMED(cuFuncSetAttribute),
-    AS_NAMED(cuFuncGetAttribute),
     AS_NAMED(cuOccupancyMaxActiveBlocksPerMultiprocessor),
     VERSION_2(cuMemAlloc),
     VERSION_2(cuMemFree),
@@ -49,10 +46,6 @@ static const struct {
     AS_NAMED(cuStreamCreate),
     VERSION_2(cuStreamDestroy),
     AS_NAMED(cuStreamSynchronize),
-    AS_NAMED(cuEventCreate),
-    VERSION_2(cuEventDestroy),
-    AS_NAMED(cuEventRecord),
-    AS_NAMED(cuEventSynchronize),
     AS_NAMED(cuLaunchCooperativeKernel),
 };
 enum { SYMBOL_COUNT = sizeof SYMBOLS / sizeof SYMBOLS[0] };
@@ -108,13 +101,13 @@ static lh_status cannot_start(const lh_cuda_driver *driver, CUresult result, lh_
 static lh_status start(const lh_cuda_driver *driver, const char *file, lh_error *error) {
     int count = 0;
     CUresult result = driver->cuInit(0);
-    if (result == STUB_LIBRARY)
+    if (result == LH_CUDA_STUB_LIBRARY)
         return lh_fail(error, LH_ERR_ENVIRONMENT,
                        "%s is the CUDA toolkit's stub library, which is for linking only, not the driver\n"
                        "take the toolkit's folder stubs out of LD_LIBRARY_PATH and LONGHAND_CUDA_DRIVER; the real "
                        "library comes with NVIDIA's kernel driver",
                        file);
-    if (result == NO_DEVICE) return no_device(error);
+    if (result == LH_CUDA_NO_DEVICE) return no_device(error);
     if (result != 0) return cannot_start(driver, result, error);
     lh_status status = lh_cuda_check(driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", error);
     if (status == LH_OK && count == 0) status = no_device(error);

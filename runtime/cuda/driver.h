@@ -18,7 +18,6 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
-typedef struct CUevent_st *CUevent;
 
 typedef struct lh_cuda_driver {
     CUresult (*cuInit)(unsigned flags);
@@ -38,7 +37,6 @@ typedef struct lh_cuda_driver {
     CUresult (*cuModuleUnload)(CUmodule module);
     CUresult (*cuModuleGetFunction)(CUfunction *function, CUmodule module, const char *name);
     CUresult (*cuFuncSetAttribute)(CUfunction function, int attribute, int value);
-    CUresult (*cuFuncGetAttribute)(int *value, int attribute, CUfunction function);
     CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int *blocks, CUfunction function, int threads,
                                                             size_t block_memory);
     CUresult (*cuMemAlloc)(CUdeviceptr *pointer, size_t bytes);
@@ -51,17 +49,20 @@ typedef struct lh_cuda_driver {
     CUresult (*cuStreamCreate)(CUstream *stream, unsigned flags);
     CUresult (*cuStreamDestroy)(CUstream stream);
     CUresult (*cuStreamSynchronize)(CUstream stream);
-    CUresult (*cuEventCreate)(CUevent *event, unsigned flags);
-    CUresult (*cuEventDestroy)(CUevent event);
-    CUresult (*cuEventRecord)(CUevent event, CUstream stream);
-    CUresult (*cuEventSynchronize)(CUevent event);
     CUresult (*cuLaunchCooperativeKernel)(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned block_memory,
                                           CUstream stream, void **arguments);
 } lh_cuda_driver;
 
-/* Attributes of the API that are used. */
+/* Numbers of the API that are used; tests/cuda/driver.c compares them with those of a toolkit. */
 enum {
+    LH_CUDA_OUT_OF_MEMORY = 2, /* CUDA_ERROR_... */
+    LH_CUDA_STUB_LIBRARY = 34,
+    LH_CUDA_DEVICE_UNAVAILABLE = 46,
+    LH_CUDA_NO_DEVICE = 100,
+    LH_CUDA_ERROR_LOG = 5, /* CU_JIT_ERROR_LOG_BUFFER */
+    LH_CUDA_ERROR_LOG_BYTES = 6,
+    LH_CUDA_STREAM_APART = 1,     /* CU_STREAM_NON_BLOCKING: waits for no other stream */
     LH_CUDA_MULTIPROCESSORS = 16, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
     LH_CUDA_MAJOR = 75,
     LH_CUDA_MINOR = 76,               /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_... */

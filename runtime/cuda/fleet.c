@@ -19,7 +19,7 @@ lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error) 
     if (status == LH_OK || fleet->lost != LH_OK) return status;
     fleet->lost = LH_ERR_ENVIRONMENT;
     lh_fail(&fleet->loss, LH_ERR_ENVIRONMENT,
-            "%.1500s\n  %s is lost to this process\n  hint: --resume goes on from the last checkpoint",
+            "%.1500s\n  %s is lost to this process\n  hint: a training goes on from its last checkpoint with --resume",
             error != NULL ? error->text : "a call to the driver failed", fleet->device->name);
     if (error != NULL) *error = fleet->loss;
     return LH_ERR_ENVIRONMENT;
@@ -108,7 +108,7 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
         if (fleet->library == NULL) part.sequences = (spec->train.batch + room->shards - 1) / room->shards;
         tokens = most(tokens, T);
         room->partial = larger(room->partial, lh_cuda_aligned(fleet->program->partial_bytes(T)));
-        room->shared = larger(room->shared, lh_cuda_aligned(fleet->program->shared_bytes(T, LH_MODE_TRAIN)));
+        room->shared = larger(room->shared, lh_cuda_aligned(fleet->program->shared_bytes(T)));
         room->workspace =
             larger(room->workspace, lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
     }
@@ -274,6 +274,15 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
     return lh_cuda_lose(fleet, status, error);
 }
 
+static lh_status engine_read_gradient(lh_engine *handle, void *gradient, lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status != LH_OK) return status;
+    status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, 3), lh_cuda_vector(fleet), error);
+    return lh_cuda_lose(fleet, status, error);
+}
+
 /* --- opening and closing ---------------------------------------------------------------------------------------- */
 
 static void fleet_close(lh_cuda_fleet *fleet) {
@@ -312,6 +321,7 @@ static const lh_engine_ops cuda_ops = {
     .predict = lh_cuda_predict,
     .read_state = engine_read_state,
     .write_state = engine_write_state,
+    .read_gradient = engine_read_gradient,
     .close = engine_close,
 };
 

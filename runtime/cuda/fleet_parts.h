@@ -9,10 +9,7 @@
 #include "cuda/library.h"
 #include "data/epoch.h"
 
-enum {
-    LH_CUDA_MOST_STEPS = 64,  /* in one launch */
-    LH_CUDA_STREAM_APART = 1, /* CU_STREAM_NON_BLOCKING: waits for no other stream */
-};
+enum { LH_CUDA_MOST_STEPS = 64 /* in one launch */ };
 
 /* Where the arrays of a batch lie in its piece of memory; the tokens are at 0. */
 typedef struct lh_cuda_layout {

@@ -45,7 +45,7 @@ static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes;
     most->batch = larger(most->batch, lh_cuda_layout_of(fleet->program, &shape).bytes);
     most->workspaces = larger(most->workspaces, (size_t)c.workspaces * c.workspace);
-    most->shared = larger(most->shared, fleet->program->shared_bytes(shape.length[0], LH_MODE_EVALUATE));
+    most->shared = larger(most->shared, fleet->program->shared_bytes(shape.length[0]));
     most->logits = larger(most->logits, logits);
     most->tokens = more(most->tokens, shape.length[0]);
     most->longest_n = more(most->longest_n, n);

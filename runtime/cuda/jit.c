@@ -82,7 +82,11 @@ static lh_status compile_or_take(const lh_nvrtc *nvrtc, const char *source, cons
     if (path && !make_key(nvrtc, source, key)) path = NULL;
     code->found = path && read_kept(path, key, code);
     if (code->found) return LH_OK;
-    lh_status status = lh_nvrtc_compile(nvrtc, source, &code->data, &code->bytes, error);
+    lh_nvrtc_job job = {.target = nvrtc->target, .name = "device.cu", .source = source};
+    lh_status status = lh_nvrtc_compile(nvrtc, &job, error);
+    free(job.log);
+    code->data = job.code;
+    code->bytes = job.bytes;
     if (status == LH_OK && path) keep(folder, path, key, code);
     return status;
 }

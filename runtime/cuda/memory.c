@@ -1,8 +1,6 @@
 /* See memory.h. */
 #include "cuda/memory.h"
 
-enum { OUT_OF_MEMORY = 2 /* CUDA_ERROR_OUT_OF_MEMORY */ };
-
 lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const char *what, CUdeviceptr *memory,
                            lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
@@ -10,7 +8,7 @@ lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const cha
     *memory = 0;
     if (bytes == 0) return LH_OK;
     CUresult result = driver->cuMemAlloc(memory, bytes);
-    if (result != OUT_OF_MEMORY) return lh_cuda_check(driver, result, "cuMemAlloc", error);
+    if (result != LH_CUDA_OUT_OF_MEMORY) return lh_cuda_check(driver, result, "cuMemAlloc", error);
     *memory = 0;
     driver->cuMemGetInfo(&left, &total);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
@@ -28,7 +26,7 @@ lh_status lh_cuda_pin(const lh_cuda_device *device, size_t bytes, const char *wh
     const lh_cuda_driver *driver = device->driver;
     *memory = NULL;
     CUresult result = driver->cuMemAllocHost(memory, bytes > 0 ? bytes : 1);
-    if (result != OUT_OF_MEMORY) return lh_cuda_check(driver, result, "cuMemAllocHost", error);
+    if (result != LH_CUDA_OUT_OF_MEMORY) return lh_cuda_check(driver, result, "cuMemAllocHost", error);
     *memory = NULL;
     return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory: %zu pinned bytes for %s", bytes, what);
 }

@@ -10,8 +10,6 @@
 #include "cuda/find.h"
 #include "cuda/image.h"
 
-enum { COMPILATION_FAILED = 6 }; /* NVRTC_ERROR_COMPILATION */
-
 const char *const lh_nvrtc_options[LH_NVRTC_OPTIONS] = {"--std=c++17", "--fmad=true", "--ftz=false", "--prec-div=true",
                                                         "--prec-sqrt=true"};
 
@@ -22,12 +20,19 @@ static const struct {
     const char *symbol;
     size_t offset; /* of the member that takes its address */
 } SYMBOLS[] = {
-    SYMBOL(nvrtcVersion),           SYMBOL(nvrtcGetNumSupportedArchs),
-    SYMBOL(nvrtcGetSupportedArchs), SYMBOL(nvrtcGetErrorString),
-    SYMBOL(nvrtcCreateProgram),     SYMBOL(nvrtcDestroyProgram),
-    SYMBOL(nvrtcCompileProgram),    SYMBOL(nvrtcGetProgramLogSize),
-    SYMBOL(nvrtcGetProgramLog),     SYMBOL(nvrtcGetCUBINSize),
+    SYMBOL(nvrtcVersion),
+    SYMBOL(nvrtcGetNumSupportedArchs),
+    SYMBOL(nvrtcGetSupportedArchs),
+    SYMBOL(nvrtcGetErrorString),
+    SYMBOL(nvrtcCreateProgram),
+    SYMBOL(nvrtcDestroyProgram),
+    SYMBOL(nvrtcCompileProgram),
+    SYMBOL(nvrtcGetProgramLogSize),
+    SYMBOL(nvrtcGetProgramLog),
+    SYMBOL(nvrtcGetCUBINSize),
     SYMBOL(nvrtcGetCUBIN),
+    SYMBOL(nvrtcGetPTXSize),
+    SYMBOL(nvrtcGetPTX),
 };
 
 /* What a library is looked for for. */
@@ -36,14 +41,17 @@ typedef struct wanted {
     lh_nvrtc *nvrtc;
 } wanted;
 
-/* NULL, or the name of the function that is missing. */
-static const char *find_functions(void *library, lh_nvrtc *nvrtc) {
+lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error) {
+    memset(nvrtc, 0, sizeof *nvrtc);
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof SYMBOLS[0]; i++) {
         void *found = dlsym(library, SYMBOLS[i].symbol);
-        if (!found) return SYMBOLS[i].symbol;
+        if (!found) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: has no function %s", file, SYMBOLS[i].symbol);
         memcpy((char *)nvrtc + SYMBOLS[i].offset, &found, sizeof found);
     }
-    return NULL;
+    if (nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor) != 0)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: does not tell its version", file);
+    snprintf(nvrtc->name, sizeof nvrtc->name, "NVRTC %d.%d (%s)", nvrtc->major, nvrtc->minor, file);
+    return LH_OK;
 }
 
 /* The latest machine code that it makes and that runs on the device; false: none. */
@@ -63,16 +71,11 @@ static bool examine(lh_cuda_search *search, void *library, const char *file) {
     const wanted *w = search->argument;
     lh_nvrtc *nvrtc = w->nvrtc;
     char driver_text[LH_CUDA_VERSION_TEXT];
-    const char *missing = find_functions(library, nvrtc);
-    if (missing) {
-        lh_cuda_refuse(search, "\n%s: has no function %s", file, missing);
+    lh_error why;
+    if (lh_nvrtc_take(library, file, nvrtc, &why) != LH_OK) {
+        lh_cuda_refuse(search, "\n%s", why.text);
         return false;
     }
-    if (nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor) != 0) {
-        lh_cuda_refuse(search, "\n%s: does not tell its version", file);
-        return false;
-    }
-    snprintf(nvrtc->name, sizeof nvrtc->name, "NVRTC %d.%d (%s)", nvrtc->major, nvrtc->minor, file);
     if (nvrtc->major > w->driver_version / 1000) {
         lh_cuda_refuse(search, "\n%s: its machine code is not for this driver, which knows CUDA up to %s", nvrtc->name,
                        lh_cuda_version_text(w->driver_version, driver_text));
@@ -102,44 +105,60 @@ static lh_status failed(const lh_nvrtc *nvrtc, const char *call, int result, lh_
                    nvrtc->nvrtcGetErrorString(result), result);
 }
 
-/* result: what nvrtcCompileProgram said. */
-static lh_status does_not_compile(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, int result, lh_error *error) {
+static char *log_of(const lh_nvrtc *nvrtc, lh_nvrtc_program *program) {
     size_t bytes = 0;
     char *log = NULL;
     if (nvrtc->nvrtcGetProgramLogSize(program, &bytes) == 0 && bytes > 0) log = calloc(1, bytes + 1);
     if (log && nvrtc->nvrtcGetProgramLog(program, log) != 0) log[0] = 0;
     for (size_t end = log ? strlen(log) : 0; end > 0 && log[end - 1] == '\n'; end--) log[end - 1] = 0;
-    lh_status status = result == COMPILATION_FAILED ? LH_ERR_INPUT : LH_ERR_ENVIRONMENT;
-    lh_fail(error, status, "the device code does not compile for %s: %s: %s%s%s", nvrtc->target, nvrtc->name,
-            nvrtc->nvrtcGetErrorString(result), log && log[0] ? "\n" : "", log ? log : "");
-    free(log);
-    return status;
+    return log;
 }
 
-static lh_status take_code(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, char **code, size_t *bytes,
-                           lh_error *error) {
-    int result = nvrtc->nvrtcGetCUBINSize(program, bytes);
-    if (result != 0 || *bytes == 0) return failed(nvrtc, "nvrtcGetCUBINSize", result, error);
-    *code = malloc(*bytes);
-    if (!*code) return lh_fail(error, LH_ERR_ENVIRONMENT, "device code of %zu bytes: not enough memory", *bytes);
-    result = nvrtc->nvrtcGetCUBIN(program, *code);
-    return result == 0 ? LH_OK : failed(nvrtc, "nvrtcGetCUBIN", result, error);
+/* result: what nvrtcCompileProgram said. */
+static lh_status does_not_compile(const lh_nvrtc *nvrtc, const lh_nvrtc_job *job, int result, lh_error *error) {
+    lh_status status = result == LH_NVRTC_COMPILATION_FAILED ? LH_ERR_INPUT : LH_ERR_ENVIRONMENT;
+    bool says = job->log && job->log[0];
+    return lh_fail(error, status, "the device code does not compile for %s: %s: %s%s%s", job->target, nvrtc->name,
+                   nvrtc->nvrtcGetErrorString(result), says ? "\n" : "", says ? job->log : "");
 }
 
-lh_status lh_nvrtc_compile(const lh_nvrtc *nvrtc, const char *source, char **code, size_t *bytes, lh_error *error) {
-    const char *options[1 + LH_NVRTC_OPTIONS];
+static bool is_machine_code(const lh_nvrtc_job *job) { return strncmp(job->target, "sm_", 3) == 0; }
+
+static lh_status take_code(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, lh_nvrtc_job *job, lh_error *error) {
+    bool machine = is_machine_code(job);
+    int result = (machine ? nvrtc->nvrtcGetCUBINSize : nvrtc->nvrtcGetPTXSize)(program, &job->bytes);
+    if (result != 0 || job->bytes == 0)
+        return failed(nvrtc, machine ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result, error);
+    job->code = malloc(job->bytes);
+    if (!job->code)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "device code of %zu bytes: not enough memory", job->bytes);
+    result = (machine ? nvrtc->nvrtcGetCUBIN : nvrtc->nvrtcGetPTX)(program, job->code);
+    if (result != 0) return failed(nvrtc, machine ? "nvrtcGetCUBIN" : "nvrtcGetPTX", result, error);
+    if (!machine && job->code[job->bytes - 1] == 0) job->bytes--; /* it is text */
+    return LH_OK;
+}
+
+static int compile(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, const lh_nvrtc_job *job) {
+    const char *options[1 + LH_NVRTC_OPTIONS + 1];
     char target[64];
-    lh_nvrtc_program *program = NULL;
-    *code = NULL;
-    snprintf(target, sizeof target, "--gpu-architecture=%s", nvrtc->target);
+    int count = 1 + LH_NVRTC_OPTIONS;
+    snprintf(target, sizeof target, "--gpu-architecture=%s", job->target);
     options[0] = target;
     memcpy(options + 1, lh_nvrtc_options, sizeof lh_nvrtc_options);
-    int result = nvrtc->nvrtcCreateProgram(&program, source, "device.cu", 0, NULL, NULL);
+    if (job->reports && is_machine_code(job)) options[count++] = "--ptxas-options=-v";
+    return nvrtc->nvrtcCompileProgram(program, count, options);
+}
+
+lh_status lh_nvrtc_compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, lh_error *error) {
+    lh_nvrtc_program *program = NULL;
+    job->code = job->log = NULL;
+    int result = nvrtc->nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL);
     if (result != 0) return failed(nvrtc, "nvrtcCreateProgram", result, error);
-    result = nvrtc->nvrtcCompileProgram(program, 1 + LH_NVRTC_OPTIONS, options);
+    result = compile(nvrtc, program, job);
+    job->log = log_of(nvrtc, program);
     lh_status status =
-        result == 0 ? take_code(nvrtc, program, code, bytes, error) : does_not_compile(nvrtc, program, result, error);
+        result == 0 ? take_code(nvrtc, program, job, error) : does_not_compile(nvrtc, job, result, error);
     nvrtc->nvrtcDestroyProgram(&program);
-    if (status != LH_OK) free(*code), *code = NULL;
+    if (status != LH_OK) free(job->code), job->code = NULL;
     return status;
 }

@@ -100,7 +100,8 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     lh_initialise(spec, cpu->config.seed, cpu->engine.real_bytes, cpu->parameters);
     if (!cpu->config.trains) return LH_OK;
     cpu->total = lh_engine_memory(bytes, "the gradient", error);
-    if (cpu->total == NULL) return LH_ERR_ENVIRONMENT;
+    if (cpu->config.keeps_gradient) cpu->kept = lh_engine_memory(bytes, "the gradient", error);
+    if (cpu->total == NULL || (cpu->config.keeps_gradient && cpu->kept == NULL)) return LH_ERR_ENVIRONMENT;
     for (int i = 0; i < spec->optimizer.states; i++) {
         cpu->state[i] = lh_engine_memory(bytes, "the optimiser state", error);
         if (cpu->state[i] == NULL) return LH_ERR_ENVIRONMENT;
@@ -123,6 +124,7 @@ static void engine_close(lh_engine *engine) {
     free(cpu->chunk_updates);
     free(cpu->parameters);
     free(cpu->total);
+    free(cpu->kept);
     for (int i = 0; i < LH_MAX_STATES; i++) free(cpu->state[i]);
     free(cpu->tables);
     free(cpu->shared);
@@ -152,6 +154,13 @@ static lh_status engine_write_state(lh_engine *engine, const lh_state *state, in
     return LH_OK;
 }
 
+static lh_status engine_read_gradient(lh_engine *engine, void *gradient, lh_error *error) {
+    (void)error;
+    memcpy(gradient, ((lh_cpu_engine *)engine)->kept,
+           (size_t)engine->spec->parameter_storage * (size_t)engine->real_bytes);
+    return LH_OK;
+}
+
 static const lh_engine_ops cpu_ops = {
     .step = lh_cpu_engine_step,
     .reserve = lh_cpu_reserve,
@@ -160,6 +169,7 @@ static const lh_engine_ops cpu_ops = {
     .trace = lh_cpu_trace,
     .read_state = engine_read_state,
     .write_state = engine_write_state,
+    .read_gradient = engine_read_gradient,
     .close = engine_close,
 };
 

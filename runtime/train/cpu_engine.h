@@ -50,6 +50,7 @@ typedef struct lh_cpu_engine {
     lh_key key;
 
     void *parameters, *total; /* [parameter_storage] real; total: the folded gradient, zero between steps */
+    void *kept;               /* the gradient of the last step; NULL: not kept */
     void *state[LH_MAX_STATES];
     void *tables;
     int tables_length; /* longest sequence that tables serve */

@@ -118,8 +118,11 @@ static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradien
 static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
-    for (int64_t chunk = first; chunk < end; chunk++)
-        cpu->chunk_norms[chunk] = cpu->program->squared_norm((char *)cpu->total + (size_t)chunk * bytes, LH_CHUNK);
+    for (int64_t chunk = first; chunk < end; chunk++) {
+        const char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
+        cpu->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
+        if (cpu->kept != NULL) memcpy((char *)cpu->kept + (size_t)chunk * bytes, gradient, bytes);
+    }
 }
 
 static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {

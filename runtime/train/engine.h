@@ -17,10 +17,11 @@ typedef struct lh_engine_config {
     const lh_spec *spec;
     uint64_t seed;
     double learning_rate;
-    int threads;      /* at least 1 */
-    bool trains;      /* false: no optimiser state and no gradients; step must not be called */
-    int fixed_length; /* > 0: task length of every step, in place of the drawn one */
-    int distinct;     /* > 0: these many examples of step 0, again and again */
+    int threads;         /* at least 1 */
+    bool trains;         /* false: no optimiser state and no gradients; step must not be called */
+    bool keeps_gradient; /* for read_gradient */
+    int fixed_length;    /* > 0: task length of every step, in place of the drawn one */
+    int distinct;        /* > 0: these many examples of step 0, again and again */
 } lh_engine_config;
 
 typedef struct lh_step_metrics {
@@ -83,6 +84,10 @@ typedef struct lh_engine_ops {
      * elements of engine->real_bytes. LH_ERR_ENVIRONMENT where the device fails: the vectors are then of no use. */
     lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
     lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
+
+    /* Copies the gradient of the last step, as it was before clipping, to a vector like those of read_state. Only where
+     * the engine keeps_gradient and has made a step. LH_ERR_ENVIRONMENT where the device fails. */
+    lh_status (*read_gradient)(lh_engine *engine, void *gradient, lh_error *error);
 
     void (*close)(lh_engine *engine);
 } lh_engine_ops;

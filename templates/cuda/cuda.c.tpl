@@ -144,15 +144,13 @@ static void draw(const lh_draw *from, int T, const int32_t *positions, const int
 % end
 
 % if cuda.shared then
-static size_t shared_bytes(int T, lh_mode mode) {
+static size_t shared_bytes(int T) {
     shared_tables tables;
-    (void)mode;
     return lay_out_shared(&tables, NULL, T);
 }
 % else
-static size_t shared_bytes(int T, lh_mode mode) {
+static size_t shared_bytes(int T) {
     (void)T;
-    (void)mode;
     return 0;
 }
 % end

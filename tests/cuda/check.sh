@@ -7,7 +7,8 @@
 # knows, and that of the test specs, which it generates. Attention must not spill a register, anywhere. What the
 # assembler says of each kernel (registers, stack, spills, shared memory) is compared with resources.txt, the most that
 # any architecture of a class may need. A toolkit of another version than the recorded one gives other numbers: they are
-# not compared. What the runtime declares of cuBLASLt is compared with the toolkit's headers (cublaslt.c).
+# not compared. What the runtime declares of the driver, NVRTC and cuBLASLt is compared with the toolkit's headers
+# (driver.c, nvrtc.c, cublaslt.c).
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from what nvcc and NVRTC, which
 # differ by a little, make for every architecture.
 TABLE=tests/cuda/resources.txt
@@ -174,13 +175,24 @@ find_toolkit() {
     known=$(echo "$words" | tr ' ' '\n' | grep '^sm_')
 }
 
-# What the runtime declares of cuBLASLt, against the headers beside the compiler.
+# A text of this folder, with the headers beside the compiler.
+compile_with_headers() {
+    ${CC:-cc} -std=gnu11 -Werror -Wcast-function-type -Iruntime -Iruntime/include -isystem "$headers" "$@"
+}
+
+compares_names() {
+    compile_with_headers -o "$work/names" tests/cuda/driver.c runtime/base/status.c -ldl -pthread && "$work/names"
+}
+
+# check_declarations LIBRARY HEADER COMMAND...: what the runtime declares of a library against its header.
 check_declarations() {
-    title="declarations of cuBLASLt are those of its headers"
+    title="declarations of $1 are those of its headers"
     headers=$(dirname "$(dirname "$(echo "$toolkit" | cut -d ' ' -f 3)")")/include
-    if [ ! -f "$headers/cublasLt.h" ]; then
-        say skip "$title: there is no $headers/cublasLt.h"
-    elif ${CC:-cc} -std=gnu11 -fsyntax-only -Iruntime -isystem "$headers" tests/cuda/cublaslt.c 2>"$work/problem"; then
+    header=$2
+    shift 2
+    if [ ! -f "$headers/$header" ]; then
+        say skip "$title: there is no $headers/$header"
+    elif "$@" >"$work/problem" 2>&1; then
         say ok "$title"
     else
         say not ok "$title"
@@ -211,7 +223,9 @@ case $mode in
         ;;
     *)
         compare "$version"
-        check_declarations
+        check_declarations 'the driver' cuda.h compares_names
+        check_declarations NVRTC nvrtc.h compile_with_headers -fsyntax-only tests/cuda/nvrtc.c
+        check_declarations cuBLASLt cublasLt.h compile_with_headers -fsyntax-only tests/cuda/cublaslt.c
         ;;
 esac
 exit $failed

@@ -45,12 +45,6 @@ struct CUmod_st {
 
 struct CUstream_st {
     std::deque<std::function<void()>> waiting;
-    long done; /* so many that waited before */
-};
-
-struct CUevent_st {
-    CUstream stream; /* NULL: not recorded */
-    long position;   /* done once the stream has done so many */
 };
 
 struct lh_device_state {
@@ -58,7 +52,6 @@ struct lh_device_state {
     CUctx_st context;
     std::map<unsigned char *, size_t> device_memory, host_memory;
     std::set<CUstream> streams;
-    std::set<CUevent> events;
     std::set<CUmodule> modules;
     int libraries; /* what is held of cuBLASLt: handles and descriptions */
     size_t used;
@@ -104,8 +97,8 @@ void lh_device_check_memory(const char *after);
 /* Whether these bytes lie in one piece of the device's memory. */
 bool lh_device_holds(const void *first, size_t bytes);
 
-/* Does what waits in a stream until so much is done; in all streams. */
-void lh_device_run_stream(CUstream stream, long until);
+/* Does what waits in a stream; in all streams. */
+void lh_device_run_stream(CUstream stream);
 void lh_device_run_everything(void);
 
 /* Blocks of this kernel that are resident on a multiprocessor. */

@@ -215,12 +215,6 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
     return SUCCESS;
 }
 
-CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
-    lh_device_call c("cuFuncGetAttribute", CONTEXT);
-    *value = function->block_memory;
-    return c.failure ? c.failure : attribute == LH_CUDA_FUNCTION_BLOCK_MEMORY ? SUCCESS : INVALID_VALUE;
-}
-
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
                                                      size_t block_memory) {
     lh_device_call c("cuOccupancyMaxActiveBlocksPerMultiprocessor", CONTEXT);
@@ -298,7 +292,6 @@ const lh_cuda_driver *lh_emulated_driver(void) {
     driver.cuModuleUnload = cuModuleUnload;
     driver.cuModuleGetFunction = cuModuleGetFunction;
     driver.cuFuncSetAttribute = cuFuncSetAttribute;
-    driver.cuFuncGetAttribute = cuFuncGetAttribute;
     driver.cuOccupancyMaxActiveBlocksPerMultiprocessor = cuOccupancyMaxActiveBlocksPerMultiprocessor;
     driver.cuMemAlloc = cuMemAlloc_v2;
     driver.cuMemFree = cuMemFree_v2;

@@ -60,7 +60,6 @@ static void forget_everything(void) {
     for (const auto *kind : {&lh_device.device_memory, &lh_device.host_memory})
         for (const auto &[memory, bytes] : *kind) lh_guarded_free(memory);
     for (CUstream stream : lh_device.streams) delete stream;
-    for (CUevent event : lh_device.events) delete event;
     for (CUmodule module : lh_device.modules) delete module;
     lh_device = {};
     lh_device_context = NULL;
@@ -77,7 +76,7 @@ void lh_emulation_set(const lh_emulation *emulation) {
 int lh_emulation_held(void) {
     std::lock_guard<std::recursive_mutex> hold(lh_device_mutex);
     return (int)(lh_device.device_memory.size() + lh_device.host_memory.size() + lh_device.streams.size() +
-                 lh_device.events.size() + lh_device.modules.size()) +
+                 lh_device.modules.size()) +
            lh_device.libraries + lh_device.context.held;
 }
 

@@ -41,7 +41,7 @@ void lh_emulation_set(const lh_emulation *emulation);
 
 const lh_cuda_driver *lh_emulated_driver(void);
 
-/* What the program holds of the driver: memory, streams, events, modules, contexts. 0 once all is released. */
+/* What the program holds of the driver: memory, streams, modules, contexts. 0 once all is released. */
 int lh_emulation_held(void);
 
 /* Runs a kernel without the driver: arguments as for cuLaunchKernel, pointers to host memory. LH_ERR_INPUT if there is

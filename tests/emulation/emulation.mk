@@ -9,10 +9,12 @@ EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated
 # Those whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
 REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&lh_\(parity_[a-z0-9_]*\),.*/\1/p' tests/emulation/test_reference.c))
 DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS))
-EMULATION_PROGRAMS := kernels toy $(patsubst tests/emulation/%.cpp,%,$(wildcard tests/emulation/operations_*.cpp))
-EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c %/test_reference.c,$(wildcard \
-	tests/emulation/test_*.c)))
+EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \
+	tests/emulation/operations_*.cpp))
+EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c %/test_gradcheck.c \
+	%/test_reference.c,$(wildcard tests/emulation/test_*.c)))
 EMULATION_MODELS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_model.%)
+EMULATION_GRADCHECKS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_gradcheck.%)
 EMULATION_REFERENCE := $(B)/tests/emulation/test_reference
 # Score formulas as device code (tests/expressions): the tests of tests/unit, linked with these parts in place of C.
 DEVICE_FORMULAS := $(patsubst build/tests/%.cpp,$(B)/%.o,$(wildcard build/tests/expressions/device_*.cpp))
@@ -56,7 +58,8 @@ $(B)/emulation/reference.so: $(REFERENCE_SPECS:%=$(B)/emulation/%.o) $(EMULATION
 # The library of the emulation that a test is linked with; it finds it where it was built.
 EMULATED = $(CURDIR)/$(filter %.so,$^)
 LAUNCH_MODEL := $(B)/tests/emulation/launch_model.o
-$(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL): RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
+$(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL): \
+	RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
 link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(1) $(CHECKS) -MMD -MP -MF $@.d \
 	-o $@ $< $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
 
@@ -67,6 +70,11 @@ $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/e
 
 $(B)/tests/emulation/test_model.%: tests/emulation/test_model.c $(LAUNCH_MODEL) $(B)/emulation/%.so \
 		$(B)/lib/libspecs.a $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call link_emulated,-DLH_MODEL=lh_$*)
+
+$(EMULATION_GRADCHECKS): $(B)/tests/emulation/test_gradcheck.%: tests/emulation/test_gradcheck.c \
+		$(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call link_emulated,-DLH_MODEL=lh_$*)
 
@@ -94,4 +102,5 @@ print-emulated-specs:
 	@printf '%s\n' $(EMULATED_SPECS)
 
 -include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODELS:=.d) \
+	$(EMULATION_GRADCHECKS:=.d) \
 	$(DEVICE_SPECS:%=$(B)/emulation/%.d) $(LAUNCH_MODEL:.o=.d) $(EMULATION_REFERENCE).d $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)

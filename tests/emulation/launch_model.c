@@ -105,7 +105,7 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
         .moment2 = out.moment2 = lh_model_reserve(out.bytes),
         .gradient = out.gradient = wide ? lh_model_reserve(out.bytes) : poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
-        .shared = poisoned(cuda->shared_bytes(step->T, LH_MODE_TRAIN)),
+        .shared = poisoned(cuda->shared_bytes(step->T)),
         .piece_sums = poisoned(3 * pieces * sizeof(double)),
         .shard_sums = poisoned((size_t)cut.shards * sizeof(lh_cuda_sums)),
         .arrivals = &arrivals,
@@ -147,7 +147,7 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
     size_t count = (size_t)(step->sequences * step->label_count * spec->classes);
     unsigned arrivals = 0;
     char *room = poisoned((size_t)blocks * workspace);
-    char *shared = poisoned(spec->cuda->shared_bytes(step->T, LH_MODE_EVALUATE));
+    char *shared = poisoned(spec->cuda->shared_bytes(step->T));
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
     lh_cuda_evaluate arguments = {parameters,           step, tables, shared, &arrivals, answers, logits, room,
                                   (long long)workspace, group};

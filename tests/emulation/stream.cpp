@@ -2,18 +2,13 @@
  * host waits for it, so that a host that reads too early, or reuses a buffer too early, is found out. */
 #include "device.h"
 
-#include <limits.h>
-
-void lh_device_run_stream(CUstream stream, long until) {
-    while (!stream->waiting.empty() && stream->done < until) {
+void lh_device_run_stream(CUstream stream) {
+    for (; !stream->waiting.empty(); stream->waiting.pop_front())
         if (!lh_device.broken) stream->waiting.front()();
-        stream->waiting.pop_front();
-        stream->done++;
-    }
 }
 
 void lh_device_run_everything(void) {
-    for (CUstream stream : lh_device.streams) lh_device_run_stream(stream, LONG_MAX);
+    for (CUstream stream : lh_device.streams) lh_device_run_stream(stream);
 }
 
 /* The memory that holds [first, first + bytes), or the map's end. */
@@ -80,7 +75,7 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
     if (!on_device(from, bytes)) return INVALID_VALUE;
     memset(to, 0xff, bytes);
     stream->waiting.push_back([=] { memcpy(to, reinterpret_cast<void *>(from), bytes); });
-    if (!pinned(to, bytes)) lh_device_run_stream(stream, LONG_MAX);
+    if (!pinned(to, bytes)) lh_device_run_stream(stream);
     return lh_device.broken;
 }
 
@@ -95,7 +90,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
     lh_device_call c("cuStreamDestroy", CONTEXT);
     if (c.refused()) return c.failure;
     if (lh_device.streams.count(stream) == 0) return INVALID_HANDLE;
-    lh_device_run_stream(stream, LONG_MAX);
+    lh_device_run_stream(stream);
     lh_device.streams.erase(stream);
     delete stream;
     return c.failure;
@@ -105,39 +100,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
     lh_device_call c("cuStreamSynchronize", CONTEXT);
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
-    lh_device_run_stream(stream, LONG_MAX);
-    return lh_device.broken;
-}
-
-CUresult cuEventCreate(CUevent *event, unsigned) {
-    lh_device_call c("cuEventCreate", CONTEXT);
-    if (c.failure) return c.failure;
-    lh_device.events.insert(*event = new CUevent_st());
-    return SUCCESS;
-}
-
-CUresult cuEventDestroy_v2(CUevent event) {
-    lh_device_call c("cuEventDestroy", CONTEXT);
-    if (c.refused()) return c.failure;
-    if (lh_device.events.erase(event) == 0) return INVALID_HANDLE;
-    delete event;
-    return c.failure;
-}
-
-CUresult cuEventRecord(CUevent event, CUstream stream) {
-    lh_device_call c("cuEventRecord", CONTEXT);
-    if (c.failure) return c.failure;
-    if (!lh_device.events.count(event) || !lh_device.streams.count(stream)) return INVALID_HANDLE;
-    event->stream = stream;
-    event->position = stream->done + (long)stream->waiting.size();
-    return SUCCESS;
-}
-
-CUresult cuEventSynchronize(CUevent event) {
-    lh_device_call c("cuEventSynchronize", CONTEXT);
-    if (c.failure) return c.failure;
-    if (!lh_device.events.count(event)) return INVALID_HANDLE;
-    if (lh_device.streams.count(event->stream)) lh_device_run_stream(event->stream, event->position);
+    lh_device_run_stream(stream);
     return lh_device.broken;
 }
 
@@ -167,9 +130,5 @@ void lh_device_add_streams(lh_cuda_driver *driver) {
     driver->cuStreamCreate = cuStreamCreate;
     driver->cuStreamDestroy = cuStreamDestroy_v2;
     driver->cuStreamSynchronize = cuStreamSynchronize;
-    driver->cuEventCreate = cuEventCreate;
-    driver->cuEventDestroy = cuEventDestroy_v2;
-    driver->cuEventRecord = cuEventRecord;
-    driver->cuEventSynchronize = cuEventSynchronize;
     driver->cuLaunchCooperativeKernel = cuLaunchCooperativeKernel;
 }

@@ -301,6 +301,82 @@ static void test_train_device_that_fails_ends_all(void **state) {
     run(state, 0, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval --resume");
 }
 
+/* Whichever call is the first to meet a lost device, and whenever: what was written is whole, and goes on to the bits
+ * of a run that nothing stopped. */
+static void test_train_device_that_fails_anywhere_goes_on(void **state) {
+    static const char *const calls[] = {"cuStreamSynchronize", "cuMemcpyHtoDAsync",         "cuMemcpyDtoHAsync",
+                                        "cuMemsetD8Async",     "cuLaunchCooperativeKernel", "cuCtxSetCurrent"};
+    const char *const flags = "--steps 24 --checkpoint-every 3 --threads 1";
+    char command[160];
+    snprintf(command, sizeof command, "train --device cuda --out whole %s", flags);
+    run(state, 0, command);
+    for (int call = 0; call < 6; call++)
+        for (int after = 1; after < 10; after += 4) {
+            char out[32];
+            snprintf(out, sizeof out, "lost%d.%d", call, after);
+            set_device((lh_emulation){
+                .multiprocessors = 4, .failing_call = calls[call], .failing_after = after, .failing_result = 700});
+            snprintf(command, sizeof command, "train --device cuda --out %s %s", out, flags);
+            assert_says(run(state, 4, command).err, calls[call]);
+            set_device((lh_emulation){.multiprocessors = 4});
+            strcat(command, " --resume");
+            run(state, 0, command);
+            assert_same_run(state, "whole", out, "lr0.01-seed0");
+        }
+}
+
+/* --- gradients --------------------------------------------------------------------------------------------------- */
+
+static void make_double(void) {
+    program = toy_double_cuda;
+    toy.precision = "float64";
+}
+
+/* The report's line of a tensor. */
+static const char *line_of(const lh_run_result *result, const char *tensor) {
+    static char line[128];
+    const char *found = strstr(result->out, tensor);
+    assert_non_null(found);
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(found, "\n"), found);
+    return line;
+}
+
+static void test_gradcheck_right_gradients_pass(void **state) {
+    make_double();
+    lh_run_result result = run(state, 0, "gradcheck --device cuda");
+    assert_says(result.out, "147 checks of 7 tensors");
+    assert_null(strstr(result.out, "WRONG"));
+    run(state, 0, "gradcheck --device cuda:0 --lengths 3 --seed 5");
+    toy.cpu = toy_double_list;
+    assert_says(run(state, 0, "gradcheck --device cpu").out, "147 checks of 7 tensors");
+}
+
+static void test_gradcheck_wrong_gradient_named(void **state) {
+    make_double();
+    program.train_kernel = "toy_wrong_train_kernel";
+    lh_run_result result = run(state, 1, "gradcheck --device cuda --lengths 4");
+    assert_says(line_of(&result, "layers.0.norm1.scale"), "WRONG");
+    assert_says(line_of(&result, "embed.token.weight"), "ok");
+    assert_says(result.err, "the gradients of 1 of 7 tensors are wrong");
+}
+
+/* As on the CPU: what it computes in is asked before what it computes on. */
+static void test_gradcheck_float_build_refused(void **state) {
+    set_device((lh_emulation){.devices = -1});
+    assert_says(run(state, 2, "gradcheck --device cuda").err, "computes in float32, too coarse for differences");
+}
+
+static void test_gradcheck_device_that_fails(void **state) {
+    make_double();
+    set_device((lh_emulation){
+        .multiprocessors = 4, .failing_call = "cuLaunchCooperativeKernel", .failing_after = 3, .failing_result = 719});
+    assert_says(run(state, 4, "gradcheck --device cuda").err, "is lost to this process");
+    set_device((lh_emulation){.memory = 100000});
+    assert_says(run(state, 4, "gradcheck --device cuda").err, "no memory on emulated sm_90");
+    set_device((lh_emulation){0});
+    assert_says(run(state, 1, "gradcheck --device cuda --lengths 40").err, "length 40: a sequence has");
+}
+
 /* --- bench, info, what is missing ------------------------------------------------------------------------------- */
 
 static void test_bench_keys_and_no_peak(void **state) {
@@ -365,8 +441,10 @@ static void test_info_tells_of_the_cuda_half(void **state) {
 }
 
 static void test_device_that_cannot_be_had_is_refused(void **state) {
-    static const char *const verbs[] = {"train --no-eval", "eval --checkpoint x", "predict --checkpoint x", "bench"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const verbs[] = {"train --no-eval", "eval --checkpoint x", "predict --checkpoint x", "bench",
+                                        "gradcheck"};
+    toy.precision = "float64";
+    for (int i = 0; i < 5; i++) {
         char command[128];
         snprintf(command, sizeof command, "%s --device tpu", verbs[i]);
         assert_says(run(state, 2, command).err, "'tpu' is no device\n  expected: cpu or cuda");
@@ -402,6 +480,11 @@ int main(void) {
         RUN_TEST(test_fleet_stopped_by_a_signal_goes_on),
         RUN_TEST(test_fleet_overfit),
         RUN_TEST(test_train_device_that_fails_ends_all),
+        RUN_TEST(test_train_device_that_fails_anywhere_goes_on),
+        RUN_TEST(test_gradcheck_right_gradients_pass),
+        RUN_TEST(test_gradcheck_wrong_gradient_named),
+        RUN_TEST(test_gradcheck_float_build_refused),
+        RUN_TEST(test_gradcheck_device_that_fails),
         RUN_TEST(test_bench_keys_and_no_peak),
         RUN_TEST(test_info_tells_of_the_cuda_half),
         RUN_TEST(test_device_that_cannot_be_had_is_refused),

@@ -7,12 +7,6 @@
 
 enum { POSITION_ROWS = 64 };
 
-static size_t tables_bytes(int max_length) { return (size_t)max_length * sizeof(float); }
-
-static void make_tables(void *tables, int max_length) {
-    for (int i = 0; i < max_length; i++) ((float *)tables)[i] = 0.5f;
-}
-
 static int labels_of(int T) { return T / 2; }
 
 static void draw(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
@@ -23,20 +17,21 @@ static void draw(const lh_draw *from, int T, const int32_t *positions, const int
     else lh_draw_positions(from, 0, 0, POSITION_ROWS, count, true, out, scratch);
 }
 
-static size_t shared_bytes(int T, lh_mode mode) {
-    (void)mode;
-    return (size_t)labels_of(T) * sizeof(int);
-}
+static size_t shared_bytes(int T) { return (size_t)labels_of(T) * sizeof(int); }
 
-static size_t partial_bytes(int T) {
-    (void)T;
-    return TOY_STORAGE * sizeof(float);
-}
+#define SIZES(real) \
+    static size_t tables_bytes_##real(int max_length) { return (size_t)max_length * sizeof(real); } \
+    static void make_tables_##real(void *tables, int max_length) { \
+        for (int i = 0; i < max_length; i++) ((real *)tables)[i] = (real)0.5; \
+    } \
+    static size_t partial_bytes_##real(int T) { return (void)T, TOY_STORAGE * sizeof(real); } \
+    static size_t workspace_bytes_##real(const lh_shape *part, lh_mode mode) { \
+        (void)mode; \
+        return (size_t)part->sequences * TOY_WIDTH * sizeof(real); \
+    }
 
-static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
-    (void)mode;
-    return (size_t)part->sequences * TOY_WIDTH * sizeof(float);
-}
+SIZES(float)
+SIZES(double)
 
 static int evaluation_group(int T) {
     (void)T;
@@ -62,13 +57,39 @@ const lh_cuda_program toy_cuda = {
     .beta2 = 0.999,
     .images = images,
     .toolkit = "13.0",
-    .tables_bytes = tables_bytes,
-    .make_tables = make_tables,
+    .tables_bytes = tables_bytes_float,
+    .make_tables = make_tables_float,
     .draw_count = labels_of,
     .draw_scratch = POSITION_ROWS,
     .draw = draw,
     .shared_bytes = shared_bytes,
-    .partial_bytes = partial_bytes,
-    .workspace_bytes = workspace_bytes,
+    .partial_bytes = partial_bytes_float,
+    .workspace_bytes = workspace_bytes_float,
+    .evaluation_group = evaluation_group,
+};
+
+const lh_cuda_program toy_double_cuda = {
+    .source_digest = "00000000deadbeef",
+    .precision = "float64",
+    .real_bytes = 8,
+    .train_kernel = "toy_double_train_kernel",
+    .evaluate_kernel = "toy_double_evaluate_kernel",
+    .least_architecture = 75,
+    .threads = 32,
+    .block_memory = 1024,
+    .chip = {"chip", 4},
+    .replicas = {"replicas", 2},
+    .beta1 = 0.9,
+    .beta2 = 0.999,
+    .images = images,
+    .toolkit = "13.0",
+    .tables_bytes = tables_bytes_double,
+    .make_tables = make_tables_double,
+    .draw_count = labels_of,
+    .draw_scratch = POSITION_ROWS,
+    .draw = draw,
+    .shared_bytes = shared_bytes,
+    .partial_bytes = partial_bytes_double,
+    .workspace_bytes = workspace_bytes_double,
     .evaluation_group = evaluation_group,
 };

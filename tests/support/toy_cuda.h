@@ -9,4 +9,7 @@
 /* Variants: "chip" with 4 shards, as the CPU's; "replicas" with 2. */
 extern const lh_cuda_program toy_cuda;
 
+/* In double: tests/emulation/toy_double.cpp. */
+extern const lh_cuda_program toy_double_cuda;
+
 #endif

@@ -1,6 +1,6 @@
 # Every scheme of the gradient checks as device code, under the emulation, against its CPU half
-# (tests/emulation/test_model.c), and geometric attention and labels in wide models: the suite itself has those of
-# tests/specs/emulated_*.lua.
+# (tests/emulation/test_model.c) and against differences (test_gradcheck.c), and geometric attention and labels in wide
+# models: the suite itself has those of tests/specs/emulated_*.lua, against their CPU halves.
 
 . tests/system/common.sh
 
@@ -16,12 +16,12 @@ for name in $SCHEMES; do
     id=${family}_$name
     spec_of "$name"
     ./longhand gen "$work/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "$id" false
-    programs="$programs build/release/tests/emulation/test_model.$id"
+    programs="$programs build/release/tests/emulation/test_model.$id build/release/tests/emulation/test_gradcheck.$id"
 done
 expect emulated_models_build make -s -j2 LEVELS=best VARIANT=release MORE_EMULATED="$(echo "$SCHEMES" |
     sed "s/[^ ][^ ]*/${family}_&/g")" $programs
 for program in $programs; do
-    [ -x "$program" ] && expect "emulation_${program##*${family}_}" "$program"
+    [ -x "$program" ] && expect "emulation_${program##*/test_}" "$program"
 done
-rm -rf build/tests/specs/${family}_* build/release/tests/emulation/test_model.${family}_* build/release/specs/${family}_*
+rm -rf build/tests/specs/${family}_* build/release/tests/emulation/test_*.${family}_* build/release/specs/${family}_*
 finish

@@ -285,6 +285,7 @@ static void test_gradcheck_wrong_gradient_named(void **state) {
     const lh_cpu_program *list[] = {&program, NULL};
     program.train_block = wrong_train_block;
     toy.cpu = list;
+    toy.precision = "float64";
     lh_run_result result = run_with(state, 1, "gradcheck --lengths 4", NULL);
     const char *row = strstr(result.out, "layers.0.norm1.scale");
     assert_non_null(row);

@@ -304,6 +304,8 @@ static void test_device_open_failing_calls_told(void **state) {
     const lh_cuda_program program = program_of("sm_90");
     set("FAKE_CUDA_RETAIN", "2");
     refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
+    set("FAKE_CUDA_RETAIN", "46");
+    refused(*state, &program, 0, "cuda:0 (Fake A) is not free: another process has it for itself");
     set("FAKE_CUDA_RETAIN", "0");
     set("FAKE_CUDA_FUNCTION", "500");
     refused(*state, &program, 0, "in cuModuleGetFunction of toy_train_kernel");

@@ -71,7 +71,7 @@ typedef struct lh_cuda_program {
     void (*draw_sequences)(const lh_draw *draw, int sequences, int T, const int32_t *positions, int *scratch, int *out);
 
     /* Bytes, each enough for every T up to this one. */
-    size_t (*shared_bytes)(int T, lh_mode mode);
+    size_t (*shared_bytes)(int T);
     size_t (*partial_bytes)(int T);                                /* one shard's gradient */
     size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* one shard's or group's activations */
     int (*evaluation_group)(int T);                                /* sequences that go through the layers together */

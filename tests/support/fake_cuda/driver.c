@@ -140,7 +140,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function
 /* What follows is looked up with the rest, but opening a device calls none of it. */
 #define NEVER_CALLED(name) \
     CUresult name(void) { return 999; }
-NEVER_CALLED(cuFuncGetAttribute)
 NEVER_CALLED(cuMemAlloc_v2)
 NEVER_CALLED(cuMemFree_v2)
 NEVER_CALLED(cuMemAllocHost_v2)
@@ -151,10 +150,6 @@ NEVER_CALLED(cuMemcpyDtoHAsync_v2)
 NEVER_CALLED(cuStreamCreate)
 NEVER_CALLED(cuStreamDestroy_v2)
 NEVER_CALLED(cuStreamSynchronize)
-NEVER_CALLED(cuEventCreate)
-NEVER_CALLED(cuEventDestroy_v2)
-NEVER_CALLED(cuEventRecord)
-NEVER_CALLED(cuEventSynchronize)
 #ifndef FAKE_CUDA_OLD
 NEVER_CALLED(cuLaunchCooperativeKernel)
 #endif

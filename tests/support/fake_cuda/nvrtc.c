@@ -88,3 +88,10 @@ int nvrtcGetCUBIN(program *made, char *code) {
     return 0;
 }
 #endif
+
+int nvrtcGetPTXSize(program *made, size_t *bytes) { return nvrtcGetCUBINSize(made, bytes); }
+
+int nvrtcGetPTX(program *made, char *code) {
+    strcpy(code, made->code);
+    return 0;
+}

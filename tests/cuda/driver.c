@@ -1,0 +1,83 @@
+/* What the runtime declares of the CUDA driver (runtime/cuda/driver.h) and looks up in it (driver.c) against the
+ * headers of a toolkit; tests/cuda/check.sh compiles and runs it. The library itself is not needed.
+ *
+ * cuda.h comes first, so that the driver's members are renamed as its functions are: cuMemAlloc is cuMemAlloc_v2 there,
+ * and that is the symbol that must be looked up. Our results are int, theirs an enumeration: as in all casts between
+ * types of functions, -Wcast-function-type takes these for the same, and not another size or number of arguments.
+ */
+#include <cuda.h>
+
+#define CUresult lh_cuda_result_number
+#include "cuda/driver.c"
+#undef CUresult
+
+#include <stdio.h>
+
+#define SAME(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #ours " is not " #theirs)
+
+SAME(LH_CUDA_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+SAME(LH_CUDA_STUB_LIBRARY, CUDA_ERROR_STUB_LIBRARY);
+SAME(LH_CUDA_DEVICE_UNAVAILABLE, CUDA_ERROR_DEVICE_UNAVAILABLE);
+SAME(LH_CUDA_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
+SAME(LH_CUDA_ERROR_LOG, CU_JIT_ERROR_LOG_BUFFER);
+SAME(LH_CUDA_ERROR_LOG_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+SAME(LH_CUDA_STREAM_APART, CU_STREAM_NON_BLOCKING);
+SAME(LH_CUDA_MULTIPROCESSORS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+SAME(LH_CUDA_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+SAME(LH_CUDA_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+SAME(LH_CUDA_COOPERATIVE, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
+SAME(LH_CUDA_BLOCK_MEMORY, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+SAME(LH_CUDA_FUNCTION_BLOCK_MEMORY, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME(sizeof(CUjit_option), sizeof(int));
+SAME(sizeof(enum cudaError_enum), sizeof(int));
+
+#define TEXT(...) #__VA_ARGS__
+/* The call of this name takes what ours takes, and its symbol is the one that is looked up for this member. */
+#define FUNCTION(name) \
+    { TEXT(name), offsetof(lh_cuda_driver, name), sizeof((__typeof__(((lh_cuda_driver *)0)->name))&name) }
+
+static const struct {
+    const char *symbol;
+    size_t offset, bytes;
+} FUNCTIONS[] = {
+    FUNCTION(cuInit),
+    FUNCTION(cuDriverGetVersion),
+    FUNCTION(cuGetErrorName),
+    FUNCTION(cuGetErrorString),
+    FUNCTION(cuDeviceGetCount),
+    FUNCTION(cuDeviceGet),
+    FUNCTION(cuDeviceGetName),
+    FUNCTION(cuDeviceGetAttribute),
+    FUNCTION(cuDeviceTotalMem),
+    FUNCTION(cuDevicePrimaryCtxRetain),
+    FUNCTION(cuDevicePrimaryCtxRelease),
+    FUNCTION(cuCtxSetCurrent),
+    FUNCTION(cuMemGetInfo),
+    FUNCTION(cuModuleLoadDataEx),
+    FUNCTION(cuModuleUnload),
+    FUNCTION(cuModuleGetFunction),
+    FUNCTION(cuFuncSetAttribute),
+    FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+    FUNCTION(cuMemAlloc),
+    FUNCTION(cuMemFree),
+    FUNCTION(cuMemAllocHost),
+    FUNCTION(cuMemFreeHost),
+    FUNCTION(cuMemsetD8Async),
+    FUNCTION(cuMemcpyHtoDAsync),
+    FUNCTION(cuMemcpyDtoHAsync),
+    FUNCTION(cuStreamCreate),
+    FUNCTION(cuStreamDestroy),
+    FUNCTION(cuStreamSynchronize),
+    FUNCTION(cuLaunchCooperativeKernel),
+};
+_Static_assert(sizeof FUNCTIONS / sizeof *FUNCTIONS == SYMBOL_COUNT, "every function of the driver is compared");
+
+int main(void) {
+    int wrong = 0;
+    for (int i = 0; i < SYMBOL_COUNT; i++) {
+        if (FUNCTIONS[i].offset == SYMBOLS[i].offset && strcmp(FUNCTIONS[i].symbol, SYMBOLS[i].symbol) == 0) continue;
+        printf("%s is looked up, in the toolkit it is %s\n", SYMBOLS[i].symbol, FUNCTIONS[i].symbol);
+        wrong++;
+    }
+    return wrong > 0;
+}

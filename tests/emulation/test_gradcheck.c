@@ -1,0 +1,33 @@
+/* trainer gradcheck --device cuda for a generated model's device code, under the emulation. LH_MODEL names the spec,
+ * one in float64. Slow: tests/system/long_emulation.sh runs it. */
+#include "support/lh_test.h"
+
+#include <stdlib.h>
+
+#include "support/lh_run.h"
+
+extern const lh_spec LH_MODEL;
+
+static void test_gradients_of_every_tensor_are_right(void **state) {
+    static const unsigned char code[] = "compute_75";
+    static const lh_cuda_image images[] = {{"compute_75", code, code + sizeof code - 1}, {NULL, NULL, NULL}};
+    lh_cuda_program program = *LH_MODEL.cuda;
+    lh_spec spec = LH_MODEL;
+    spec.cuda = &program;
+    program.images = images;
+    program.toolkit = "13.0";
+    if (program.launches == NULL) program.chip.shards = 4; /* a step has three sequences, and folding is slow here */
+    lh_run_result result = lh_run_main(&spec, *state, "gradcheck --device cuda --lengths 5", NULL);
+    if (result.code != 0) print_error("%s%s", result.out, result.err);
+    assert_int_equal(result.code, 0);
+}
+
+int main(void) {
+    setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
+    setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_gradients_of_every_tensor_are_right, lh_test_make_directory,
+                                        lh_test_remove_directory),
+    };
+    return cmocka_run_group_tests_name(LH_MODEL.id, tests, NULL, NULL);
+}

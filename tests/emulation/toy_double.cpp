@@ -1,0 +1,23 @@
+/* The toy model's kernels in double, and one whose gradient is wrong. */
+#include "cuda_emulation.h"
+
+extern "C" {
+#include "longhand/math.h"
+}
+#include "longhand/rng.h"
+
+typedef double real;
+#include "cuda/interface.h"
+#define toy_train_kernel toy_double_train_kernel
+#define toy_evaluate_kernel toy_double_evaluate_kernel
+#include "toy.cu"
+
+/* One element of the gradient is off by a thousandth, once the step is made. */
+extern "C" __global__ void toy_wrong_train_kernel(const lh_cuda_train a) {
+    toy_double_train_kernel(a);
+    if (blockIdx.x == 0 && threadIdx.x == 0) ((real *)a.replicas->gradient)[SCALE + 2] *= 1.001;
+}
+
+EMULATED_KERNEL(toy_double_train_kernel)
+EMULATED_KERNEL(toy_double_evaluate_kernel)
+EMULATED_KERNEL(toy_wrong_train_kernel)
