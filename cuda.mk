@@ -70,7 +70,7 @@ endif
 # tests/cuda/check.sh that gives TOOLKIT.
 ifneq ($(and $(TOOLKIT),$(if $(ID),,yes)),)
 DEVICE_OUT := build/cuda/$(firstword $(TOOLKIT))-$(word 2,$(TOOLKIT))
-DEVICE_TEXTS := $(wildcard generated/*/device.cu build/tests/specs/*/device.cu)
+DEVICE_TEXTS := $(wildcard generated/*/device.cu build/cuda/specs/*/device.cu)
 DEVICE_DEPENDS := cuda.mk $(if $(filter nvrtc,$(TOOLKIT)),build/host/device_compiler)
 define device_rule
 $(DEVICE_OUT)/$(notdir $(1:%/device.cu=%)).sm_%: $(1) $(DEVICE_DEPENDS)

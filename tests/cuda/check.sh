@@ -4,11 +4,11 @@
 #     sh tests/cuda/check.sh [--all | --record]
 #
 # Compiles the showcase's device code for one architecture of each class; with --all for every one that the toolkit
-# knows, and that of the test specs, which it generates. Attention must not spill a register, anywhere. What the
-# assembler says of each kernel (registers, stack, spills, shared memory) is compared with resources.txt, the most that
-# any architecture of a class may need. A toolkit of another version than the recorded one gives other numbers: they are
-# not compared. What the runtime declares of the driver, NVRTC and cuBLASLt is compared with the toolkit's headers
-# (driver.c, nvrtc.c, cublaslt.c).
+# knows, and that of the test specs and of every encoding in spec/encodings, which it generates. Attention must not spill
+# a register, anywhere. What the assembler says of each kernel (registers, stack, spills, shared memory) is compared with
+# resources.txt, the most that any architecture of a class may need. A toolkit of another version than the recorded one
+# gives other numbers: they are not compared. What the runtime declares of the driver, NVRTC and cuBLASLt is compared
+# with the toolkit's headers (driver.c, nvrtc.c, cublaslt.c).
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from what nvcc and NVRTC, which
 # differ by a little, make for every architecture.
 TABLE=tests/cuda/resources.txt
@@ -25,15 +25,30 @@ say() {
     case $1 in not) failed=1 ;; esac
 }
 
-showcase=$(ls generated/*/device.cu 2>/dev/null | sed 's|generated/\(.*\)/device.cu|\1|') specs=''
+showcase=$(ls generated/*/device.cu 2>/dev/null | sed 's|generated/\(.*\)/device.cu|\1|') specs='' texts=build/cuda/specs
+
+# generate NAME SPEC: the device code of a spec; of one in float64, which is for tests, that in float32.
+generate() {
+    specs="$specs $1"
+    ./longhand gen "$2" --target cpu,cuda --out "$texts/$1" >/dev/null || exit
+    ! grep -q '^typedef double real' "$texts/$1/device.cu" ||
+        ./longhand gen "$2" --target cpu,cuda --set precision=float32 --out "$texts/$1" >/dev/null || exit
+}
+
 if [ "$mode" = --all ]; then
-    for spec in tests/specs/*.lua; do
-        specs="$specs $(basename "$spec" .lua)"
-        ./longhand gen "$spec" --out "build/tests/specs/$(basename "$spec" .lua)" >/dev/null || exit
+    rm -rf "$texts" && mkdir -p "$texts" || exit 4
+    for spec in tests/specs/*.lua; do generate "$(basename "$spec" .lua)" "$spec"; done
+    for preset in spec/encodings/*.lua; do
+        name=$(basename "$preset" .lua)
+        {
+            echo "return { task = { kind = \"reverse_string\" }, encoding = { use = \"$name\" },"
+            echo "  model = { use = \"ruoss_encoder\" }, train = { use = \"ruoss\" }, eval = { use = \"ruoss\" } }"
+        } >"$texts/library_$name.lua"
+        generate "library_$name" "$texts/library_$name.lua"
     done
 fi
 
-text_of() { ls "generated/$1/device.cu" "build/tests/specs/$1/device.cu" 2>/dev/null | head -1; }
+text_of() { ls "generated/$1/device.cu" "$texts/$1/device.cu" 2>/dev/null | head -1; }
 
 least_of() { sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' "$(dirname "$(text_of "$1")")/cuda.c"; }
 
@@ -69,35 +84,7 @@ compile_all() {
     done
 }
 
-# Reads what the assembler says with -v. Spills are those of the kernel and of the functions that it calls together, the
-# stack is that of its deepest calls. Of ours there is no shared memory but what a block is launched with.
-rows() {
-    awk -v run="$1" -v architecture="$2" '
-        function finish() {
-            if (kernel) print run, kernel, architecture, registers, stack, stores, loads, shared
-            kernel = ""
-        }
-        /Compiling entry function/ {
-            finish()
-            split($0, part, "\047")
-            kernel = substr(part[2], length(run) + 2)
-            sub(/_kernel$/, "", kernel)
-            registers = stack = stores = loads = shared = 0
-        }
-        /bytes stack frame/ {
-            match($0, /[0-9]+ bytes spill stores/)
-            split(substr($0, RSTART), n, /[^0-9]+/)
-            stores += n[1]
-            loads += n[2]
-        }
-        /Used [0-9]+ registers/ {
-            match($0, /Used [0-9]+/)
-            registers = substr($0, RSTART + 5, RLENGTH - 5) + 0
-            if (match($0, /[0-9]+ bytes cumulative stack/)) stack = substr($0, RSTART) + 0
-            if (match($0, /[0-9]+ bytes smem/)) shared = substr($0, RSTART) + 0
-        }
-        END { finish() }'
-}
+rows() { awk -v run="$1" -v architecture="$2" -f tests/cuda/rows.awk; }
 
 # Functions of attention that spill, with their bytes; they are compiled apart from the kernels that call them.
 attention_spills() {

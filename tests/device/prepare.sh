@@ -8,16 +8,28 @@
 # Then, in a copy of the repository on the machine with the GPU (build/device.tar.gz is all that it lacks):
 #     tar xzf build/device.tar.gz && sh tests/device/run.sh
 #
-#     build/device/manifest           what is there, a line each: showcase NAME, double NAME, rates NAME ENCODING
-#                                   PRECISION LENGTHS
-#     build/device/trainers/NAME      trainer with both halves, and src: built again where the trainer does not run
-#     build/device/peers              a checkpoint for each encoding, inputs, and the logits of a trainer for them
+#     build/device/manifest         what is there, a line each: showcase NAME, double NAME, sanitize NAME, rates NAME
+#                                   ENCODING PRECISION LENGTHS
+#     build/device/trainers/NAME    trainer with both halves, and src: built again where the trainer does not run;
+#                                   resources.jsonl: what the assembler says of its kernels
+#     build/device/peers            a checkpoint for each encoding, inputs, and the logits of a trainer for them
+#     build/device/commit           what it was made from
+#     build/device/lib              jansson, for builds on a machine without it
 #
 # Trainers are compiled for x86-64-v3 alone and stripped: 2 MB each. Exit status 1 where something could not be made.
+# The environment may name another folder (PREPARED) and fewer or smaller things to make; see the head of the script.
 set -u
 cd -- "$(dirname -- "$0")/../.." || exit 4
 
-ENCODINGS="sinusoid rand_relative none relative"
+# Rates are measured of every encoding in every precision; MODEL and TRAIN are theirs. Small models in float64, where
+# CPU and GPU must agree to many digits; runs of the showcase; and small models for the sanitizer, in small batches.
+ENCODINGS=${ENCODINGS:-sinusoid rand_relative none relative}
+PRECISIONS=${PRECISIONS:-float32 tf32 bf16}
+MODEL=${MODEL:-use = \"ruoss_encoder\"}
+TRAIN=${TRAIN:-use = \"ruoss\"}
+DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua)}
+SHOWCASE=${SHOWCASE:-$(for file in generated/*/device.cu; do basename "$(dirname "$file")"; done)}
+SANITIZE=${SANITIZE:-tests/specs/emulated_tf32.lua tests/specs/emulated_rand_relative.lua}
 TASKS="parity reverse"
 arch=sm_90 verb=build
 while [ $# -gt 0 ]; do
@@ -29,11 +41,11 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-base=build/device
+base=${PREPARED:-build/device}
 level=x86-64-v3
 failed=0
 rm -rf "$base" "$base.tar.gz"
-mkdir -p "$base/specs" "$base/trainers" "$base/peers" "$base/host" || exit 4
+mkdir -p "$base/specs" "$base/trainers" "$base/peers" "$base/host" "$base/lib" || exit 4
 log=$base/prepare.log
 : >"$log"
 
@@ -42,20 +54,36 @@ complain() {
     failed=1
 }
 
-# make_one NAME SPEC: build/device/trainers/NAME. Says nothing but errors.
+# compile NAME: from the sources that lie there, as tests/device/run.sh does it.
+compile() {
+    make -s trainer ID="$1" SOURCES="$target/src" OUT="$target" TARGETS=cpu,cuda ARCH="$arch" LEVELS=$level || return
+    sh tests/device/resources.sh "$1" "$target" >"$target/resources.jsonl"
+    rm -rf "$target/obj"
+    strip "$target/trainer"
+}
+
+# make_one NAME SPEC FLAG...: build/device/trainers/NAME. Says nothing but errors.
 make_one() {
-    target=$base/trainers/$1
-    echo "== $1" >>"$log"
-    case $verb in
-        gen) ./longhand gen "$2" --target cpu,cuda --out "$target/src" >>"$log" 2>&1 ;;
-        build)
-            ./longhand build "$2" --target cpu,cuda --arch "$arch" --levels $level --out "$target" >>"$log" 2>&1 &&
-                strip "$target/trainer"
-            ;;
-    esac && return
-    complain "$1 cannot be made; the end of $log:"
+    name=$1 spec=$2 target=$base/trainers/$1
+    shift 2
+    echo "== $name" >>"$log"
+    ./longhand gen "$spec" "$@" --target cpu,cuda --out "$target/src" >>"$log" 2>&1 &&
+        { [ $verb = gen ] || compile "$name" >>"$log" 2>&1; } && return
+    complain "$name cannot be made; the end of $log:"
     tail -n 5 "$log" >&2
     return 1
+}
+
+# make_all KIND SPEC...: of specs, or runs of the showcase.
+make_all() {
+    kind=$1
+    shift
+    for spec in "$@"; do
+        name=$(basename "$spec" .lua)
+        make_one "$name" "$spec" $([ "$kind" != sanitize ] || echo --set train.batch=12 --set eval.examples=4) &&
+            echo "$kind $name" >>"$base/manifest"
+    done
+    echo "prepare: $kind" >&2
 }
 
 encoding_table() {
@@ -76,8 +104,8 @@ write_spec() {
 return {
   task      = { kind = "$(task_kind "$2")" },
   encoding  = $(encoding_table "$3"),
-  model     = { use = "ruoss_encoder" },
-  train     = { use = "ruoss" },
+  model     = { $MODEL },
+  train     = { $TRAIN },
   eval      = { use = "ruoss" },
   precision = "$4",
 }
@@ -86,7 +114,7 @@ END
 
 # The trainers whose rates are measured: everything in two precisions, the two main encodings in bf16 as well.
 for encoding in $ENCODINGS; do
-    for precision in float32 tf32 bf16; do
+    for precision in $PRECISIONS; do
         case $encoding.$precision in none.bf16 | relative.bf16) continue ;; esac
         for task in $TASKS; do
             name=${task}_${encoding}_$precision
@@ -98,15 +126,9 @@ for encoding in $ENCODINGS; do
     echo "prepare: $encoding" >&2
 done
 
-# Small models in float64, where CPU and GPU must agree to many digits.
-for spec in tests/specs/parity_float64_*.lua; do
-    name=$(basename "$spec" .lua)
-    make_one "$name" "$spec" && echo "double $name" >>"$base/manifest"
-done
-for file in generated/*/device.cu; do
-    id=$(basename "$(dirname "$file")")
-    [ ! -f "$file" ] || { make_one "$id" "$id" && echo "showcase $id" >>"$base/manifest"; }
-done
+make_all double $DOUBLE
+make_all showcase $SHOWCASE
+make_all sanitize $SANITIZE
 
 # Inputs of one task for the peers, with distances where they are drawn: NAME TASK LENGTH TOKENS.
 inputs() {
@@ -147,6 +169,11 @@ for encoding in $ENCODINGS; do
     reference "$encoding" || complain "no logits of $encoding; see $log"
 done
 rm -rf "$base/host"
+git describe --always --dirty >"$base/commit" 2>/dev/null || rm "$base/commit"
+for file in $(echo '#include <jansson.h>' | ${CC:-cc} -M -x c - | tr ' ' '\n' | grep jansson) \
+    "$(${CC:-cc} -print-file-name=libjansson.a)"; do
+    cp "$file" "$base/lib" || complain "jansson: no $file; the machine with the GPU needs it to build trainers"
+done
 [ $failed -eq 0 ] || complain "not everything could be made"
 tar czf "$base.tar.gz" "$base" || complain "$base.tar.gz cannot be written"
 echo "prepare: $(wc -l <"$base/manifest") trainers in $base; $(du -h "$base.tar.gz" | cut -f1) in $base.tar.gz" >&2

@@ -1,8 +1,9 @@
 """Results of tests/device/run.sh: one JSON file from its parts, and the tables made from it. Standard library alone.
 
-    python table.py merge FOLDER > results.json     FOLDER holds machine.json and PART.jsonl
-    python table.py report results.json             Markdown, for docs/performance.md
-    python table.py short results.json              what a terminal shows at the end
+    python table.py merge FOLDER > results.json         FOLDER holds machine.json and PART.jsonl
+    python table.py join A.json B.json > results.json   of two runs: B's parts for A's, but checks and peers of both
+    python table.py report results.json                 Markdown, for docs/performance.md
+    python table.py short results.json                  what a terminal shows at the end
 
 Nominal FLOPs and what is counted: docs/performance.md.
 """
@@ -10,9 +11,10 @@ Nominal FLOPs and what is counted: docs/performance.md.
 import json
 import pathlib
 import sys
+import textwrap
 
 LAYERS, WIDTH, BATCH, BLOCK_WEIGHTS = 5, 64, 128, 245760
-PARTS = ("checks", "rates", "peaks", "peers", "profile")
+PARTS = ("checks", "rates", "peaks", "peers", "profile", "resources", "clocks")
 
 # Goals of one H200, by tokens: floor, target, stretch. one: steps per second of a model alone; many: of all models
 # together; both in tf32. best: over the best of the peers in the same precision. step: over JAX call by call.
@@ -52,6 +54,17 @@ def merge(folder):
     return results | {part: read_lines(folder / f"{part}.jsonl") for part in PARTS}
 
 
+def join(first, second):
+    for key in ("device", "driver"):
+        if first["machine"].get(key) != second["machine"].get(key):
+            raise SystemExit(f"table.py: {key} {first['machine'].get(key)} and {second['machine'].get(key)}: "
+                             "results of two machines are not joined")
+    joined = {part: second[part] or first[part] for part in PARTS}
+    for part in ("checks", "peers"):
+        joined[part] = first[part] + [line for line in second[part] if line not in first[part]]
+    return {"machine": first["machine"]} | joined
+
+
 def best(lines):
     return max(lines, key=lambda line: line["model_steps_per_second"], default=None)
 
@@ -63,6 +76,8 @@ class Results:
         self.peaks = {line["peak"]: line.get("flops_per_second", line.get("bytes_per_second"))
                       for line in results["peaks"]}
         self.peers = [line for line in results["peers"] if "model_steps_per_second" in line]
+        self.registers = {line["name"]: f"{line['registers']}{', spills' if line['spill_stores'] else ''}"
+                          for line in results["resources"] if line["kernel"] == "train"}
 
     def failed(self):
         return [check for check in self.all["checks"] if check["ok"] is False]
@@ -84,6 +99,13 @@ class Results:
         """Nominal FLOPs over the measured product of matrices in the same precision; None without a measurement."""
         peak = self.peaks.get(rate["precision"])
         return nominal_flops(rate["encoding"], rate["tokens"]) * rate["steps_per_second"] / peak if peak else None
+
+    def errors(self):
+        """What no peer's line tells better: the last error of each case that has no rate."""
+        case = lambda line: tuple(line.get(k) for k in ("peer", "version", "device", "variant", "form", "precision",
+                                                        "encoding", "tokens", "replicas"))
+        known = set(map(case, self.peers))
+        return {case(line): line for line in self.all["peers"] if "error" in line and case(line) not in known}.values()
 
     @staticmethod
     def goal(rate, of=None):
@@ -135,7 +157,7 @@ def rate_row(results, rate):
 
 
 RATE_HEAD = ["precision", "encoding", "T", "models", "steps/s", "goal", "share of peak", "of latency floor", "JAX",
-             "PyTorch", ": best", ": JAX by step"]
+             "PyTorch", ": best", ": JAX by step", "registers"]
 
 
 def check_table(results):
@@ -155,38 +177,54 @@ def peer_table(results):
 
 
 def peak_line(results):
-    unit = {"copy": "TB/s"}
-    words = [f"{name} {value / 1e12:.1f} {unit.get(name, 'TFLOP/s')}" for name, value in results.peaks.items()]
-    return "Measured peaks: " + (", ".join(words) if words else "none") + "."
+    title = {"small": "a product of 10240 x 64 x 256 in tf32"}
+    words = [f"{title.get(name, name)} {value / 1e12:.1f} {'TB/s' if name == 'copy' else 'TFLOP/s'}"
+             for name, value in results.peaks.items()]
+    return "Peaks, measured by PyTorch: " + (", ".join(words) if words else "none") + "."
 
 
 def machine_line(results):
     m = results.machine
-    return f"{m.get('device', 'unknown device')}, driver {m.get('driver', '-')}, toolkit {m.get('toolkit', '-')}, " \
-           f"{m.get('date', '-')}, commit {m.get('commit', '-')}."
+    up_to = ", ".join(m[k] for k in ("sm_clock", "power_limit") if m.get(k))
+    return f"{m.get('device') or 'unknown device'}{f' (up to {up_to})' if up_to else ''}, " \
+           f"driver {m.get('driver') or '-'}, toolkit {m.get('toolkit') or '-'}; host: {m.get('host') or '-'}; " \
+           f"{m.get('date') or '-'}, commit {m.get('commit') or '-'}."
+
+
+def clock_line(results):
+    return " ".join(f"While {c['part']} were measured: SM clock {c['sm_mhz']:,} MHz (median; {c['lowest']:,} to "
+                    f"{c['highest']:,}), {c['watts']} W (mean)." for c in results.all["clocks"])
+
+
+def text(*sentences):
+    return textwrap.fill(" ".join(filter(None, sentences)), 120, break_on_hyphens=False)
 
 
 def report(results):
     checks, failed = results.all["checks"], results.failed()
     skipped = sum(c["ok"] is None for c in checks)
-    blocks = [machine_line(results), peak_line(results)]
+    blocks = [text("`sh tests/device/run.sh`:", machine_line(results), peak_line(results), clock_line(results))]
     if results.rates("train"):
-        blocks += ["Training, a step with everything in it. `models` side by side: steps of all of them together. "
-                   "`share of peak`: nominal FLOPs over the measured product of matrices in that precision. `: best` "
-                   "is over the fastest variant of any peer. goals: floor, target, stretch.",
-                   table(RATE_HEAD, [rate_row(results, rate) for rate in results.rates("train")])]
+        blocks += [text("Training, a step with everything in it; `steps/s`: of all models side by side together. "
+                        "`share of peak`: nominal FLOPs over the measured product of matrices in that precision. "
+                        "`JAX`, `PyTorch`: the fastest variant of each; `: best`: ours over the faster of the two, "
+                        "`: JAX by step`: over one call per step. Beside a number: which of floor, target and stretch "
+                        "of one H200 it reaches. `registers`: of a thread of the training kernel."),
+                   table(RATE_HEAD, [rate_row(results, rate) + [results.registers.get(rate["name"], "-")]
+                                     for rate in results.rates("train")])]
     if results.rates("eval"):
         blocks += ["Forward only:", table(["precision", "encoding", "T", "models", "batches/s"],
                                           [[r["precision"], r["encoding"], r["tokens"], r["replicas"],
                                             number(r["steps_per_second"])] for r in results.rates("eval")])]
     if results.peers:
         blocks += ["Every variant of the peers:", peer_table(results)]
-    errors = [f"- {p['peer']} {p['variant']} {p['encoding']} T={p['tokens']} {p['precision']} x{p['replicas']}: "
-              f"{p['error'].splitlines()[0]}" for p in results.all["peers"] if "error" in p]
+    errors = [f"- {p['peer']} {p['variant']} {p['form']} {p['encoding']} T={p['tokens']} {p['precision']} "
+              f"x{p['replicas']}: {p['error'][:200]}" for p in results.errors()]
     if errors:
         blocks += ["What a peer could not do:", "\n".join(errors)]
     if results.all["profile"]:
-        blocks += ["Profile:", "\n".join(f"- {p['name']}: {p['value']}" for p in results.all["profile"])]
+        blocks += ["One launch of the training kernel under Nsight Compute:",
+                   "\n".join(f"- {p['name']}: {p['value']}" for p in results.all["profile"])]
     blocks += [f"{len(checks)} checks, {len(failed)} failed, {skipped} skipped.", check_table(results)]
     return "\n\n".join(blocks) + "\n"
 
@@ -209,13 +247,17 @@ def short(results):
 
 
 def main(arguments):
-    if len(arguments) != 2 or arguments[0] not in ("merge", "report", "short"):
+    verb, *paths = arguments or [""]
+    if {"merge": 1, "join": 2, "report": 1, "short": 1}.get(verb) != len(paths):
         raise SystemExit(__doc__)
-    if arguments[0] == "merge":
-        print(json.dumps(merge(arguments[1]), indent=1))
+    if verb == "merge":
+        print(json.dumps(merge(paths[0]), indent=1))
         return
-    results = Results(json.loads(pathlib.Path(arguments[1]).read_text()))
-    print({"report": report, "short": short}[arguments[0]](results), end="")
+    results = [json.loads(pathlib.Path(path).read_text()) for path in paths]
+    if verb == "join":
+        print(json.dumps(join(*results), indent=1))
+    else:
+        print({"report": report, "short": short}[verb](Results(results[0])), end="")
 
 
 if __name__ == "__main__":

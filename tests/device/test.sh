@@ -10,13 +10,24 @@ tools=$work/tools
 mkdir -p "$tools"
 
 stand_ins() {
-    ./longhand build $spec --levels best --out "$work/real" >/dev/null 2>&1 || return
+    ./longhand build $spec --levels best --out "$work/real" >/dev/null 2>&1 &&
+        ./longhand build $spec --levels best --set precision=float64 --out "$work/double" >/dev/null 2>&1 || return
     cat >"$tools/nvidia-smi" <<'END'
 echo "Stand-in GPU, 1.0, 9.0"
+END
+    cat >"$tools/compute-sanitizer" <<'END'
+tool=$2
+shift 8
+"$@" || exit
+case $tool.$FOUND in
+    initcheck.*) echo "========= Error: Device not supported" && exit 1 ;;
+    racecheck.race) echo "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)" && exit 9 ;;
+esac
 END
     cat >"$work/right" <<END
 #!/bin/sh
 [ "\$1" = bench ] && shift && exec "$work/real/trainer" bench --seconds 0.02 --json --lengths 5
+[ "\$1" = gradcheck ] && exec "$work/double/trainer" gradcheck --lengths 3
 exec "$work/real/trainer" \$(echo "\$@" | sed 's/--device cuda/--device cpu/')
 END
     cat >"$work/wrong" <<END
@@ -26,7 +37,7 @@ case "\$*" in
     *) exec "$work/right" "\$@" ;;
 esac
 END
-    chmod +x "$tools/nvidia-smi" "$work/right" "$work/wrong"
+    chmod +x "$tools/nvidia-smi" "$tools/compute-sanitizer" "$work/right" "$work/wrong"
 }
 
 # prepared FOLDER STAND_IN: what prepare.sh would have made; the GPU's trainer is the stand-in, the CPU's the real one.
@@ -40,6 +51,7 @@ prepared() {
         echo "rates reverse_sinusoid_float32 sinusoid float32 40"
         echo "rates reverse_sinusoid_tf32 sinusoid tf32 40"
         echo "double small"
+        echo "sanitize small"
         echo "showcase shown"
     } >"$folder/manifest"
     "$work/real/trainer" train --steps 3 --no-eval --out "$folder/run" 2>/dev/null
@@ -65,9 +77,39 @@ no_gpu() {
 right_passes() {
     prepared right.d "$work/right" && ends_with 0 " 0 failed" run right.d --parts checks,bits,rates &&
         grep -q '"check": "small, 5 steps"' "$work/right.d.out/results.json" &&
+        grep -q '"check": "small, gradients"' "$work/right.d.out/results.json" &&
         grep -q '"check": "shown, killed"' "$work/right.d.out/results.json" &&
         grep -q '"check": "reverse_sinusoid_tf32, logits"' "$work/right.d.out/results.json" &&
         grep -q '| tf32 | sinusoid |' "$work/right.d.out/report.md"
+}
+
+sanitizer_is_heard() {
+    FOUND=nothing ends_with 0 " 0 failed, 1 skipped" run right.d --parts sanitize &&
+        grep -q "ok small, memcheck" "$work/.got" && grep -q "skip small, initcheck: .*not supported" "$work/.got" &&
+        FOUND=race ends_with 1 "not ok small, racecheck: ========= RACECHECK SUMMARY: 1 hazard" \
+            run right.d --parts sanitize
+}
+
+# A peer whose first process loses the device is started again; what it says is counted.
+peer_starts_again() {
+    cat >"$tools/python" <<END
+case "\$*" in
+    *find_spec*) exit 0 ;;
+    tests/peers/*) echo "\$*" >>"$work/starts" ;;
+    *) exec python3 "\$@" ;;
+esac
+if [ \$(wc -l <"$work/starts") -eq 1 ]; then
+    echo "jax:    1.0 s  Case(encoding='sinusoid'): broken" >&2
+    exit 5
+fi
+echo "jax:    1.0 s  logits sinusoid: 1e-7" >&2
+echo "jax:    2.0 s  scan         sinusoid      100.0 steps/s" >&2
+END
+    chmod +x "$tools/python"
+    PYTHON=$tools/python ends_with 0 "ok peer jax: 1 checks of logits, 1 rates, 1 failed" \
+        run right.d --parts peers --peers jax --fresh --peer-flags "--windows=3 --batch=8" || return
+    [ "$(wc -l <"$work/starts")" -eq 2 ] && grep -q -e '--fresh --windows=3 --batch=8$' "$work/starts" &&
+        [ "$(grep -c -e --fresh "$work/starts")" -eq 1 ]
 }
 
 wrong_fails() {
@@ -94,7 +136,7 @@ has() { grep -qF -e "$2" "$1" || { echo "not in the text: $2" && return 1; }; }
 
 # 2,000 steps of 8.557 GFLOP in a second are 17.1 TFLOP/s, 4.3% of 400. The best peer in tf32 does 1,000.
 table_has_ratios() {
-    parts=$work/parts line='"encoding":"sinusoid","precision":"tf32","tokens":41'
+    parts=$work/parts line='"name":"x","encoding":"sinusoid","precision":"tf32","tokens":41'
     mkdir -p "$parts"
     echo '{"device":"G","driver":"1","toolkit":"13.0","date":"2026-01-01","commit":"abc"}' >"$parts/machine.json"
     {
@@ -103,8 +145,12 @@ table_has_ratios() {
         echo "{$line,\"mode\":\"eval\",\"replicas\":1,\"steps_per_second\":9000}"
     } >"$parts/rates.jsonl"
     echo '{"peak":"tf32","flops_per_second":4e14}' >"$parts/peaks.jsonl"
+    echo '{"name":"x","kernel":"train","registers":239,"spill_stores":8}' >"$parts/resources.jsonl"
     for row in jax:scan:tf32:1:1000 jax:step:tf32:1:400 pytorch:graph:tf32:1:900 jax:scan:float32:1:5000 \
         jax:scan:tf32:30:4000; do peer_line $row; done >"$parts/peers.jsonl"
+    for variant in step loop; do
+        peer_line jax:$variant:tf32:1:0 | sed 's/"model_steps_per_second":0/"error":"Why: out of memory"/'
+    done >>"$parts/peers.jsonl"
     printf '{"check":"a","ok":false,"detail":"why"}\n{"check":"torn' >"$parts/checks.jsonl"
     python3 tests/device/table.py merge "$parts" >"$work/results.json" 2>/dev/null || return
     python3 tests/device/table.py report "$work/results.json" >"$work/report" || return
@@ -112,14 +158,35 @@ table_has_ratios() {
     one='| tf32 | sinusoid | 41 | 1 | 2,000 | floor | 4.3% | 34% | 1,000 (scan) | 900 (graph) | 2.00 floor |'
     many='| 30 | 5,000 | below the floor | 10.7% | - | 4,000 (scan) | - | 1.25 below the floor | - |'
     cat "$work/report"
-    has "$work/report" "$one 5.00 target |" && has "$work/report" "$many" &&
+    has "$work/report" "$one 5.00 target | 239, spills |" && has "$work/report" "$many" &&
+        has "$work/report" '- jax loop plain sinusoid T=41 tf32 x1: Why: out of memory' &&
+        ! grep -q 'jax step plain.*Why' "$work/report" &&
         has "$work/report" '| tf32 | sinusoid | 41 | 1 | 9,000 |' && has "$work/short" 'not ok a: why'
+}
+
+# Rates of one run beside peers that were timed in another.
+runs_join() {
+    mkdir -p "$work/later" && cp "$work/parts/machine.json" "$work/parts/peers.jsonl" "$work/later" &&
+        peer_line jax:scan:tf32:1:700 >"$work/parts/peers.jsonl" &&
+        python3 tests/device/table.py merge "$work/parts" >"$work/one.json" 2>/dev/null &&
+        python3 tests/device/table.py merge "$work/later" >"$work/two.json" &&
+        python3 tests/device/table.py join "$work/one.json" "$work/two.json" >"$work/both.json" &&
+        python3 tests/device/table.py report "$work/both.json" >"$work/joined" || return
+    cat "$work/joined"
+    has "$work/joined" '| 2,000 | floor | 4.3% | 34% | 1,000 (scan) |' && has "$work/joined" '| 700 |' &&
+        has "$work/joined" '1 failed' || return
+    sed 's/"G"/"H"/' "$work/two.json" >"$work/other.json"
+    ends_with 1 "device G and H: results of two machines" \
+        python3 tests/device/table.py join "$work/one.json" "$work/other.json"
 }
 
 expect device_stand_ins_build stand_ins
 expect device_without_gpu_is_skipped no_gpu
 expect device_right_trainer_passes right_passes
+expect device_sanitizer_is_heard sanitizer_is_heard
+expect device_peer_starts_again peer_starts_again
 expect device_wrong_trainer_fails wrong_fails
 expect device_late_run_keeps_its_results late_keeps_results
 expect device_table_has_ratios table_has_ratios
+expect device_runs_join runs_join
 finish

@@ -35,7 +35,7 @@ HEAD_WIDTH = WIDTH // HEADS
 BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 WHOLE_LOOP = {"xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,"
                                                "CONDITIONAL,WHILE"}
-AT_ONCE = 6  # programs compiled side by side
+AT_ONCE = 6  # programs checked or compiled side by side
 
 
 def forms(encoding):
@@ -225,10 +225,8 @@ def logits_of(case, weights):
 
 def check_case(bench, case, weights):
     """Whether the model gives the trainer's logits, in float32 and in the case's precision."""
-    for precision in dict.fromkeys(["float32", case.precision]):
-        checked = peer.dataclasses.replace(case, precision=precision)
-        good = bench.check(checked, logits_of(checked, weights))
-    return good
+    wanted = [peer.dataclasses.replace(case, precision=p) for p in dict.fromkeys(["float32", case.precision])]
+    return all([bench.check(one, logits_of(one, weights)) for one in wanted])
 
 
 def chosen_cases(bench, variant, precision):
@@ -247,22 +245,28 @@ def run_some(bench, cases, weights):
             run_case(bench, case, weights[case.encoding], *program.result())
 
 
-def run_round(bench, variant, precision, weights):
-    some = []
-    for case in chosen_cases(bench, variant, precision):
-        if not bench.wanted(case):
-            continue
+def checked(bench, cases, weights):
+    """Those that give the trainer's logits; what is computed in the same way is checked once."""
+    def check(case):
         with bench.guarded(case):
-            if check_case(bench, case, weights[case.encoding]) and not bench.options.check_only:
-                some.append(case)
-        if len(some) == AT_ONCE:
-            run_some(bench, some, weights)
-            some = []
-    run_some(bench, some, weights)
+            return check_case(bench, case, weights[case.encoding])
+
+    first = {bench.computed_as(case): case for case in reversed(cases)}
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        good = dict(zip(first, pool.map(check, first.values())))
+    return [case for case in cases if good[bench.computed_as(case)]]
+
+
+def run_round(bench, variant, precision, weights):
+    cases = [case for case in chosen_cases(bench, variant, precision) if bench.wanted(case)]
+    cases = checked(bench, cases, weights)
+    for first in range(0, 0 if bench.options.check_only else len(cases), AT_ONCE):
+        run_some(bench, [case for case in cases[first : first + AT_ONCE] if bench.wanted(case)], weights)
 
 
 def main():
-    bench = peer.Bench("jax", jax.__version__, __doc__, VARIANTS, last="loop")
+    bench = peer.Bench("jax", jax.__version__, __doc__, VARIANTS, last="loop",
+                       usable=lambda: jnp.ones(8).sum().item())
     if bench.options.device == "cpu":
         jax.config.update("jax_platforms", "cpu")
     device = jax.devices()[0]

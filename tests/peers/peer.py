@@ -10,12 +10,15 @@ import argparse
 import contextlib
 import dataclasses
 import datetime
+import faulthandler
 import json
 import math
+import os
 import pathlib
 import statistics
 import sys
 import time
+import traceback
 
 import numpy as np
 
@@ -147,8 +150,12 @@ def ring(case, batch):
 class Bench:
     """Flags, the file of results, and the time that is left."""
 
-    def __init__(self, name, version, description, variants, last):
-        """variants: in the order of use to a reader. last: one of them, slow or likely to fail, after all others."""
+    START_AGAIN = 5  # exit status: the device takes no more from this process, and there are cases left
+
+    def __init__(self, name, version, description, variants, last, usable):
+        """variants: in the order of use to a reader. last: one of them, slow or likely to fail, after all others.
+        usable(): does a little on the device, and raises when that does not go."""
+        faulthandler.enable()
         p = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
         names = lambda text: text.split(",")
 
@@ -160,15 +167,22 @@ class Bench:
                 return names(text)
             return parse
 
+        def shapes(text):
+            return [(int(tokens), int(labels)) for tokens, labels in (shape.split(":") for shape in names(text))]
+
+        def numbers(text):
+            return [int(number) for number in names(text)]
+
         p.add_argument("--reference", required=True, help="checkpoints and logits, made by tests/device/prepare.sh")
-        p.add_argument("--out", required=True, help="JSON lines are added here; what stands there is not timed again")
+        p.add_argument("--out", required=True,
+                       help="JSON lines are added here; what stands there, failures too, is not timed again")
         p.add_argument("--fresh", action="store_true", help="time again what stands in --out")
         p.add_argument("--limit", type=float, default=600, help="seconds after which nothing is begun (%(default)s)")
         p.add_argument("--encodings", type=some_of(ENCODINGS), default=list(ENCODINGS[:2]),
                        help=f"of {','.join(ENCODINGS)}")
-        p.add_argument("--shapes", type=names, default=["21:1", "41:1", "80:40"], help="tokens:labels,...")
+        p.add_argument("--shapes", type=shapes, default="21:1,41:1,80:40", help="tokens:labels,... (%(default)s)")
         p.add_argument("--precisions", type=some_of(PRECISIONS), default=list(PRECISIONS))
-        p.add_argument("--replicas", type=names, default=["1", "30"], help="models side by side")
+        p.add_argument("--replicas", type=numbers, default="1,30", help="models side by side (%(default)s)")
         p.add_argument("--variants", type=some_of(variants), default=variants, help=f"of {','.join(variants)}")
         p.add_argument("--batch", type=int, default=128)
         p.add_argument("--window", type=float, default=0.15, help="seconds that a window lasts at least")
@@ -177,7 +191,7 @@ class Bench:
         p.add_argument("--check-only", action="store_true", help="compare logits, time nothing")
         self.options = p.parse_args()
         self.name, self.version, self.start, self.left_out = name, version, time.monotonic(), []
-        self.last = last
+        self.last, self.usable = last, usable
         self.out = pathlib.Path(self.options.out)
         self.out.parent.mkdir(parents=True, exist_ok=True)
         self.hardware, self.checked, self.failed = None, {}, False
@@ -191,7 +205,8 @@ class Bench:
             kept = [line for line in lines if not self.is_mine(json.loads(line))]
             self.out.write_text("".join(line + "\n" for line in kept))
             mine = []
-        self.known = {self.key(line): line for line in mine}
+        self.known = {self.key(line): line for line in mine if "error" not in line}
+        self.gone = {self.key(line) for line in mine if "error" in line}
 
     def is_mine(self, line):
         return all(line.get(k) == v for k, v in (("peer", self.name), ("version", self.version),
@@ -211,24 +226,28 @@ class Bench:
         """Every case of a round; forms(encoding): ways to write its attention."""
         o = self.options
         for encoding in o.encodings:
-            for replicas in map(int, o.replicas):
-                for shape in o.shapes:
-                    tokens, labels = map(int, shape.split(":"))
+            for replicas in o.replicas:
+                for tokens, labels in o.shapes:
                     for form in forms(encoding):
                         yield Case(encoding, tokens, labels, precision, replicas, variant, form)
 
     def wanted(self, case):
         """Whether there is time for a case and it is not known from before."""
-        if self.key(dataclasses.asdict(case)) in self.known:
+        key = self.key(dataclasses.asdict(case))
+        if key in self.known or key in self.gone:
             return False
         if time.monotonic() - self.start < self.options.limit:
             return True
         self.left_out.append("/".join(map(str, dataclasses.astuple(case))))
         return False
 
+    @staticmethod
+    def computed_as(case):
+        return dataclasses.replace(case, tokens=0, labels=0, variant="")
+
     def check(self, case, logits):
         """logits(tokens, drawn) in the case's precision against the trainer's; once per way to compute them."""
-        key = dataclasses.replace(case, tokens=0, labels=0, variant="")
+        key = self.computed_as(case)
         if key not in self.checked:
             error = 0.0
             for tokens, drawn, want in references(self.options.reference, case.encoding):
@@ -261,7 +280,7 @@ class Bench:
         line |= dataclasses.asdict(case)
         line |= {"steps_per_second": rate, "model_steps_per_second": rate * case.replicas,
                  "slowest": min(rates), "fastest": max(rates), "compile_seconds": compile_seconds, "loss": loss,
-                 "logit_error": self.checked.get(dataclasses.replace(case, tokens=0, labels=0, variant="")),
+                 "logit_error": self.checked.get(self.computed_as(case)),
                  "measured": datetime.date.today().isoformat()} | more
         if not math.isfinite(loss):
             self.failed = True
@@ -274,17 +293,27 @@ class Bench:
                  f"compiled in {compile_seconds:.1f} s")
 
     def add_failure(self, case, message):
-        line = {"peer": self.name, "version": self.version, "device": self.hardware} | dataclasses.asdict(case)
-        self.write(line | {"error": str(message).strip()[-400:]})
+        line = {"peer": self.name, "version": self.version, "device": self.hardware, "batch": self.options.batch}
+        line |= dataclasses.asdict(case)
+        self.gone.add(self.key(line))
+        self.write(line | {"error": " ".join(str(message).split())[:400]})
         self.say(f"{case}: {message}")
 
     @contextlib.contextmanager
     def guarded(self, case):
-        """A case that fails, by whatever the framework raises, becomes a line; the others go on."""
+        """A case that fails, by whatever the framework raises, becomes a line; the others go on, in another process
+        where the device does no more for this one."""
         try:
             yield
         except Exception as error:
+            traceback.print_exc()
             self.add_failure(case, f"{type(error).__name__}: {error}")
+            try:
+                self.usable()
+            except Exception as another:
+                self.say(f"the device does no more here: {type(another).__name__}: {another}")
+                sys.stderr.flush()
+                os._exit(1 if self.failed else self.START_AGAIN)
 
     def write(self, line):
         with self.out.open("a") as file:

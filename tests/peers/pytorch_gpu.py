@@ -269,11 +269,12 @@ def set_precision(precision):
 
 def check_case(bench, case, weights, device):
     """Whether the model gives the trainer's logits, in float32 and in the case's precision, which stays set."""
+    good = []
     for precision in dict.fromkeys(["float32", case.precision]):
         set_precision(precision)
         checked = peer.dataclasses.replace(case, precision=precision)
-        good = bench.check(checked, logits_of(checked, weights, device))
-    return good
+        good.append(bench.check(checked, logits_of(checked, weights, device)))
+    return all(good)
 
 
 def chosen_cases(bench, variant, precision, device):
@@ -299,7 +300,8 @@ def run_round(bench, variant, precision, weights, device):
 
 
 def main():
-    bench = peer.Bench("pytorch", torch.__version__, __doc__, VARIANTS, last="max-autotune")
+    bench = peer.Bench("pytorch", str(torch.__version__), __doc__, VARIANTS, last="max-autotune",
+                       usable=lambda: torch.ones(8, device=device).sum().item())
     device = "cuda" if bench.options.device == "gpu" else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
         raise SystemExit("pytorch_gpu.py: PyTorch finds no GPU")

@@ -1,0 +1,28 @@
+# What the assembler says of each kernel with -v, one row a kernel; run and architecture are given:
+# run kernel architecture registers stack spill_stores spill_loads shared
+# Spills are those of the kernel and of the functions that it calls together, the stack is that of its deepest calls. Of
+# ours there is no shared memory but what a block is launched with.
+function finish() {
+    if (kernel) print run, kernel, architecture, registers, stack, stores, loads, shared
+    kernel = ""
+}
+/Compiling entry function/ {
+    finish()
+    split($0, part, "\047")
+    kernel = substr(part[2], length(run) + 2)
+    sub(/_kernel$/, "", kernel)
+    registers = stack = stores = loads = shared = 0
+}
+/bytes stack frame/ {
+    match($0, /[0-9]+ bytes spill stores/)
+    split(substr($0, RSTART), n, /[^0-9]+/)
+    stores += n[1]
+    loads += n[2]
+}
+/Used [0-9]+ registers/ {
+    match($0, /Used [0-9]+/)
+    registers = substr($0, RSTART + 5, RLENGTH - 5) + 0
+    if (match($0, /[0-9]+ bytes cumulative stack/)) stack = substr($0, RSTART) + 0
+    if (match($0, /[0-9]+ bytes smem/)) shared = substr($0, RSTART) + 0
+}
+END { finish() }

@@ -1,0 +1,149 @@
+# The parts checks and bits of tests/device/run.sh, which sources this file.
+
+# --- checks: the CPU against the GPU ------------------------------------------------------------------------------
+
+# bounds PRECISION: of parameters after 5 steps, losses and norms of these, losses of 50 steps, losses and accuracies
+# of evaluations, logits. float32: two instruction-set levels of the CPU, which differ in rounding alone, came to 4e-4,
+# 6e-6, 7e-5, 2e-3, 5e-7, 0 and 1e-6: Adam turns the sign of a gradient near zero into a step of full size, and 50
+# steps amplify that some thousandfold. tf32 and bf16: products rounded so by hand gave 0.15 and 0.4 after 5 steps,
+# losses within 3e-4 and 1e-3. float64: float32's, 1e9 times less, with room.
+bounds() {
+    case $1 in
+        float64) echo 1e-8 1e-11 1e-10 1e-6 1e-12 0.001 1e-12 ;;
+        float32) echo 5e-3 1e-4 1e-3 2e-2 1e-5 0.002 1e-5 ;;
+        tf32) echo 0.4 3e-3 3e-2 5e-2 5e-3 0.02 5e-3 ;;
+        bf16) echo 0.8 2e-2 0.2 0.1 3e-2 0.05 3e-2 ;;
+    esac
+}
+
+# agree NAME CPU_NAME PRECISION: a trainer on the GPU against one on the CPU, where both must come to about the same.
+agree() {
+    set -- "$1" "$2" $(bounds "$3")
+    gpu=$1 cpu=$2
+    train "$cpu" "$cpu.cpu0" cpu 0 --seed $seed --overwrite &&
+        train "$cpu" "$cpu.cpu" cpu 5 --seed $seed --log-every 1 --overwrite &&
+        train "$gpu" "$gpu.cuda" cuda 5 --seed $seed --log-every 1 --overwrite || return
+    for file in cpu0 cpu; do mv "$(one "$work/$cpu.$file" checkpoint.safetensors)" "$work/$file" || return; done
+    mv "$(one "$work/$gpu.cuda" checkpoint.safetensors)" "$work/cuda" || return
+    compare parameters "$work/cpu" "$work/cuda" "$work/cpu0" "$3" >"$work/said" 2>&1
+    status=$?
+    parameters=$(cat "$work/said")
+    compare metrics "$(one "$work/$cpu.cpu" metrics.jsonl)" "$(one "$work/$gpu.cuda" metrics.jsonl)" "$4" "$5" \
+        >"$work/said" 2>&1 || status=1
+    echo "$parameters; $(cat "$work/said")"
+    return $status
+}
+
+# fifty NAME CPU_NAME PRECISION: 50 steps, their losses.
+fifty() {
+    set -- "$1" "$2" $(bounds "$3")
+    train "$2" "$2.cpu50" cpu 50 --seed $seed --log-every 10 --overwrite &&
+        train "$1" "$1.cuda50" cuda 50 --seed $seed --log-every 10 --overwrite || return
+    compare metrics "$(one "$work/$2.cpu50" metrics.jsonl)" "$(one "$work/$1.cuda50" metrics.jsonl)" "$6" 1
+}
+
+# evaluation NAME CPU_NAME PRECISION: the GPU's checkpoint of 50 steps evaluated on both, at long sequences too.
+evaluation() {
+    set -- "$1" "$2" $(bounds "$3")
+    checkpoint=$(one "$work/$1.cuda50" checkpoint.safetensors)
+    for where in cpu cuda; do
+        evaluator=$([ $where = cpu ] && echo "$2" || echo "$1")
+        rm -rf "$work/$1.eval.$where"
+        timeout "$(at_most 60)" "$(trainer_of "$evaluator")" eval --checkpoint "$checkpoint" --device $where \
+            --lengths 1,41,200,500 --examples 16 --out "$work/$1.eval.$where" 2>&1 || return
+    done
+    compare eval "$work/$1.eval.cpu/eval.jsonl" "$work/$1.eval.cuda/eval.jsonl" "$7" "$8"
+}
+
+# logits NAME ENCODING PRECISION: on the GPU, against those of the CPU that prepare.sh stored.
+logits() {
+    encoding=$2 trainer=$(trainer_of "$1") task=${1%%_*}
+    set -- $(bounds "$3")
+    bound=$7
+    : >"$work/cpu.jsonl"
+    : >"$work/cuda.jsonl"
+    for inputs in "$base/peers/$encoding.$task"_*.inputs.jsonl; do
+        cat "${inputs%.inputs.jsonl}.logits.jsonl" >>"$work/cpu.jsonl" || return
+        timeout "$(at_most 60)" "$trainer" predict --device cuda --checkpoint "$base/peers/$encoding.safetensors" \
+            <"$inputs" >>"$work/cuda.jsonl" || return
+    done
+    compare logits "$work/cpu.jsonl" "$work/cuda.jsonl" "$bound"
+}
+
+# gradients NAME: a model in float64, the device's gradients against differences of its own losses.
+gradients() { timeout "$(at_most 60)" "$(trainer_of "$1")" gradcheck --device cuda; }
+
+part_checks() {
+    for id in $(names showcase); do
+        check "$id, 5 steps" agree "$id" "$id" float32
+        check "$id, 50 steps" fifty "$id" "$id" float32 &&
+            check "$id, evaluation" evaluation "$id" "$id" float32
+    done
+    [ -f "$base/manifest" ] || return
+    while read -r kind name encoding precision lengths; do
+        cpu=${name%_*}_float32
+        case $kind in
+            double) check "$name, 5 steps" agree "$name" "$name" float64
+                check "$name, gradients" gradients "$name" ;;
+            rates) check "$name, logits" logits "$name" "$encoding" "$precision"
+                [ "$precision" = float32 ] || check "$name, 5 steps" agree "$name" "$cpu" "$precision"
+                case $name in
+                    reverse_rand_relative_tf32 | reverse_rand_relative_bf16 | parity_sinusoid_tf32)
+                        check "$name, 50 steps" fifty "$name" "$cpu" "$precision" &&
+                            check "$name, evaluation" evaluation "$name" "$cpu" "$precision" ;;
+                esac ;;
+        esac
+    done <"$base/manifest"
+}
+
+# --- bits: a GPU against itself -----------------------------------------------------------------------------------
+
+# Folders of one run: FOLDER SEED.
+run_of() { find "$work/$1" -type d -name "lr*-seed$2" | head -n 1; }
+
+again() {
+    for name in first second; do train "$1" "bits.$name" cuda 60 --seed 2 --log-every 7 --overwrite || return; done
+    compare bits "$(run_of bits.first 2)" "$(run_of bits.second 2)"
+}
+
+# Eight side by side, two of them as a pair, and one with the same variant: the same bits.
+side_by_side() {
+    train "$1" bits.eight cuda 60 --seeds 0:7 --log-every 7 --overwrite &&
+        train "$1" bits.two cuda 60 --seeds 2:3 --log-every 7 --overwrite &&
+        train "$1" bits.one cuda 60 --seeds 3:3 --log-every 7 --overwrite &&
+        compare bits "$(run_of bits.eight 2)" "$(run_of bits.two 2)" &&
+        compare bits "$(run_of bits.eight 3)" "$(run_of bits.two 3)" &&
+        compare bits "$(run_of bits.eight 3)" "$(run_of bits.one 3)"
+}
+
+resumed() {
+    train "$1" bits.whole cuda 2000 --seed 4 --log-every 30 --overwrite &&
+        train "$1" bits.half cuda 1000 --seed 4 --log-every 30 --overwrite &&
+        train "$1" bits.half cuda 2000 --seed 4 --log-every 30 --resume &&
+        compare bits "$(run_of bits.whole 4)" "$(run_of bits.half 4)"
+}
+
+# Killed once its first checkpoint is there, then resumed: against the run in one piece of `resumed`.
+killed() {
+    "$(trainer_of "$1")" train --device cuda --steps 2000 --seed 4 --log-every 30 --checkpoint-every 50 --no-eval \
+        --out "$work/bits.killed" 2>/dev/null &
+    victim=$! tries=0
+    while [ -z "$(one "$work/bits.killed" checkpoint.safetensors 2>/dev/null)" ] && [ $tries -lt 2000 ]; do
+        sleep 0.01
+        tries=$((tries + 1))
+    done
+    kill -9 $victim || { echo "it was done before it could be killed" && return 1; }
+    wait $victim
+    train "$1" bits.killed cuda 2000 --seed 4 --log-every 30 --resume &&
+        compare bits "$(run_of bits.whole 4)" "$(run_of bits.killed 4)"
+}
+
+part_bits() {
+    for id in $(names showcase); do
+        check "$id, again" again "$id"
+        check "$id, side by side" side_by_side "$id"
+    done
+    id=$(names showcase | tail -n 1)
+    [ -n "$id" ] || return
+    check "$id, resumed" resumed "$id" && check "$id, killed" killed "$id"
+}

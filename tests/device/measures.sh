@@ -1,0 +1,176 @@
+# The parts rates, peaks, profile, sanitize and peers of tests/device/run.sh, which sources this file.
+
+# --- rates, peaks, profile ----------------------------------------------------------------------------------------
+
+# bench_one NAME ENCODING PRECISION LENGTHS REPLICAS: lines of rates.jsonl, also those before it failed.
+bench_one() {
+    models=$([ "$5" -eq 1 ] || echo "--replicas $5")
+    # shellcheck disable=SC2086
+    timeout "$(at_most 60)" "$(trainer_of "$1")" bench --device cuda --json --seconds 0.3 --lengths "$4" $models \
+        >"$work/bench"
+    status=$?
+    sed "s/^{/{\"name\":\"$1\",\"encoding\":\"$2\",\"precision\":\"$3\",/; s/\"replicas\":0/\"replicas\":1/" \
+        "$work/bench" >>"$work/parts/rates.jsonl"
+    grep '"mode":"train"' "$work/bench" |
+        sed 's/.*"tokens":\([0-9]*\).*"steps_per_second":\([0-9]*\).*/T=\1: \2 steps\/s/' | tr '\n' ' '
+    return $status
+}
+
+# Clocks and power while something else runs: begin_watch, then end_watch PART.
+begin_watch() {
+    nvidia-smi --query-gpu=clocks.sm,power.draw --format=csv,noheader,nounits -lms 250 >"$work/watched" 2>/dev/null &
+    watcher=$!
+    trap 'kill $watcher 2>/dev/null' EXIT
+}
+end_watch() {
+    kill $watcher 2>/dev/null
+    wait $watcher 2>/dev/null
+    trap - EXIT
+    grep '^[0-9]*, [0-9]' "$work/watched" | sort -n | awk -F ', ' -v part="$1" '
+        { clock[NR] = $1; watts += $2 }
+        END {
+            if (!NR) exit
+            printf "{\"part\":\"%s\",\"sm_mhz\":%d,", part, clock[int((NR + 1) / 2)]
+            printf "\"lowest\":%d,\"highest\":%d,\"watts\":%d}\n", clock[1], clock[NR], watts / NR
+        }' >>"$work/parts/clocks.jsonl"
+}
+
+part_rates() {
+    [ -f "$base/manifest" ] || { record rates null "$UNPREPARED" && return; }
+    begin_watch
+    while read -r kind name encoding precision lengths; do
+        [ "$kind" = rates ] || continue
+        for models in 1 $replicas; do
+            check "$name, rate of $models" bench_one "$name" "$encoding" "$precision" "$lengths" "$models"
+        done
+    done <"$base/manifest"
+    end_watch rates
+}
+
+part_peaks() {
+    timeout "$(at_most 60)" "$PYTHON" tests/device/peaks.py >"$work/parts/peaks.jsonl" 2>>"$log" ||
+        record peaks null "PyTorch could not measure them; see log.txt"
+    say "peaks: $(wc -l <"$work/parts/peaks.jsonl") measured"
+}
+
+# profile_one METRICS FLAG...: the third launch of the long kernel, a line of profile.jsonl for each metric. The clocks
+# are left as they are.
+profile_one() {
+    metrics=$1
+    shift
+    timeout "$(at_most 45)" "$ncu" --clock-control none --kernel-name regex:train --launch-skip 2 --launch-count 1 \
+        --csv --metrics "$metrics" "$(trainer_of $profiled)" bench --device cuda --seconds 0.05 --lengths 20 "$@" \
+        >"$work/ncu.csv" 2>>"$log"
+    cat "$work/ncu.csv" >>"$log"
+    sed 's/^"//; s/"$//; s/","/\t/g' "$work/ncu.csv" | awk -F '\t' -v models="${*:-one model}" '
+        $1 == "ID" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        NF > 5 && ("Metric Name" in at) {
+            printf "{\"name\":\"%s, %s\",\"value\":\"%s %s\"}\n", models, $at["Metric Name"], $at["Metric Value"],
+                $at["Metric Unit"]
+            found = 1
+        }
+        END { exit !found }' >>"$work/parts/profile.jsonl"
+}
+
+FEW_METRICS=gpu__time_duration.sum,launch__registers_per_thread,launch__grid_size
+METRICS=$FEW_METRICS,sm__throughput.avg.pct_of_peak_sustained_elapsed,\
+sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active,sm__warps_active.avg.pct_of_peak_sustained_active,\
+smsp__issue_active.avg.pct_of_peak_sustained_active,lts__t_bytes.avg.pct_of_peak_sustained_elapsed,dram__bytes.sum
+
+# Of a model alone and of thirty; fewer metrics where this GPU or this ncu lacks one of them.
+part_profile() {
+    ncu=$(find_tool ncu)
+    [ -n "$ncu" ] || { say "profile: Nsight Compute is not installed" && return; }
+    profiled=$(names rates | grep 'parity_.*_tf32' | head -n 1)
+    [ -n "$profiled" ] || { say "profile: $UNPREPARED" && return; }
+    for models in "" "--replicas $replicas"; do
+        # shellcheck disable=SC2086
+        profile_one "$METRICS" $models || profile_one "$FEW_METRICS" $models ||
+            say "profile: $(grep -h -i error "$work/ncu.csv" "$log" | tail -n 1)"
+    done
+}
+
+# --- sanitize -----------------------------------------------------------------------------------------------------
+
+# sanitize_one NAME TOOL: exit status 0 when it found nothing, 9 when it did, 77 when it cannot look.
+sanitize_one() {
+    rm -rf "$work/sanitize"
+    timeout -k 5 "$(at_most 40)" "$sanitizer" --tool "$2" --error-exitcode 9 --report-api-errors no --print-limit 5 \
+        "$(trainer_of "$1")" train --device cuda --steps 2 --seed $seed --out "$work/sanitize" >"$work/sanitized" 2>&1
+    status=$?
+    cat "$work/sanitized"
+    [ $status -ne 0 ] || return 0
+    case $status in 124 | 137) echo "took too long" && return 77 ;; esac
+    ! grep -i -e 'not supported' -e 'internal sanitizer' "$work/sanitized" | tail -n 1 | grep . || return 77
+    grep -e '========= [A-Z][a-z]' -e 'ERROR SUMMARY' -e 'RACECHECK SUMMARY' "$work/sanitized" | head -n 1
+    return $status
+}
+
+# Two minutes at most: racecheck may be some hundred times slower than the kernels.
+part_sanitize() {
+    sanitizer=$(find_tool compute-sanitizer)
+    [ -n "$sanitizer" ] || { say "sanitize: Compute Sanitizer is not installed" && return; }
+    begun=$(date +%s)
+    for tool in memcheck racecheck synccheck initcheck; do
+        for name in $(names sanitize); do
+            if [ $(($(date +%s) - begun)) -ge 80 ]; then
+                record "$name, $tool" null "no time left"
+            else
+                check "$name, $tool" sanitize_one "$name" "$tool"
+            fi
+        done
+    done
+}
+
+# --- peers --------------------------------------------------------------------------------------------------------
+
+# time_peer NAME SCRIPT SECONDS: a framework's lines go to the cache. Started again when it asks for that (5), since the
+# GPU takes no more from a process in which it failed; what failed is in the cache then, and is left out.
+time_peer() {
+    until=$(($(date +%s) + $3)) status=5
+    : >"$work/$1.log"
+    while [ $status -eq 5 ]; do
+        seconds=$((until - $(date +%s)))
+        [ $seconds -gt 15 ] || return 124
+        # shellcheck disable=SC2086
+        timeout -k 5 $seconds "$PYTHON" "tests/peers/$2" --reference "$base/peers" --out "$cache" \
+            --limit $((seconds - 10)) $fresh $peer_flags >>"$log" 2>>"$work/$1.log"
+        status=$? fresh=''
+        [ "$(date +%s)" -lt $until ] || return 124
+    done
+    return $status
+}
+
+# peer NAME SCRIPT SECONDS
+peer() {
+    case ,$peers, in *,"$1",*) ;; *) return ;; esac
+    "$PYTHON" -c "import importlib.util, sys; sys.exit(not importlib.util.find_spec('$1'))" ||
+        { record "peer $1" null "not installed" && return; }
+    [ "$3" -gt 15 ] || { record "peer $1" null "no time left" && return; }
+    (time_peer "$@")
+    status=$?
+    cat "$work/$1.log" >>"$log"
+    logits=$(grep -c ' logits ' "$work/$1.log") timed=$(grep -c ' steps/s' "$work/$1.log")
+    bad=$(grep -c ' Case(' "$work/$1.log")
+    said=$(grep '^[a-z]*: *[0-9.]* s  ' "$work/$1.log" | tail -n 1)
+    said="$logits checks of logits, $timed rates, $bad failed; $said"
+    if [ $status -eq 124 ] && [ $((logits + timed)) -eq 0 ]; then
+        record "peer $1" null "took too long; $(tail -n 1 "$work/$1.log")"
+    elif [ $status -ne 0 ] && [ $status -ne 124 ]; then
+        why=$(grep -e ', expected at most' -e 'not finite' -e rror "$work/$1.log" | tail -n 1)
+        record "peer $1" false "exit status $status; $why; $said"
+    elif [ "$timed" -eq 0 ] && [ "$bad" -gt 0 ]; then
+        record "peer $1" false "$said"
+    else
+        record "peer $1" true "$said"
+    fi
+}
+
+part_peers() {
+    [ -d "$base/peers" ] || { record peers null "$UNPREPARED" && return; }
+    case $peers in
+        *,*) peer jax jax_gpu.py $(($(left) * 45 / 100)) && save ;;
+        *) peer jax jax_gpu.py "$(left)" ;;
+    esac
+    peer torch pytorch_gpu.py "$(left)"
+}
