@@ -212,7 +212,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_alibi_learned_cuda;
 const lh_cuda_program lh_bucket_sort_alibi_learned_cuda = {
-        .source_digest = "4d8d47a824de9d01",
+        .source_digest = "136c2600700d4d89",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_alibi_learned_train_kernel",

@@ -124,7 +124,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_even_pairs_none_cuda;
 const lh_cuda_program lh_even_pairs_none_cuda = {
-        .source_digest = "661b1a3865004bf9",
+        .source_digest = "0effe8461cdd3de4",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "even_pairs_none_train_kernel",

@@ -67,7 +67,7 @@ typedef struct workspace {
     real *dquery_key_value; /* [rows][3 WIDTH] */
     real *delta; /* [sequences][HEADS][T] output times its gradient */
     real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
-    real *key_sums; /* [sequences][HEADS][T] of a key's gradients of logits */
+    real *key_sums; /* [rows][HEADS] of a key's gradients of logits */
     char *layers;
 } workspace;
 
@@ -218,7 +218,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
 const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
-        .source_digest = "c8178a6b8bc915b8",
+        .source_digest = "f949294e92a87385",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_relative_train_kernel",

@@ -461,6 +461,15 @@ INLINE real warp_sum(real x) {
     return x;
 }
 
+/* Several such sums in place, side by side. */
+INLINE void warp_sums(real *x, const int count) {
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+#pragma unroll
+        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(0xffffffffu, x[i], distance);
+    }
+}
+
 INLINE double warp_sum_double(double x) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
@@ -669,85 +678,184 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     __syncthreads();
 }
 
-/* Layer norm of rows of WIDTH channels, a warp per row. Reference: lh_ref_layernorm; epsilon as on the CPU. */
+/* Sums over rows by a block. Neighbours in it have a column each, `columns` of them side by side; threads with the same
+ * column share its rows out among them, and what they come to is added up in their order. */
 
-enum { ROW_PART = (WIDTH + WARP - 1) / WARP }; /* channels of a lane: lane, lane + 32, ... */
+enum {
+    SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* columns side by side, where there is one for each channel */
+    SUMMANDS = 8                              /* that a thread has on their way */
+};
 
-/* The gradient of one row: g that of the norm's output, d that of its input, at the lane's channels. */
-INLINE void norm_row_grad(const real *g, const real *xhat, real rstd, const real *scale, real d[ROW_PART]) {
-    const int lane = threadIdx.x % WARP;
-    real mean = 0, slope = 0;
+/* The rows of a thread: first_row, and every row_step from there on. columns <= THREADS */
+INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
+INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
+
+/* Rows row, row + step, ... of a column, `stride` elements apart; 0 from `rows` on. */
+INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
+    is_global(a);
 #pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        int c = lane + u * WARP;
-        d[u] = c < WIDTH ? g[c] * scale[c] : 0;
-        mean += d[u];
-        slope += c < WIDTH ? d[u] * xhat[c] : 0;
-    }
-    mean = warp_sum(mean) / WIDTH;
-    slope = warp_sum(slope) / WIDTH;
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        int c = lane + u * WARP;
-        d[u] = c < WIDTH ? rstd * (d[u] - mean - xhat[c] * slope) : 0;
-    }
+    for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* Gradients of scale and offset: sums over rows of g xhat and of g. In groups of rows, groups in order. */
-INLINE void norm_sums(int rows, const real *g, const real *xhat, real *dscale, real *doffset) {
-    const int span = WIDTH < THREADS ? WIDTH : THREADS, groups = THREADS / span;
-    const int column = threadIdx.x % span, group = threadIdx.x / span;
+/* The sum of the parts of all threads that have a column; for the first of them. All threads of the block call it. */
+INLINE real add_parts(real part, const int columns) {
     real *room = staging();
-    is_global(g);
-    is_global(xhat);
-    is_global(dscale);
-    is_global(doffset);
-    for (int first = 0; first < WIDTH; first += span) {
-        int c = first + column;
-        real slope = 0, total = 0;
-        if (group < groups && c < WIDTH) {
-#pragma unroll 4
-            for (int row = group; row < rows; row += groups) {
-                slope += g[row * WIDTH + c] * xhat[row * WIDTH + c];
-                total += g[row * WIDTH + c];
-            }
-        }
-        __syncthreads();
-        room[threadIdx.x] = slope;
-        room[THREADS + threadIdx.x] = total;
-        __syncthreads();
-        if (group == 0 && c < WIDTH) {
-            for (int other = 1; other < groups; other++) {
-                slope += room[other * span + column];
-                total += room[THREADS + other * span + column];
-            }
-            dscale[c] = slope;
-            doffset[c] = total;
-        }
+    __syncthreads();
+    room[threadIdx.x] = part;
+    __syncthreads();
+    if ((int)threadIdx.x >= columns) return 0;
+#pragma unroll 8
+    for (int first = columns; first < THREADS; first += columns)
+        if (first + (int)threadIdx.x < THREADS) part += room[first + (int)threadIdx.x];
+    return part;
+}
+
+/* Over rows, the sum of a, or of a times b, each with its stride: a thread's part, where it has the column. */
+INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
+    const int step = row_step(columns);
+    real sum = 0;
+    for (int row = first_row(columns); row < rows; row += SUMMANDS * step) {
+        real x[SUMMANDS];
+        fetch_rows(a, row, step, rows, stride, x);
+#pragma unroll
+        for (int u = 0; u < SUMMANDS; u++) sum += x[u];
+    }
+    return sum;
+}
+
+INLINE real dot_rows(int rows, const int columns, const real *a, int stride_a, const real *b, int stride_b) {
+    const int step = row_step(columns);
+    real sum = 0;
+    for (int row = first_row(columns); row < rows; row += SUMMANDS * step) {
+        real x[SUMMANDS], y[SUMMANDS];
+        fetch_rows(a, row, step, rows, stride_a, x);
+        fetch_rows(b, row, step, rows, stride_b, y);
+#pragma unroll
+        for (int u = 0; u < SUMMANDS; u++) sum += x[u] * y[u];
+    }
+    return sum;
+}
+
+/* sum[c] = the sum over rows of a[row][c], rows `stride` apart. */
+INLINE void strided_sums(int rows, const int columns, int stride, const real *a, real *sum) {
+    const int span = columns < THREADS ? columns : THREADS;
+    is_global(sum);
+    for (int first = 0; first < columns; first += span) {
+        const int c = first + (int)threadIdx.x % span;
+        const real part = c < columns ? sum_rows(rows, span, a + c, stride) : 0, total = add_parts(part, span);
+        if ((int)threadIdx.x < span && c < columns) sum[c] = total;
     }
     __syncthreads();
 }
 
-/* sum[c] = sum over rows of a[row][c]. In groups of rows, groups in order. */
 INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
-    real *room = staging();
-    is_global(a);
-    is_global(sum);
-    const int span = columns < THREADS ? columns : THREADS, groups = THREADS / span;
-    const int column = threadIdx.x % span, group = threadIdx.x / span;
-    for (int first = 0; first < columns; first += span) {
-        int c = first + column;
-        real total = 0;
-        if (group < groups && c < columns) {
-#pragma unroll 4
-            for (int row = group; row < rows; row += groups) total += a[row * columns + c];
+    strided_sums(rows, columns, columns, a, sum);
+}
+
+/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose numbers are on their way together.
+ * Reference: lh_ref_layernorm; epsilon as on the CPU. */
+
+enum {
+    ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
+    NORM_ROWS = ROW_PART <= 4 ? 4 : 1     /* rows at a time: first, first + WARPS, ... */
+};
+
+/* The lane's channels of a row; 0 where there is none. */
+INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const int c = (int)threadIdx.x % WARP + u * WARP;
+        part[u] = row < rows && c < WIDTH ? x[row * WIDTH + c] : 0;
+    }
+}
+
+INLINE void store_row(const real part[ROW_PART], int row, int rows, real *x) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const int c = (int)threadIdx.x % WARP + u * WARP;
+        if (row < rows && c < WIDTH) x[row * WIDTH + c] = part[u];
+    }
+}
+
+/* Norms the rows in place, and gives what they were divided by, inverted. */
+INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
+    real sum[NORM_ROWS];
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        sum[r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) sum[r] += z[r][u];
+    }
+    warp_sums(sum, NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        const real mean = sum[r] / WIDTH;
+        sum[r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            z[r][u] = (int)threadIdx.x % WARP + u * WARP < WIDTH ? z[r][u] - mean : 0;
+            sum[r] += z[r][u] * z[r][u];
         }
-        __syncthreads();
-        room[threadIdx.x] = total;
-        __syncthreads();
-        if (group == 0 && c < columns) {
-            for (int other = 1; other < groups; other++) total += room[other * span + column];
-            sum[c] = total;
+    }
+    warp_sums(sum, NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        rstd[r] = 1 / sqrt(sum[r] / WIDTH + (real)1e-5);
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] *= rstd[r];
+    }
+}
+
+/* The gradients of rows in place: g those of the norm's output, then of its input. */
+INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
+                           const real rstd[NORM_ROWS], const real scale[ROW_PART]) {
+    real sum[2 * NORM_ROWS]; /* of gradients; of their products with xhat */
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        sum[r] = sum[NORM_ROWS + r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            g[r][u] *= scale[u];
+            sum[r] += g[r][u];
+            sum[NORM_ROWS + r] += g[r][u] * xhat[r][u];
+        }
+    }
+    warp_sums(sum, 2 * NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        const real mean = sum[r] / WIDTH, slope = sum[NORM_ROWS + r] / WIDTH;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * (g[r][u] - mean - xhat[r][u] * slope);
+    }
+}
+
+/* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
+typedef struct norm_sums {
+    real slope[ROW_PART], total[ROW_PART];
+} norm_sums;
+
+INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], norm_sums *sums) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            sums->slope[u] += g[r][u] * xhat[r][u];
+            sums->total[u] += g[r][u];
+        }
+    }
+}
+
+/* Those of all warps, in their order. */
+INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
+        const int c = (int)threadIdx.x + u * WARP;
+        if ((int)threadIdx.x < WARP && c < WIDTH) {
+            dscale[c] = slope;
+            doffset[c] = total;
         }
     }
     __syncthreads();
@@ -909,7 +1017,7 @@ typedef struct workspace {
     real *dquery_key_value; /* [rows][3 WIDTH] */
     real *delta; /* [sequences][HEADS][T] output times its gradient */
     real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
-    real *key_sums; /* [sequences][HEADS][T] of a key's gradients of logits */
+    real *key_sums; /* [rows][HEADS] of a key's gradients of logits */
     char *layers;
 } workspace;
 
@@ -1072,7 +1180,7 @@ NOINLINE void make_rows(const step_view *v, int l) {
 }
 
 /* Makes the tables that all blocks of the step read; on return they are there. */
-INLINE void begin_step(void) {
+NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
     make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
@@ -1306,7 +1414,7 @@ NOINLINE void attend_keys(int first, int count) {
         real bias[HEAD_WIDTH];
         load_head(bias, v->p->layer[l].content_bias + h * HEAD_WIDTH);
         add_head(dkey, sum, bias);
-        w->key_sums[task] = sum;
+        w->key_sums[(sequence * v->T + j) * HEADS + h] = sum;
         store_head(dkey, LOGIT_SCALE, to);
         store_head(dvalue, 1, to + WIDTH);
     }
@@ -1315,17 +1423,13 @@ NOINLINE void attend_keys(int first, int count) {
 
 /* The gradient of the content bias: the keys, by what their logits got. */
 INLINE void content_bias_grad(real *dbias) {
-    const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
-    const int sequences = block()->sequences, T = block()->view.T;
-    for (int c = threadIdx.x; c < WIDTH; c += THREADS) {
-        real sum = 0;
-        for (int sequence = 0; sequence < sequences; sequence++) {
-            for (int j = 0; j < T; j++)
-                sum += w->key_sums[(sequence * HEADS + c / HEAD_WIDTH) * T + j]
-                        * s->query_key_value[(size_t)(sequence * T + j) * QUERY_STRIDE + WIDTH + c];
-        }
-        dbias[c] = sum * LOGIT_SCALE;
+    const int rows = block()->sequences * block()->view.T;
+    const real *keys = block()->layer.query_key_value + WIDTH, *key_sums = block()->work.key_sums;
+    for (int first = 0; first < WIDTH; first += SPAN) {
+        const int c = first + threadIdx.x % SPAN, h = c / HEAD_WIDTH;
+        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, QUERY_STRIDE, key_sums + h, HEADS) : 0;
+        const real sum = add_parts(part, SPAN);
+        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * LOGIT_SCALE;
     }
 }
 
@@ -1346,7 +1450,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
         for (int sequence = 0; sequence < sequences; sequence++) {
             const size_t pairs = ((size_t)sequence * HEADS + h) * T * T - o;
             const real *query_rows = queries + (size_t)sequence * T * QUERY_STRIDE + h * HEAD_WIDTH;
-#pragma unroll 4
+#pragma unroll 8
             for (int i = 0; i < T; i++) {
                 const int j = i - o;
                 const bool there = (unsigned int)j < (unsigned int)T;
@@ -1398,68 +1502,92 @@ INLINE const unsigned char *mask_at(int place) {
 }
 
 /* The first layer's input = scaled token embedding. */
-INLINE void embed(void) {
+NOINLINE void embed(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = block()->sequences * v->T;
-    for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS) {
+    for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
-        real x = v->p->token[block()->tokens[row] * WIDTH + c] * EMBEDDING_SCALE;
-        w->input[e] = x;
+        quad x = *(const quad *)(v->p->token + block()->tokens[row] * WIDTH + c);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            x.v[i] *= EMBEDDING_SCALE;
+        }
+        *(quad *)(w->input + e) = x;
     }
     __syncthreads();
 }
 
 /* Gradients of a shard's embeddings: a thread owns an element and adds up its rows in order. */
-INLINE void embed_backward(parameters *g) {
+NOINLINE void embed_backward(parameters *g) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->tokens;
     const int sequences = block()->sequences, rows = sequences * v->T;
     for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
+        const int token = e / WIDTH, c = e % WIDTH;
         real sum = 0;
-        for (int row = 0; row < rows; row++)
-            if (tokens[row] == e / WIDTH) sum += w->gradient[row * WIDTH + e % WIDTH];
+        for (int first = 0; first < rows; first += SUMMANDS) {
+            bool has[SUMMANDS];
+            real part[SUMMANDS];
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) has[u] = first + u < rows && tokens[first + u] == token;
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) part[u] = has[u] ? w->gradient[(first + u) * WIDTH + c] : 0;
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) sum += part[u];
+        }
         g->token[e] = sum * EMBEDDING_SCALE;
     }
     __syncthreads();
 }
 
-/* out = norm(residual + branch), the branch dropped out where there is a mask; a warp per row. */
+/* Drops out rows of a branch, as norms have them. */
+INLINE void drop_rows(const unsigned char *keep, int first, int rows, real x[NORM_ROWS][ROW_PART]) {
+    bool there[NORM_ROWS][ROW_PART];
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
+            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) x[r][u] = there[r][u] ? x[r][u] * BRANCH_KEEP_SCALE : 0;
+    }
+}
+
+/* out = norm(residual + branch), the branch dropped out where there is a mask. */
 NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
         const real *scale, const real *offset, real *xhat, real *rstd, real *out) {
-    const int lane = threadIdx.x % WARP;
-    is_global(residual);
-    is_global(branch);
-    is_global(xhat);
-    is_global(out);
-    for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
-        real z[ROW_PART], mean = 0, square = 0;
+    real by[ROW_PART], add[ROW_PART];
+    load_row(scale, 0, 1, by);
+    load_row(offset, 0, 1, add);
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART], y[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            const int c = lane + u * WARP, e = row * WIDTH + c;
-            z[u] = 0;
-            if (c < WIDTH) {
-                const real whole = branch[e];
-                z[u] = residual[e] + (keep ? kept(keep, e) ? whole * BRANCH_KEEP_SCALE : 0 : whole);
-            }
-            mean += z[u];
+        for (int r = 0; r < NORM_ROWS; r++) {
+            load_row(residual, first + r * WARPS, rows, z[r]);
+            load_row(branch, first + r * WARPS, rows, y[r]);
         }
-        mean = warp_sum(mean) / WIDTH;
+        if (keep) drop_rows(keep, first, rows, y);
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            z[u] = lane + u * WARP < WIDTH ? z[u] - mean : 0;
-            square += z[u] * z[u];
+        for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+            for (int u = 0; u < ROW_PART; u++) z[r][u] += y[r][u];
         }
-        const real inverse = 1 / sqrt(warp_sum(square) / WIDTH + (real)1e-5);
-        if (lane == 0) rstd[row] = inverse;
+        norm_rows(z, inverse);
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            const int c = lane + u * WARP, e = row * WIDTH + c;
-            if (c < WIDTH) {
-                xhat[e] = z[u] * inverse;
-                out[e] = z[u] * inverse * scale[c] + offset[c];
-            }
+        for (int r = 0; r < NORM_ROWS; r++) {
+            const int row = first + r * WARPS;
+            if (threadIdx.x % WARP == 0 && row < rows) rstd[row] = inverse[r];
+            store_row(z[r], row, rows, xhat);
+#pragma unroll
+            for (int u = 0; u < ROW_PART; u++) y[r][u] = z[r][u] * by[u] + add[u];
+            store_row(y[r], row, rows, out);
         }
     }
     __syncthreads();
@@ -1469,23 +1597,27 @@ NOINLINE void residual_norm(int rows, const real *residual, const real *branch, 
 NOINLINE void residual_norm_grad(int rows, const unsigned char *keep, const real *xhat, const real *rstd,
         const real *scale, real *dscale, real *doffset) {
     real *gradient = block()->work.gradient, *dbranch = block()->work.dbranch;
-    const int lane = threadIdx.x % WARP;
-    is_global(xhat);
-    is_global(gradient);
-    norm_sums(rows, gradient, xhat, dscale, doffset);
-    for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
-        real d[ROW_PART];
-        norm_row_grad(gradient + row * WIDTH, xhat + row * WIDTH, rstd[row], scale, d);
+    norm_sums sums = {{0}, {0}};
+    real by[ROW_PART];
+    load_row(scale, 0, 1, by);
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART], x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            const int c = lane + u * WARP, e = row * WIDTH + c;
-            if (c < WIDTH) {
-                gradient[e] = d[u];
-                dbranch[e] = kept(keep, e) ? d[u] * BRANCH_KEEP_SCALE : 0;
-            }
+        for (int r = 0; r < NORM_ROWS; r++) {
+            const int row = first + r * WARPS;
+            load_row(gradient, row, rows, g[r]);
+            load_row(xhat, row, rows, x[r]);
+            inverse[r] = row < rows ? rstd[row] : 0;
         }
+        take_rows(g, x, &sums);
+        norm_rows_grad(g, x, inverse, by);
+#pragma unroll
+        for (int r = 0; r < NORM_ROWS; r++) store_row(g[r], first + r * WARPS, rows, gradient);
+        drop_rows(keep, first, rows, g);
+#pragma unroll
+        for (int r = 0; r < NORM_ROWS; r++) store_row(g[r], first + r * WARPS, rows, dbranch);
     }
-    __syncthreads();
+    store_norm_sums(&sums, dscale, doffset);
 }
 
 /* The products of a layer. */
@@ -1572,46 +1704,52 @@ INLINE void layer_backward(layer_parameters *g) {
     from_query_key_value(rows, w->dquery_key_value, p->query_key_value, w->gradient);
 }
 
-/* The output layer at the labelled tokens, the last label_count of every sequence, and softmax cross-entropy: a warp
- * per token, a lane per class. Writes the workspace: logits, losses, correct; in training logits become gradients. */
-NOINLINE void classify(const real *x, const bool training) {
+/* The row of labelled token n: the last label_count of every sequence are labelled. */
+INLINE int labelled_row(const step_view *v, int n) {
+    return n / v->label_count * v->T + v->T - v->label_count + n % v->label_count;
+}
+
+/* The output layer at the labelled tokens, into w->logits: a thread per token and class. */
+INLINE void make_logits(const real *x, int count) {
     const step_view *v = &block()->view;
+    for (int e = threadIdx.x; e < count * CLASSES; e += THREADS) {
+        const int n = e / CLASSES, c = e % CLASSES;
+        const real *row = x + labelled_row(v, n) * WIDTH, *weight = v->p->output + c;
+        real logit = v->p->output_bias[c];
+#pragma unroll 4
+        for (int k = 0; k < WIDTH; k += 4) {
+            const quad part = *(const quad *)(row + k);
+#pragma unroll
+            for (int i = 0; i < 4; i++) logit += part.v[i] * weight[(k + i) * CLASS_COLUMNS];
+        }
+        block()->work.logits[n * CLASS_COLUMNS + c] = logit;
+    }
+    __syncthreads();
+}
+
+/* Logits and softmax cross-entropy: a thread per labelled token. Writes the workspace: logits, losses, correct; in
+ * training logits become gradients. */
+NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
-    const unsigned short *labels = block()->labels;
-    const int lane = threadIdx.x % WARP, count = block()->sequences * v->label_count;
-    for (int n = threadIdx.x / WARP; n < count; n += WARPS) {
-        const int row = n / v->label_count * v->T + v->T - v->label_count + n % v->label_count, label = labels[n];
-        real *logits = w->logits + n * CLASS_COLUMNS, largest = 0, sum = 0, chosen = 0;
-        int best = CLASSES;
-        for (int c = lane; c < CLASSES; c += WARP) {
-            real logit = v->p->output_bias[c];
-            for (int k = 0; k < WIDTH; k++) logit += x[row * WIDTH + k] * v->p->output[k * CLASS_COLUMNS + c];
-            logits[c] = logit;
-            if (best == CLASSES || logit > largest) {
-                largest = logit;
+    const int count = block()->sequences * block()->view.label_count;
+    make_logits(x, count);
+    for (int n = threadIdx.x; n < count; n += THREADS) {
+        real *logits = w->logits + n * CLASS_COLUMNS, largest = logits[0], sum = 0;
+        const int label = block()->labels[n];
+        const real chosen = logits[label];
+        int best = 0;
+        for (int c = 1; c < CLASSES; c++) {
+            if (logits[c] > largest) {
+                largest = logits[c];
                 best = c;
             }
-            if (c == label) chosen = logit;
         }
-#pragma unroll
-        for (int distance = WARP / 2; distance > 0; distance /= 2) {
-            const real other = __shfl_xor_sync(0xffffffffu, largest, distance);
-            const int at = __shfl_xor_sync(0xffffffffu, best, distance);
-            if (at < CLASSES && (best == CLASSES || other > largest || (other == largest && at < best))) {
-                largest = other;
-                best = at;
-            }
-        }
-        for (int c = lane; c < CLASSES; c += WARP) sum += exp_negative(logits[c] - largest);
-        sum = warp_sum(sum);
-        chosen = warp_sum(chosen);
-        if (lane == 0) {
-            w->losses[n] = log_real(sum) + (largest - chosen);
-            w->correct[n] = best == label;
-        }
+        for (int c = 0; c < CLASSES; c++) sum += exp_negative(logits[c] - largest);
+        w->losses[n] = log_real(sum) + (largest - chosen);
+        w->correct[n] = best == label;
         if (training) {
             const real scale = (real)block()->step.loss_scale;
-            for (int c = lane; c < CLASSES; c += WARP)
+            for (int c = 0; c < CLASSES; c++)
                 logits[c] = (exp_negative(logits[c] - largest) / sum - (c == label ? 1 : 0)) * scale;
         }
     }
@@ -1647,34 +1785,50 @@ INLINE void add_up(lh_cuda_sums *to) {
     }
 }
 
+/* A thread's part of the gradient of the output layer's weight from channel k to class c. */
+INLINE real weight_grad(const real *x, int count, int k, int c) {
+    const step_view *v = &block()->view;
+    const int step = row_step(SPAN);
+    real sum = 0;
+    for (int first = first_row(SPAN); first < count; first += SUMMANDS * step) {
+        real part[SUMMANDS], dlogit[SUMMANDS];
+        fetch_rows(block()->work.logits + c, first, step, count, CLASS_COLUMNS, dlogit);
+#pragma unroll
+        for (int u = 0; u < SUMMANDS; u++) {
+            const int n = first + u * step;
+            part[u] = n < count ? x[labelled_row(v, n) * WIDTH + k] : 0;
+        }
+#pragma unroll
+        for (int u = 0; u < SUMMANDS; u++) sum += part[u] * dlogit[u];
+    }
+    return sum;
+}
+
 /* From the gradients of the logits, in w->logits, those of the output layer, and w->gradient [rows][WIDTH]. */
 NOINLINE void classify_backward(const real *x, parameters *g) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
     const int count = sequences * v->label_count, unlabelled = v->T - v->label_count;
-    for (int e = threadIdx.x; e < WIDTH * CLASSES; e += THREADS) {
-        const int k = e / CLASSES, c = e % CLASSES;
-        real sum = 0;
-        for (int n = 0; n < count; n++) {
-            const int row = n / v->label_count * v->T + unlabelled + n % v->label_count;
-            sum += x[row * WIDTH + k] * w->logits[n * CLASS_COLUMNS + c];
+    for (int c = 0; c < CLASSES; c++) {
+        for (int first = 0; first < WIDTH; first += SPAN) {
+            const int k = first + threadIdx.x % SPAN;
+            const real sum = add_parts(k < WIDTH ? weight_grad(x, count, k, c) : 0, SPAN);
+            if (threadIdx.x < SPAN && k < WIDTH) g->output[k * CLASS_COLUMNS + c] = sum;
         }
-        g->output[k * CLASS_COLUMNS + c] = sum;
     }
-    for (int c = threadIdx.x; c < CLASSES; c += THREADS) {
-        real sum = 0;
-        for (int n = 0; n < count; n++) sum += w->logits[n * CLASS_COLUMNS + c];
-        g->output_bias[c] = sum;
-    }
-    for (int e = threadIdx.x; e < sequences * v->T * WIDTH; e += THREADS) {
-        const int k = e % WIDTH, t = e / WIDTH % v->T, sequence = e / WIDTH / v->T;
-        real sum = 0;
+    strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
+    for (int e = threadIdx.x; e < sequences * v->T * (WIDTH / 4); e += THREADS) {
+        const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->T, sequence = e / (WIDTH / 4) / v->T;
+        quad sum = {{0, 0, 0, 0}};
         if (t >= unlabelled) {
             const real *dlogits = w->logits + (sequence * v->label_count + t - unlabelled) * CLASS_COLUMNS;
-            for (int c = 0; c < CLASSES; c++) sum += dlogits[c] * v->p->output[k * CLASS_COLUMNS + c];
+            for (int c = 0; c < CLASSES; c++) {
+#pragma unroll
+                for (int i = 0; i < 4; i++) sum.v[i] += dlogits[c] * v->p->output[(k + i) * CLASS_COLUMNS + c];
+            }
         }
-        w->gradient[e] = sum;
+        *(quad *)(w->gradient + 4 * e) = sum;
     }
     __syncthreads();
 }
@@ -1707,15 +1861,10 @@ INLINE void enter_layer(int l) {
     __syncthreads();
     if (threadIdx.x == 0) {
         const size_t step = layer_bytes(b->sequences, b->view.T);
-        size_t used = 0;
+        size_t used = l * step;
         b->l = l;
-        b->input = b->work.input;
-        if (l > 0) {
-            lay_out_layer(&b->layer, b->work.layers + (l - 1) * step, &used, b->sequences, b->view.T);
-            b->input = b->layer.output;
-            used = 0;
-        }
-        lay_out_layer(&b->layer, b->work.layers + l * step, &used, b->sequences, b->view.T);
+        lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
+        b->input = l > 0 ? b->layer.output - step / sizeof(real) : b->work.input;
     }
     __syncthreads();
 }
@@ -1758,6 +1907,26 @@ INLINE void train_shard(int shard) {
     embed_backward(g);
 }
 
+/* Of `columns` channels from the first on: the gradient of layer l's position bias; drows becomes that of the rows. */
+INLINE void end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
+        real *dbias) {
+    const step_view *v = &block()->view;
+    const int count = row_count(v, l), channel = first + threadIdx.x % columns, h = channel / HEAD_WIDTH;
+    const real *row = rows + (size_t)h * count * HEAD_WIDTH + channel % HEAD_WIDTH;
+    const real sum = add_parts(dot_rows(count, columns, row, HEAD_WIDTH, row_sums + h * count, 1), columns);
+    if ((int)threadIdx.x < columns) dbias[channel] = sum * LOGIT_SCALE;
+    for (int e = 4 * threadIdx.x; e < count * columns; e += 4 * THREADS) {
+        const int x = e / columns, c = first + e % columns;
+        const quad bias = *(const quad *)(v->p->layer[l].position_bias + c);
+        const real row_sum = row_sums[c / HEAD_WIDTH * count + x];
+        quad drow = *(const quad *)(drows + x * WIDTH + c);
+#pragma unroll
+        for (int i = 0; i < 4; i++) drow.v[i] = (drow.v[i] + row_sum * bias.v[i]) * LOGIT_SCALE;
+        *(quad *)(drows + x * WIDTH + c) = drow;
+    }
+    __syncthreads();
+}
+
 /* Takes the folded gradients of the step's tables on to the parameters' gradient. */
 NOINLINE void end_tables(parameters *g) {
     const step_view *v = &block()->view;
@@ -1770,17 +1939,7 @@ NOINLINE void end_tables(parameters *g) {
         const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v, l);
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
         const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
-        for (int c = threadIdx.x; c < WIDTH; c += THREADS) {
-            const int h = c / HEAD_WIDTH, d = c % HEAD_WIDTH;
-            const real bias = v->p->layer[l].position_bias[c];
-            real sum = 0;
-            for (int x = 0; x < count; x++) {
-                sum += row_sums[h * count + x] * rows[(h * count + x) * HEAD_WIDTH + d];
-                drows[x * WIDTH + c] = (drows[x * WIDTH + c] + row_sums[h * count + x] * bias) * LOGIT_SCALE;
-            }
-            g->layer[l].position_bias[c] = sum * LOGIT_SCALE;
-        }
-        __syncthreads();
+        end_rows(l, 0, WIDTH, rows, row_sums, drows, g->layer[l].position_bias);
         product(WIDTH, WIDTH, count, ROWS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS, drows, WIDTH,
                 FINISH_STORE, (const real *)0, g->layer[l].relative, WIDTH);
     }
@@ -1814,9 +1973,8 @@ INLINE double total_loss(void) {
 }
 
 /* Clips and updates; false, and nothing is updated, where the loss or the gradient is not finite. */
-INLINE bool update(void) {
+INLINE bool update(double squares, double loss) {
     const lh_cuda_replica *r = &block()->replica;
-    const double squares = gradient_squares(), loss = total_loss();
     if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
     const double norm = sqrt(squares), clip = norm < MAX_NORM ? 1 : MAX_NORM / norm;
     const adam constants = {(real)clip, (real)block()->step.rate, (real)block()->step.correct2};
@@ -1833,25 +1991,54 @@ INLINE bool update(void) {
     return true;
 }
 
+/* A chunk of the gradient, by its sum of squares; of two chunks the heavier one, of equals the first. */
+typedef struct weighed {
+    double squares;
+    int chunk;
+} weighed;
+
+INLINE weighed heavier(const weighed a, const weighed b) {
+    return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
+}
+
+/* The heaviest chunk, for all threads. */
+INLINE weighed heaviest(const double *piece_sums) {
+    weighed most = {0, 0}, *room = (weighed *)staging();
+    for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += THREADS) {
+        weighed next = {0, chunk};
+        for (int piece = 0; piece < CHUNK_PIECES; piece++) next.squares += piece_sums[chunk * CHUNK_PIECES + piece];
+        most = heavier(most, next);
+    }
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const weighed other = {__shfl_xor_sync(0xffffffffu, most.squares, distance),
+                __shfl_xor_sync(0xffffffffu, most.chunk, distance)};
+        most = heavier(most, other);
+    }
+    __syncthreads();
+    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = most;
+    __syncthreads();
+    for (int warp = 0; warp < WARPS; warp++) most = heavier(most, room[warp]);
+    return most;
+}
+
 /* What the step came to, but for the update. By one block, before the others go on to the next step. */
-INLINE void report(bool finite, lh_cuda_result *to) {
+INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
-    const double squares = gradient_squares(), loss = total_loss();
+    double counted = 0, correct = 0, exact = 0;
+    for (int shard = threadIdx.x; shard < block()->train.shards; shard += THREADS) {
+        counted += r->shard_sums[shard].counted;
+        correct += r->shard_sums[shard].correct;
+        exact += r->shard_sums[shard].exact_ones;
+    }
+    counted = block_sum(counted);
+    correct = block_sum(correct);
+    exact = block_sum(exact);
+    const weighed heavy = heaviest(r->piece_sums);
     if (threadIdx.x != 0) return;
-    lh_cuda_result result = {{loss, 0, 0, 0}, squares, 0, 0, 0, 0, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
-    for (int shard = 0; shard < block()->train.shards; shard++) {
-        result.sums.counted += r->shard_sums[shard].counted;
-        result.sums.correct += r->shard_sums[shard].correct;
-        result.sums.exact_ones += r->shard_sums[shard].exact_ones;
-    }
-    for (int chunk = 0; chunk < PIECES / CHUNK_PIECES; chunk++) {
-        double sum = 0;
-        for (int piece = 0; piece < CHUNK_PIECES; piece++) sum += r->piece_sums[chunk * CHUNK_PIECES + piece];
-        if (sum > result.heavy_squares) {
-            result.heavy_squares = sum;
-            result.heavy_chunk = chunk;
-        }
-    }
+    const lh_cuda_sums sums = {loss, (long long)counted, (long long)correct, (long long)exact};
+    const lh_cuda_result result = {sums, squares, 0, 0, heavy.squares, heavy.chunk,
+            finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
     *to = result;
 }
 
@@ -1868,25 +2055,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 reverse_string_rand_relative_train_kernel(const lh_cuda_train a) {
     block_state *b = block();
     team *t = &b->members;
-    const int replica = blockIdx.x / a.team;
     if (threadIdx.x == 0) {
+        const int replica = blockIdx.x / a.team;
         b->train = a;
+        b->train.steps += replica * a.count;
+        b->train.results += replica * a.count;
         b->replica = a.replicas[replica];
         *t = join_team(a.team, b->replica.arrivals);
     }
     for (int n = 0; n < a.count; n++) {
         __syncthreads();
         if (threadIdx.x == 0)
-            view_step(b, a.steps + replica * a.count + n, b->replica.parameters, a.tables, b->replica.shared);
+            view_step(b, b->train.steps + n, b->replica.parameters, a.tables, b->replica.shared);
         __syncthreads();
         begin_step();
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
         fold_gradients();
-        const bool finite = update();
-        lh_cuda_result *result = a.results + replica * a.count + n;
+        const double squares = gradient_squares(), loss = total_loss();
+        const bool finite = update(squares, loss);
+        lh_cuda_result *result = b->train.results + n;
         const bool reports = t->rank == t->blocks - 1; /* it has the fewest pieces to update */
-        if (reports) report(finite, result);
+        if (reports) report(finite, squares, loss, result);
         team_barrier(t);
         if (!finite) return;
         if (reports) report_update(result);

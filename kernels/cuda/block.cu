@@ -25,6 +25,15 @@ INLINE real warp_sum(real x) {
     return x;
 }
 
+/* Several such sums in place, side by side. */
+INLINE void warp_sums(real *x, const int count) {
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+#pragma unroll
+        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(0xffffffffu, x[i], distance);
+    }
+}
+
 INLINE double warp_sum_double(double x) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);

@@ -1,82 +1,107 @@
-/* Layer norm of rows of WIDTH channels, a warp per row. Reference: lh_ref_layernorm; epsilon as on the CPU. */
+/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose numbers are on their way together.
+ * Reference: lh_ref_layernorm; epsilon as on the CPU. */
 
-enum { ROW_PART = (WIDTH + WARP - 1) / WARP }; /* channels of a lane: lane, lane + 32, ... */
+enum {
+    ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
+    NORM_ROWS = ROW_PART <= 4 ? 4 : 1     /* rows at a time: first, first + WARPS, ... */
+};
 
-/* The gradient of one row: g that of the norm's output, d that of its input, at the lane's channels. */
-INLINE void norm_row_grad(const real *g, const real *xhat, real rstd, const real *scale, real d[ROW_PART]) {
-    const int lane = threadIdx.x % WARP;
-    real mean = 0, slope = 0;
+/* The lane's channels of a row; 0 where there is none. */
+INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
+    is_global(x);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
-        int c = lane + u * WARP;
-        d[u] = c < WIDTH ? g[c] * scale[c] : 0;
-        mean += d[u];
-        slope += c < WIDTH ? d[u] * xhat[c] : 0;
-    }
-    mean = warp_sum(mean) / WIDTH;
-    slope = warp_sum(slope) / WIDTH;
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        int c = lane + u * WARP;
-        d[u] = c < WIDTH ? rstd * (d[u] - mean - xhat[c] * slope) : 0;
+        const int c = (int)threadIdx.x % WARP + u * WARP;
+        part[u] = row < rows && c < WIDTH ? x[row * WIDTH + c] : 0;
     }
 }
 
-/* Gradients of scale and offset: sums over rows of g xhat and of g. In groups of rows, groups in order. */
-INLINE void norm_sums(int rows, const real *g, const real *xhat, real *dscale, real *doffset) {
-    const int span = WIDTH < THREADS ? WIDTH : THREADS, groups = THREADS / span;
-    const int column = threadIdx.x % span, group = threadIdx.x / span;
-    real *room = staging();
-    is_global(g);
-    is_global(xhat);
-    is_global(dscale);
-    is_global(doffset);
-    for (int first = 0; first < WIDTH; first += span) {
-        int c = first + column;
-        real slope = 0, total = 0;
-        if (group < groups && c < WIDTH) {
-#pragma unroll 4
-            for (int row = group; row < rows; row += groups) {
-                slope += g[row * WIDTH + c] * xhat[row * WIDTH + c];
-                total += g[row * WIDTH + c];
-            }
+INLINE void store_row(const real part[ROW_PART], int row, int rows, real *x) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const int c = (int)threadIdx.x % WARP + u * WARP;
+        if (row < rows && c < WIDTH) x[row * WIDTH + c] = part[u];
+    }
+}
+
+/* Norms the rows in place, and gives what they were divided by, inverted. */
+INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
+    real sum[NORM_ROWS];
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        sum[r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) sum[r] += z[r][u];
+    }
+    warp_sums(sum, NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        const real mean = sum[r] / WIDTH;
+        sum[r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            z[r][u] = (int)threadIdx.x % WARP + u * WARP < WIDTH ? z[r][u] - mean : 0;
+            sum[r] += z[r][u] * z[r][u];
         }
-        __syncthreads();
-        room[threadIdx.x] = slope;
-        room[THREADS + threadIdx.x] = total;
-        __syncthreads();
-        if (group == 0 && c < WIDTH) {
-            for (int other = 1; other < groups; other++) {
-                slope += room[other * span + column];
-                total += room[THREADS + other * span + column];
-            }
+    }
+    warp_sums(sum, NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        rstd[r] = 1 / sqrt(sum[r] / WIDTH + (real)1e-5);
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] *= rstd[r];
+    }
+}
+
+/* The gradients of rows in place: g those of the norm's output, then of its input. */
+INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
+                           const real rstd[NORM_ROWS], const real scale[ROW_PART]) {
+    real sum[2 * NORM_ROWS]; /* of gradients; of their products with xhat */
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        sum[r] = sum[NORM_ROWS + r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            g[r][u] *= scale[u];
+            sum[r] += g[r][u];
+            sum[NORM_ROWS + r] += g[r][u] * xhat[r][u];
+        }
+    }
+    warp_sums(sum, 2 * NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        const real mean = sum[r] / WIDTH, slope = sum[NORM_ROWS + r] / WIDTH;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * (g[r][u] - mean - xhat[r][u] * slope);
+    }
+}
+
+/* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
+typedef struct norm_sums {
+    real slope[ROW_PART], total[ROW_PART];
+} norm_sums;
+
+INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], norm_sums *sums) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            sums->slope[u] += g[r][u] * xhat[r][u];
+            sums->total[u] += g[r][u];
+        }
+    }
+}
+
+/* Those of all warps, in their order. */
+INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
+        const int c = (int)threadIdx.x + u * WARP;
+        if ((int)threadIdx.x < WARP && c < WIDTH) {
             dscale[c] = slope;
             doffset[c] = total;
-        }
-    }
-    __syncthreads();
-}
-
-/* sum[c] = sum over rows of a[row][c]. In groups of rows, groups in order. */
-INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
-    real *room = staging();
-    is_global(a);
-    is_global(sum);
-    const int span = columns < THREADS ? columns : THREADS, groups = THREADS / span;
-    const int column = threadIdx.x % span, group = threadIdx.x / span;
-    for (int first = 0; first < columns; first += span) {
-        int c = first + column;
-        real total = 0;
-        if (group < groups && c < columns) {
-#pragma unroll 4
-            for (int row = group; row < rows; row += groups) total += a[row * columns + c];
-        }
-        __syncthreads();
-        room[threadIdx.x] = total;
-        __syncthreads();
-        if (group == 0 && c < columns) {
-            for (int other = 1; other < groups; other++) total += room[other * span + column];
-            sum[c] = total;
         }
     }
     __syncthreads();

@@ -27,8 +27,8 @@ INLINE void add_listed(real *to, int heads, int size, const int *index, size_t i
     for (int c = (int)threadIdx.x; c < heads * size; c += THREADS) {
         const int h = c / size, at = c % size;
         real sum = 0;
-        for (size_t e = 0; e < count; e++)
-            if (index[h * index_stride + e] == at) sum += value[h * count + e];
+#pragma unroll 8
+        for (size_t e = 0; e < count; e++) sum += index[h * index_stride + e] == at ? value[h * count + e] : 0;
         to[c] += sum;
     }
 }

@@ -1,5 +1,6 @@
 % local with_rows, biases = relative.kind ~= "none" and relative.toeplitz, relative.biases
 % local scored, masked = score.kind ~= "none", mask.kind ~= "none"
+% local unroll = head_width <= 8 and 8 or 4
 % local source = cuda.pair_scores and "pair_scores" or "pairs"
 /* What a shard's pairs add up for each query - key, from the gradients that attend_keys has left: a thread owns an entry
  * and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
@@ -46,7 +47,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
 % if with_rows then
             const real *query_rows = queries + (size_t)sequence * T * QUERY_STRIDE + h * HEAD_WIDTH;
 % end
-#pragma unroll 4
+#pragma unroll ${unroll}
             for (int i = 0; i < T; i++) {
                 const int j = i - o;
 % if masked then

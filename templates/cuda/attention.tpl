@@ -339,7 +339,7 @@ NOINLINE void attend_keys(void) {
         real bias[${cuda.head_part}];
         load_head(bias, v->p->layer[l].content_bias + h * HEAD_WIDTH${cuda.channel});
         add_head(dkey, sum, bias);
-        ${cuda.once}w->key_sums[task] = sum;
+        ${cuda.once}w->key_sums[(sequence * v->T + j) * HEADS + h] = sum;
 % end
         store_head(dkey, LOGIT_SCALE, to);
         store_head(dvalue, 1, to + WIDTH);
@@ -350,17 +350,13 @@ NOINLINE void attend_keys(void) {
 
 /* The gradient of the content bias: the keys, by what their logits got. */
 INLINE void content_bias_grad(real *dbias) {
-    const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
-    const int sequences = block()->sequences, T = block()->view.T;
-    for (int c = threadIdx.x; c < WIDTH; c += THREADS) {
-        real sum = 0;
-        for (int sequence = 0; sequence < sequences; sequence++) {
-            for (int j = 0; j < T; j++)
-                sum += w->key_sums[(sequence * HEADS + c / HEAD_WIDTH) * T + j]
-                        * s->query_key_value[(size_t)(sequence * T + j) * QUERY_STRIDE + WIDTH + c];
-        }
-        dbias[c] = sum * LOGIT_SCALE;
+    const int rows = block()->sequences * block()->view.T;
+    const real *keys = block()->layer.query_key_value + WIDTH, *key_sums = block()->work.key_sums;
+    for (int first = 0; first < WIDTH; first += SPAN) {
+        const int c = first + threadIdx.x % SPAN, h = c / HEAD_WIDTH;
+        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, QUERY_STRIDE, key_sums + h, HEADS) : 0;
+        const real sum = add_parts(part, SPAN);
+        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * LOGIT_SCALE;
     }
 }
 % end

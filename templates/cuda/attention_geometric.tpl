@@ -277,23 +277,20 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* What a shard's queries add up to, in a fixed order: a thread per channel of the content bias, a warp per number. */
+/* What a shard's queries add up to, in a fixed order. */
 INLINE void number_grads(layer_${cuda.gradients} *g) {
     const workspace *w = &block()->work;
-    const int rows = block()->sequences * block()->view.T, lane = threadIdx.x % WARP;
-    for (int c = threadIdx.x; c < WIDTH; c += THREADS) {
-        real sum = 0;
-        for (int row = 0; row < rows; row++) sum += w->dquery_key_value[(size_t)row * QUERY_STRIDE + c];
-        g->content_bias[c] = sum;
-    }
+    const int rows = block()->sequences * block()->view.T;
+    strided_sums(rows, WIDTH, QUERY_STRIDE, w->dquery_key_value, g->content_bias);
     real *numbers = (real *)&g->geometric; /* in the order of query_sums */
-    for (int k = threadIdx.x / WARP; k < QUERY_SUMS; k += WARPS) {
-        real sum = 0;
-        for (int e = lane; e < rows * HEADS; e += WARP) sum += w->query_sums[(size_t)k * rows * HEADS + e];
-        sum = warp_sum(sum);
-        if (lane == 0) numbers[k] = sum;
+    for (int k = 0; k < QUERY_SUMS; k++) {
+        const double sum = block_sum(sum_rows(rows * HEADS, 1, w->query_sums + (size_t)k * rows * HEADS, 1));
+        if (threadIdx.x == 0) numbers[k] = (real)sum;
     }
     __syncthreads();
+% if directional then
+    column_sums(rows, DIRECTION_WIDTH, w->ddirection, g->direction_bias);
+% end
 }
 
 /* The gradients of queries, keys${directional and ", values and directions" or " and values"}, in the workspace, and those of the layer's learned numbers. */
@@ -314,7 +311,4 @@ INLINE void attend_backward(layer_${cuda.gradients} *g) {
     attend_keys(0, block()->sequences);
 % end
     number_grads(g);
-% if directional then
-    column_sums(block()->sequences * block()->view.T, DIRECTION_WIDTH, block()->work.ddirection, g->direction_bias);
-% end
 }

@@ -91,7 +91,7 @@ NOINLINE void make_rows(const step_view *v, int first, int stride) {
 % end
 % if cuda.begins then
 /* Makes the tables that all blocks of the step read; on return they are there. */
-INLINE void begin_step(void) {
+NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
 % if relative.kind == "transformer_xl" then

@@ -33,15 +33,10 @@ INLINE void enter_layer(int l) {
     __syncthreads();
     if (threadIdx.x == 0) {
         const size_t step = layer_bytes(b->sequences, b->view.T);
-        size_t used = 0;
+        size_t used = l * step;
         b->l = l;
-        b->input = b->work.input;
-        if (l > 0) {
-            lay_out_layer(&b->layer, b->work.layers + (l - 1) * step, &used, b->sequences, b->view.T);
-            b->input = b->layer.output;
-            used = 0;
-        }
-        lay_out_layer(&b->layer, b->work.layers + l * step, &used, b->sequences, b->view.T);
+        lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
+        b->input = l > 0 ? b->layer.output - step / sizeof(real) : b->work.input;
     }
     __syncthreads();
 }

@@ -1,3 +1,4 @@
+% local turns = precision == "float64" and 1 or 2
 % local drops = dropouts[1] ~= nil
 % local branch_drops = dropout.kind == "bernoulli"
 % local embedding_drops = additive.dropout.kind == "bernoulli"
@@ -43,33 +44,41 @@ INLINE const unsigned char *mask_at(int place) {
 % end
 % end
 /* The first layer's input = scaled token embedding${embed_adds}. */
-INLINE void embed(${embedding_drops and not eval_dropout and "const bool training" or "void"}) {
+NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = block()->sequences * v->T;
 % if by_sequence and additive.kind ~= "none" then
     const int *position = positions_of_sequences();
 % end
-    for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS) {
+    for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
-        real x = v->p->token[block()->tokens[row] * WIDTH + c] * EMBEDDING_SCALE;
+        quad x = *(const quad *)(v->p->token + block()->tokens[row] * WIDTH + c);
 % if additive.kind == "sinusoid" then
-        x += v->tables[${input_place_cuda}].sinusoid[c];
+        const quad place = *(const quad *)(v->tables[${input_place_cuda}].sinusoid + c);
 % elseif additive.kind == "learned" then
-        x += v->p->position_table[${input_row_cuda} * WIDTH + c];
+        const quad place = *(const quad *)(v->p->position_table + ${input_row_cuda} * WIDTH + c);
+% end
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+% if additive.kind ~= "none" then
+            x.v[i] = x.v[i] * EMBEDDING_SCALE + place.v[i];
+% else
+            x.v[i] *= EMBEDDING_SCALE;
 % end
 % if embedding_drops and eval_dropout then
-        x = kept(w->keep, e) ? x * ${additive.dropout.name}_KEEP_SCALE : 0;
+            x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${additive.dropout.name}_KEEP_SCALE : 0;
 % elseif embedding_drops then
-        if (training) x = kept(w->keep, e) ? x * ${additive.dropout.name}_KEEP_SCALE : 0;
+            if (training) x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${additive.dropout.name}_KEEP_SCALE : 0;
 % end
-        w->input[e] = x;
+        }
+        *(quad *)(w->input + e) = x;
     }
     __syncthreads();
 }
 
 /* Gradients of a shard's embeddings: a thread owns an element and adds up its rows in order. */
-INLINE void embed_backward(${cuda.gradients} *g) {
+NOINLINE void embed_backward(${cuda.gradients} *g) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->tokens;
@@ -80,18 +89,31 @@ INLINE void embed_backward(${cuda.gradients} *g) {
     __syncthreads();
 % end
     for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
+        const int token = e / WIDTH, c = e % WIDTH;
         real sum = 0;
-        for (int row = 0; row < rows; row++)
-            if (tokens[row] == e / WIDTH) sum += w->gradient[row * WIDTH + e % WIDTH];
+        for (int first = 0; first < rows; first += SUMMANDS) {
+            bool has[SUMMANDS];
+            real part[SUMMANDS];
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) has[u] = first + u < rows && tokens[first + u] == token;
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) part[u] = has[u] ? w->gradient[(first + u) * WIDTH + c] : 0;
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) sum += part[u];
+        }
         g->token[e] = sum * EMBEDDING_SCALE;
     }
 % if additive.kind == "learned" and by_sequence then
     const int *position = positions_of_sequences();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
-    __syncthreads();
-    for (int c = threadIdx.x; c < WIDTH; c += THREADS)
-        for (int row = 0; row < rows; row++)
+    /* One sequence's positions differ from one another. */
+    for (int sequence = 0; sequence < sequences; sequence++) {
+        __syncthreads();
+        for (int e = threadIdx.x; e < v->T * WIDTH; e += THREADS) {
+            const int row = sequence * v->T + e / WIDTH, c = e % WIDTH;
             g->position_table[${input_row_cuda} * WIDTH + c] += w->gradient[row * WIDTH + c];
+        }
+    }
 % elseif additive.kind == "learned" then
     for (int e = threadIdx.x; e < v->T * WIDTH; e += THREADS) {
         real sum = 0;
@@ -103,8 +125,10 @@ INLINE void embed_backward(${cuda.gradients} *g) {
 }
 % if rotation.kind == "rope" then
 
+enum { TURNS = ${turns} /* quads that a thread has on their way */ };
+
 /* Turns queries and keys of all rows by their positions: direction 1; turns their gradients back: -1. */
-INLINE void rotate(const int direction, real *query_key_value) {
+NOINLINE void rotate(int direction, real *query_key_value) {
     const step_view *v = &block()->view;
     const int rows = block()->sequences * v->T;
 % if by_sequence then
@@ -112,66 +136,91 @@ INLINE void rotate(const int direction, real *query_key_value) {
 % elseif random then
     const int *position = positions_of(v, block()->l);
 % end
-    for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS) {
-        const int row = e / WIDTH, c = e % WIDTH * 2;
-        const real *turn = v->tables[${row_place}].rotation + c % ROTATION_PERIOD;
-        real *x = query_key_value + row * QUERY_STRIDE + c, first = x[0], second = x[1];
-        x[0] = first * turn[0] + direction * (second * turn[ROTATION_PERIOD]);
-        x[1] = second * turn[1] + direction * (first * turn[ROTATION_PERIOD + 1]);
+    const int row_quads = 2 * WIDTH / 4, count = rows * row_quads;
+    is_global(v->tables);
+    is_global(query_key_value);
+    for (int first = threadIdx.x; first < count; first += TURNS * THREADS) {
+        quad x[TURNS], cosine[TURNS], sine[TURNS];
+#pragma unroll
+        for (int u = 0; u < TURNS; u++) {
+            const int q = first + u * THREADS, row = q / row_quads, c = q % row_quads * 4;
+            if (q >= count) break;
+            const real *turn = v->tables[${row_place}].rotation + c % ROTATION_PERIOD;
+            x[u] = *(const quad *)(query_key_value + row * QUERY_STRIDE + c);
+            cosine[u] = *(const quad *)turn;
+            sine[u] = *(const quad *)(turn + ROTATION_PERIOD);
+        }
+#pragma unroll
+        for (int u = 0; u < TURNS; u++) {
+            const int q = first + u * THREADS;
+            if (q >= count) break;
+            quad y;
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                y.v[i] = x[u].v[i] * cosine[u].v[i] + direction * (x[u].v[i ^ 1] * sine[u].v[i]);
+            *(quad *)(query_key_value + q / row_quads * QUERY_STRIDE + q % row_quads * 4) = y;
+        }
     }
     __syncthreads();
 }
 % end
 
 % if branch_drops then
-/* out = norm(residual + branch), the branch dropped out${eval_dropout and "" or " where there is a mask"}; a warp per row. */
+/* Drops out rows of a branch, as norms have them. */
+INLINE void drop_rows(const unsigned char *keep, int first, int rows, real x[NORM_ROWS][ROW_PART]) {
+    bool there[NORM_ROWS][ROW_PART];
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
+            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) x[r][u] = there[r][u] ? x[r][u] * BRANCH_KEEP_SCALE : 0;
+    }
+}
+
+/* out = norm(residual + branch), the branch dropped out${eval_dropout and "" or " where there is a mask"}. */
 NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
         const real *scale, const real *offset, real *xhat, real *rstd, real *out) {
 % else
-/* out = norm(residual + branch); a warp per row. */
+/* out = norm(residual + branch) */
 NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const real *scale, const real *offset,
         real *xhat, real *rstd, real *out) {
 % end
-    const int lane = threadIdx.x % WARP;
-    is_global(residual);
-    is_global(branch);
-    is_global(xhat);
-    is_global(out);
-    for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
-        real z[ROW_PART], mean = 0, square = 0;
+    real by[ROW_PART], add[ROW_PART];
+    load_row(scale, 0, 1, by);
+    load_row(offset, 0, 1, add);
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART], y[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            const int c = lane + u * WARP, e = row * WIDTH + c;
-            z[u] = 0;
-            if (c < WIDTH) {
-% if branch_drops then
-                const real whole = branch[e];
-% if eval_dropout then
-                z[u] = residual[e] + (kept(keep, e) ? whole * BRANCH_KEEP_SCALE : 0);
-% else
-                z[u] = residual[e] + (keep ? kept(keep, e) ? whole * BRANCH_KEEP_SCALE : 0 : whole);
-% end
-% else
-                z[u] = residual[e] + branch[e];
-% end
-            }
-            mean += z[u];
+        for (int r = 0; r < NORM_ROWS; r++) {
+            load_row(residual, first + r * WARPS, rows, z[r]);
+            load_row(branch, first + r * WARPS, rows, y[r]);
         }
-        mean = warp_sum(mean) / WIDTH;
+% if branch_drops and eval_dropout then
+        drop_rows(keep, first, rows, y);
+% elseif branch_drops then
+        if (keep) drop_rows(keep, first, rows, y);
+% end
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            z[u] = lane + u * WARP < WIDTH ? z[u] - mean : 0;
-            square += z[u] * z[u];
+        for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+            for (int u = 0; u < ROW_PART; u++) z[r][u] += y[r][u];
         }
-        const real inverse = 1 / sqrt(warp_sum(square) / WIDTH + (real)1e-5);
-        if (lane == 0) rstd[row] = inverse;
+        norm_rows(z, inverse);
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            const int c = lane + u * WARP, e = row * WIDTH + c;
-            if (c < WIDTH) {
-                xhat[e] = z[u] * inverse;
-                out[e] = z[u] * inverse * scale[c] + offset[c];
-            }
+        for (int r = 0; r < NORM_ROWS; r++) {
+            const int row = first + r * WARPS;
+            if (threadIdx.x % WARP == 0 && row < rows) rstd[row] = inverse[r];
+            store_row(z[r], row, rows, xhat);
+#pragma unroll
+            for (int u = 0; u < ROW_PART; u++) y[r][u] = z[r][u] * by[u] + add[u];
+            store_row(y[r], row, rows, out);
         }
     }
     __syncthreads();
@@ -188,23 +237,27 @@ NOINLINE void residual_norm_grad(int rows, const real *xhat, const real *rstd, c
         real *doffset) {
     real *gradient = block()->work.gradient;
 % end
-    const int lane = threadIdx.x % WARP;
-    is_global(xhat);
-    is_global(gradient);
-    norm_sums(rows, gradient, xhat, dscale, doffset);
-    for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
-        real d[ROW_PART];
-        norm_row_grad(gradient + row * WIDTH, xhat + row * WIDTH, rstd[row], scale, d);
+    norm_sums sums = {{0}, {0}};
+    real by[ROW_PART];
+    load_row(scale, 0, 1, by);
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART], x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            const int c = lane + u * WARP, e = row * WIDTH + c;
-            if (c < WIDTH) {
-                gradient[e] = d[u];
-% if branch_drops then
-                dbranch[e] = kept(keep, e) ? d[u] * BRANCH_KEEP_SCALE : 0;
-% end
-            }
+        for (int r = 0; r < NORM_ROWS; r++) {
+            const int row = first + r * WARPS;
+            load_row(gradient, row, rows, g[r]);
+            load_row(xhat, row, rows, x[r]);
+            inverse[r] = row < rows ? rstd[row] : 0;
         }
+        take_rows(g, x, &sums);
+        norm_rows_grad(g, x, inverse, by);
+#pragma unroll
+        for (int r = 0; r < NORM_ROWS; r++) store_row(g[r], first + r * WARPS, rows, gradient);
+% if branch_drops then
+        drop_rows(keep, first, rows, g);
+#pragma unroll
+        for (int r = 0; r < NORM_ROWS; r++) store_row(g[r], first + r * WARPS, rows, dbranch);
+% end
     }
-    __syncthreads();
+    store_norm_sums(&sums, dscale, doffset);
 }

@@ -77,7 +77,7 @@ typedef struct workspace {
     real *pair_scores; /* likewise, of scores */
 % end
 % if relative.biases then
-    real *key_sums; /* [sequences][HEADS][T] of a key's gradients of logits */
+    real *key_sums; /* [rows][HEADS] of a key's gradients of logits */
 % end
 % if score.kind ~= "none" and score.cuda.gathers.uniform then
     real *head_sums; /* [tables][sequences][HEADS][T] of a query's gradients of scores */

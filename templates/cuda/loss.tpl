@@ -1,43 +1,49 @@
-/* The output layer at the labelled tokens, the last label_count of every sequence, and softmax cross-entropy: a warp
- * per token, a lane per class. Writes the workspace: logits, losses, correct; in training logits become gradients. */
-NOINLINE void classify(const real *x, const bool training) {
+/* The row of labelled token n: the last label_count of every sequence are labelled. */
+INLINE int labelled_row(const step_view *v, int n) {
+    return n / v->label_count * v->T + v->T - v->label_count + n % v->label_count;
+}
+
+/* The output layer at the labelled tokens, into w->logits: a thread per token and class. */
+INLINE void make_logits(const real *x, int count) {
     const step_view *v = &block()->view;
+    for (int e = threadIdx.x; e < count * CLASSES; e += THREADS) {
+        const int n = e / CLASSES, c = e % CLASSES;
+        const real *row = x + labelled_row(v, n) * WIDTH, *weight = v->p->output + c;
+        real logit = v->p->output_bias[c];
+#pragma unroll 4
+        for (int k = 0; k < WIDTH; k += 4) {
+            const quad part = *(const quad *)(row + k);
+#pragma unroll
+            for (int i = 0; i < 4; i++) logit += part.v[i] * weight[(k + i) * CLASS_COLUMNS];
+        }
+        block()->work.logits[n * CLASS_COLUMNS + c] = logit;
+    }
+    __syncthreads();
+}
+
+/* Logits and softmax cross-entropy: a thread per labelled token. Writes the workspace: logits, losses, correct; in
+ * training logits become gradients. */
+NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
-    const unsigned short *labels = block()->labels;
-    const int lane = threadIdx.x % WARP, count = block()->sequences * v->label_count;
-    for (int n = threadIdx.x / WARP; n < count; n += WARPS) {
-        const int row = n / v->label_count * v->T + v->T - v->label_count + n % v->label_count, label = labels[n];
-        real *logits = w->logits + n * CLASS_COLUMNS, largest = 0, sum = 0, chosen = 0;
-        int best = CLASSES;
-        for (int c = lane; c < CLASSES; c += WARP) {
-            real logit = v->p->output_bias[c];
-            for (int k = 0; k < WIDTH; k++) logit += x[row * WIDTH + k] * v->p->output[k * CLASS_COLUMNS + c];
-            logits[c] = logit;
-            if (best == CLASSES || logit > largest) {
-                largest = logit;
+    const int count = block()->sequences * block()->view.label_count;
+    make_logits(x, count);
+    for (int n = threadIdx.x; n < count; n += THREADS) {
+        real *logits = w->logits + n * CLASS_COLUMNS, largest = logits[0], sum = 0;
+        const int label = block()->labels[n];
+        const real chosen = logits[label];
+        int best = 0;
+        for (int c = 1; c < CLASSES; c++) {
+            if (logits[c] > largest) {
+                largest = logits[c];
                 best = c;
             }
-            if (c == label) chosen = logit;
         }
-#pragma unroll
-        for (int distance = WARP / 2; distance > 0; distance /= 2) {
-            const real other = __shfl_xor_sync(0xffffffffu, largest, distance);
-            const int at = __shfl_xor_sync(0xffffffffu, best, distance);
-            if (at < CLASSES && (best == CLASSES || other > largest || (other == largest && at < best))) {
-                largest = other;
-                best = at;
-            }
-        }
-        for (int c = lane; c < CLASSES; c += WARP) sum += exp_negative(logits[c] - largest);
-        sum = warp_sum(sum);
-        chosen = warp_sum(chosen);
-        if (lane == 0) {
-            w->losses[n] = log_real(sum) + (largest - chosen);
-            w->correct[n] = best == label;
-        }
+        for (int c = 0; c < CLASSES; c++) sum += exp_negative(logits[c] - largest);
+        w->losses[n] = log_real(sum) + (largest - chosen);
+        w->correct[n] = best == label;
         if (training) {
             const real scale = (real)block()->step.loss_scale;
-            for (int c = lane; c < CLASSES; c += WARP)
+            for (int c = 0; c < CLASSES; c++)
                 logits[c] = (exp_negative(logits[c] - largest) / sum - (c == label ? 1 : 0)) * scale;
         }
     }
@@ -73,34 +79,50 @@ INLINE void add_up(lh_cuda_sums *to) {
     }
 }
 
+/* A thread's part of the gradient of the output layer's weight from channel k to class c. */
+INLINE real weight_grad(const real *x, int count, int k, int c) {
+    const step_view *v = &block()->view;
+    const int step = row_step(SPAN);
+    real sum = 0;
+    for (int first = first_row(SPAN); first < count; first += SUMMANDS * step) {
+        real part[SUMMANDS], dlogit[SUMMANDS];
+        fetch_rows(block()->work.logits + c, first, step, count, CLASS_COLUMNS, dlogit);
+#pragma unroll
+        for (int u = 0; u < SUMMANDS; u++) {
+            const int n = first + u * step;
+            part[u] = n < count ? x[labelled_row(v, n) * WIDTH + k] : 0;
+        }
+#pragma unroll
+        for (int u = 0; u < SUMMANDS; u++) sum += part[u] * dlogit[u];
+    }
+    return sum;
+}
+
 /* From the gradients of the logits, in w->logits, those of the output layer, and w->gradient [rows][WIDTH]. */
 NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
     const int count = sequences * v->label_count, unlabelled = v->T - v->label_count;
-    for (int e = threadIdx.x; e < WIDTH * CLASSES; e += THREADS) {
-        const int k = e / CLASSES, c = e % CLASSES;
-        real sum = 0;
-        for (int n = 0; n < count; n++) {
-            const int row = n / v->label_count * v->T + unlabelled + n % v->label_count;
-            sum += x[row * WIDTH + k] * w->logits[n * CLASS_COLUMNS + c];
+    for (int c = 0; c < CLASSES; c++) {
+        for (int first = 0; first < WIDTH; first += SPAN) {
+            const int k = first + threadIdx.x % SPAN;
+            const real sum = add_parts(k < WIDTH ? weight_grad(x, count, k, c) : 0, SPAN);
+            if (threadIdx.x < SPAN && k < WIDTH) g->output[k * CLASS_COLUMNS + c] = sum;
         }
-        g->output[k * CLASS_COLUMNS + c] = sum;
     }
-    for (int c = threadIdx.x; c < CLASSES; c += THREADS) {
-        real sum = 0;
-        for (int n = 0; n < count; n++) sum += w->logits[n * CLASS_COLUMNS + c];
-        g->output_bias[c] = sum;
-    }
-    for (int e = threadIdx.x; e < sequences * v->T * WIDTH; e += THREADS) {
-        const int k = e % WIDTH, t = e / WIDTH % v->T, sequence = e / WIDTH / v->T;
-        real sum = 0;
+    strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
+    for (int e = threadIdx.x; e < sequences * v->T * (WIDTH / 4); e += THREADS) {
+        const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->T, sequence = e / (WIDTH / 4) / v->T;
+        quad sum = {{0, 0, 0, 0}};
         if (t >= unlabelled) {
             const real *dlogits = w->logits + (sequence * v->label_count + t - unlabelled) * CLASS_COLUMNS;
-            for (int c = 0; c < CLASSES; c++) sum += dlogits[c] * v->p->output[k * CLASS_COLUMNS + c];
+            for (int c = 0; c < CLASSES; c++) {
+#pragma unroll
+                for (int i = 0; i < 4; i++) sum.v[i] += dlogits[c] * v->p->output[(k + i) * CLASS_COLUMNS + c];
+            }
         }
-        w->gradient[e] = sum;
+        *(quad *)(w->gradient + 4 * e) = sum;
     }
     __syncthreads();
 }

@@ -145,8 +145,9 @@ INLINE void train_phase(int phase, int shard) {
 INLINE void end_phase(lh_cuda_result *result) {
     team *t = &block()->members;
     fold_gradients();
-    const bool finite = update();
-    if (t->rank == 0) report(finite, result);
+    const double squares = gradient_squares(), loss = total_loss();
+    const bool finite = update(squares, loss);
+    if (t->rank == 0) report(finite, squares, loss, result);
     team_barrier(t);
     if (finite && t->rank == 0) report_update(result);
 }

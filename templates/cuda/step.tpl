@@ -45,16 +45,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 ${id}_train_kernel(const lh_cuda_train a) {
     block_state *b = block();
     team *t = &b->members;
-    const int replica = blockIdx.x / a.team;
     if (threadIdx.x == 0) {
+        const int replica = blockIdx.x / a.team;
         b->train = a;
+        b->train.steps += replica * a.count;
+        b->train.results += replica * a.count;
         b->replica = a.replicas[replica];
         *t = join_team(a.team, b->replica.arrivals);
     }
     for (int n = 0; n < a.count; n++) {
         __syncthreads();
         if (threadIdx.x == 0)
-            view_step(b, a.steps + replica * a.count + n, b->replica.parameters${tables and ", a.tables" or ""}${cuda.shared and ", b->replica.shared" or ""});
+            view_step(b, b->train.steps + n, b->replica.parameters${tables and ", a.tables" or ""}${cuda.shared and ", b->replica.shared" or ""});
         __syncthreads();
 % if cuda.begins then
         begin_step();
@@ -62,10 +64,11 @@ ${id}_train_kernel(const lh_cuda_train a) {
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
         fold_gradients();
-        const bool finite = update();
-        lh_cuda_result *result = a.results + replica * a.count + n;
+        const double squares = gradient_squares(), loss = total_loss();
+        const bool finite = update(squares, loss);
+        lh_cuda_result *result = b->train.results + n;
         const bool reports = t->rank == t->blocks - 1; /* it has the fewest pieces to update */
-        if (reports) report(finite, result);
+        if (reports) report(finite, squares, loss, result);
         team_barrier(t);
         if (!finite) return;
         if (reports) report_update(result);

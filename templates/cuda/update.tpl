@@ -1,4 +1,26 @@
 % local scratch_of_set = cuda.end_by_layer and " + (size_t)l * score_scratch(v->T)" or ""
+% if relative.kind == "transformer_xl" then
+
+/* Of `columns` channels from the first on: the gradient of layer l's position bias; drows becomes that of the rows. */
+INLINE void end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
+        real *dbias) {
+    const step_view *v = &block()->view;
+    const int count = row_count(v, l), channel = first + threadIdx.x % columns, h = channel / HEAD_WIDTH;
+    const real *row = rows + (size_t)h * count * HEAD_WIDTH + channel % HEAD_WIDTH;
+    const real sum = add_parts(dot_rows(count, columns, row, HEAD_WIDTH, row_sums + h * count, 1), columns);
+    if ((int)threadIdx.x < columns) dbias[channel] = sum * LOGIT_SCALE;
+    for (int e = 4 * threadIdx.x; e < count * columns; e += 4 * THREADS) {
+        const int x = e / columns, c = first + e % columns;
+        const quad bias = *(const quad *)(v->p->layer[l].position_bias + c);
+        const real row_sum = row_sums[c / HEAD_WIDTH * count + x];
+        quad drow = *(const quad *)(drows + x * WIDTH + c);
+#pragma unroll
+        for (int i = 0; i < 4; i++) drow.v[i] = (drow.v[i] + row_sum * bias.v[i]) * LOGIT_SCALE;
+        *(quad *)(drows + x * WIDTH + c) = drow;
+    }
+    __syncthreads();
+}
+% end
 % if cuda.sums then
 
 /* Takes the folded gradients of the step's tables on to the parameters' gradient. */
@@ -24,20 +46,10 @@ NOINLINE void end_tables(parameters *g) {
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
         const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
 % if cuda.products == "library" then
-        for (int c = first + threadIdx.x; c < first + SLICE; c += THREADS) {
+        end_rows(l, first, SLICE, rows, row_sums, drows, g->layer[l].position_bias);
 % else
-        for (int c = threadIdx.x; c < WIDTH; c += THREADS) {
+        end_rows(l, 0, WIDTH, rows, row_sums, drows, g->layer[l].position_bias);
 % end
-            const int h = c / HEAD_WIDTH, d = c % HEAD_WIDTH;
-            const real bias = v->p->layer[l].position_bias[c];
-            real sum = 0;
-            for (int x = 0; x < count; x++) {
-                sum += row_sums[h * count + x] * rows[(h * count + x) * HEAD_WIDTH + d];
-                drows[x * WIDTH + c] = (drows[x * WIDTH + c] + row_sums[h * count + x] * bias) * LOGIT_SCALE;
-            }
-            g->layer[l].position_bias[c] = sum * LOGIT_SCALE;
-        }
-        __syncthreads();
 % if cuda.products == "library" then
         product(WIDTH, SLICE, count, ROWS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS, drows + first,
                 WIDTH, FINISH_STORE, (const real *)0, g->layer[l].relative + first, WIDTH);
@@ -173,9 +185,8 @@ INLINE double total_loss(void) {
 }
 
 /* Clips and updates; false, and nothing is updated, where the loss or the gradient is not finite. */
-INLINE bool update(void) {
+INLINE bool update(double squares, double loss) {
     const lh_cuda_replica *r = &block()->replica;
-    const double squares = gradient_squares(), loss = total_loss();
     if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
 % if clip.kind == "global_norm" then
     const double norm = sqrt(squares), clip = norm < MAX_NORM ? 1 : MAX_NORM / norm;
@@ -196,25 +207,54 @@ INLINE bool update(void) {
     return true;
 }
 
+/* A chunk of the gradient, by its sum of squares; of two chunks the heavier one, of equals the first. */
+typedef struct weighed {
+    double squares;
+    int chunk;
+} weighed;
+
+INLINE weighed heavier(const weighed a, const weighed b) {
+    return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
+}
+
+/* The heaviest chunk, for all threads. */
+INLINE weighed heaviest(const double *piece_sums) {
+    weighed most = {0, 0}, *room = (weighed *)staging();
+    for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += THREADS) {
+        weighed next = {0, chunk};
+        for (int piece = 0; piece < CHUNK_PIECES; piece++) next.squares += piece_sums[chunk * CHUNK_PIECES + piece];
+        most = heavier(most, next);
+    }
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const weighed other = {__shfl_xor_sync(0xffffffffu, most.squares, distance),
+                __shfl_xor_sync(0xffffffffu, most.chunk, distance)};
+        most = heavier(most, other);
+    }
+    __syncthreads();
+    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = most;
+    __syncthreads();
+    for (int warp = 0; warp < WARPS; warp++) most = heavier(most, room[warp]);
+    return most;
+}
+
 /* What the step came to, but for the update. By one block, before the others go on to the next step. */
-INLINE void report(bool finite, lh_cuda_result *to) {
+INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
-    const double squares = gradient_squares(), loss = total_loss();
+    double counted = 0, correct = 0, exact = 0;
+    for (int shard = threadIdx.x; shard < block()->train.shards; shard += THREADS) {
+        counted += r->shard_sums[shard].counted;
+        correct += r->shard_sums[shard].correct;
+        exact += r->shard_sums[shard].exact_ones;
+    }
+    counted = block_sum(counted);
+    correct = block_sum(correct);
+    exact = block_sum(exact);
+    const weighed heavy = heaviest(r->piece_sums);
     if (threadIdx.x != 0) return;
-    lh_cuda_result result = {{loss, 0, 0, 0}, squares, 0, 0, 0, 0, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
-    for (int shard = 0; shard < block()->train.shards; shard++) {
-        result.sums.counted += r->shard_sums[shard].counted;
-        result.sums.correct += r->shard_sums[shard].correct;
-        result.sums.exact_ones += r->shard_sums[shard].exact_ones;
-    }
-    for (int chunk = 0; chunk < PIECES / CHUNK_PIECES; chunk++) {
-        double sum = 0;
-        for (int piece = 0; piece < CHUNK_PIECES; piece++) sum += r->piece_sums[chunk * CHUNK_PIECES + piece];
-        if (sum > result.heavy_squares) {
-            result.heavy_squares = sum;
-            result.heavy_chunk = chunk;
-        }
-    }
+    const lh_cuda_sums sums = {loss, (long long)counted, (long long)correct, (long long)exact};
+    const lh_cuda_result result = {sums, squares, 0, 0, heavy.squares, heavy.chunk,
+            finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
     *to = result;
 }
 

@@ -1,5 +1,6 @@
 /* Each hand-written operation of kernels/cuda as a kernel of its own. */
 #include "cuda/product.cu"
+#include "cuda/sums.cu"
 #include "cuda/layernorm.cu"
 #include "cuda/dropout.cu"
 #include "cuda/adam.cu"
@@ -23,15 +24,22 @@ static __global__ void columns_kernel(int rows, int columns, const real *a, real
 /* gradient [rows][WIDTH] of the norm's output; then of its input. */
 static __global__ void norm_kernel(int rows, const real *xhat, const real *rstd, const real *scale, real *gradient,
                                    real *dscale, real *doffset) {
-    norm_sums(rows, gradient, xhat, dscale, doffset);
-    for (int row = (int)threadIdx.x / WARP; row < rows; row += WARPS) {
-        real part[ROW_PART];
-        norm_row_grad(gradient + row * WIDTH, xhat + row * WIDTH, rstd[row], scale, part);
-        for (int u = 0; u < ROW_PART; u++) {
-            int c = (int)threadIdx.x % WARP + u * WARP;
-            if (c < WIDTH) gradient[row * WIDTH + c] = part[u];
+    norm_sums sums = {{0}, {0}};
+    real by[ROW_PART];
+    load_row(scale, 0, 1, by);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART], x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
+        for (int r = 0; r < NORM_ROWS; r++) {
+            const int row = first + r * WARPS;
+            load_row(gradient, row, rows, g[r]);
+            load_row(xhat, row, rows, x[r]);
+            inverse[r] = row < rows ? rstd[row] : 0;
         }
+        take_rows(g, x, &sums);
+        norm_rows_grad(g, x, inverse, by);
+        for (int r = 0; r < NORM_ROWS; r++) store_row(g[r], first + r * WARPS, rows, gradient);
     }
+    store_norm_sums(&sums, dscale, doffset);
 }
 
 /* bytes [count] of one example's mask; kept_elements [8 count] of 0 or 1. */
