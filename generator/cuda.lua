@@ -27,7 +27,9 @@ local THREADS = 256
 local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors
 local REPLICA_SHARDS = 16 -- of a few sequences each, whose activations stay in the caches; teams divide them
 local GROUP_TOKENS = 256 -- of evaluation: that many go through the layers together
-local STAGING = 4 * 32 * 72 -- reals of shared memory: kernels/cuda/product.cu
+-- Reals of shared memory, kernels/cuda/product.cu: two buffers of a tile's slabs, which are fewer in float64.
+local SLAB = 32 * 64
+local STAGING = { float32 = 6 * SLAB, tf32 = 6 * SLAB, bf16 = 6 * SLAB, float64 = 4 * SLAB }
 local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu
 local LIBRARY_WIDTH = 256 -- from here on products over the whole batch are worth their launches
 local LIBRARY_SHARDS = 256 -- a sequence each, of most batches
@@ -67,7 +69,8 @@ local function slice(plan)
 end
 
 local function kernels(plan, multiplies)
-  local list = { "cuda/functions.cu", "cuda/block.cu" }
+  local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
+    "cuda/functions.cu", "cuda/block.cu" }
   if plan.score.trains then
     list[#list + 1] = "cuda/score.cu"
   end
@@ -153,7 +156,7 @@ function M.derive(plan)
     once = lanes > 1 and "if (leads_head()) " or "",
     first_task = lanes > 1 and "threadIdx.x / HEAD_LANES" or "threadIdx.x",
     tasks = lanes > 1 and "TASKS" or "THREADS",
-    staging = multiplies and STAGING or 2 * THREADS,
+    staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
     end_by_layer = layers_apart(plan),
     attention = geometric and "cuda/attention_geometric.tpl" or "cuda/attention.tpl",
     layer_gradients = plan.relative.biases or geometric,

@@ -8,6 +8,7 @@
 -- them, so each is rendered last of its half.
 
 local plan_module = require("plan")
+local prune = require("prune")
 local render = require("render")
 local sha256 = require("sha256")
 
@@ -59,7 +60,7 @@ local function render_half(half, plan, read, files)
     if entry.path == half.carrier then
       place = { entry = entry, at = #files + 1 }
     else
-      local text, map = render.render(entry.template, plan, read)
+      local text, map = render.render(entry.template, plan, read, entry.path == DEVICE and prune.prune or nil)
       if not text then
         return nil, map
       end

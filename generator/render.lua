@@ -305,7 +305,8 @@ function M.place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
-function M.render(name, plan, read)
+-- `finish`, if there is one, takes the lines and the map and gives what becomes of them.
+function M.render(name, plan, read, finish)
   local run = {
     plan = plan, read = read, parsed = {}, stack = {}, extras = {}, indent = "", pieces = {}, lines = {}, map = {},
   }
@@ -319,7 +320,11 @@ function M.render(name, plan, read)
     end
     return nil, err
   end
-  return table.concat(run.lines, "\n") .. (#run.lines > 0 and "\n" or ""), run.map
+  local lines, map = run.lines, run.map
+  if finish then
+    lines, map = finish(lines, map)
+  end
+  return table.concat(lines, "\n") .. (#lines > 0 and "\n" or ""), map
 end
 
 return M

@@ -154,14 +154,14 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
 const lh_cuda_program lh_bucket_sort_sinusoid_cuda = {
-        .source_digest = "5f90aafbf47b426e",
+        .source_digest = "43357107637c4d83",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_sinusoid_train_kernel",
         .evaluate_kernel = "bucket_sort_sinusoid_evaluate_kernel",
         .least_architecture = 75,
         .threads = 256,
-        .block_memory = 9216 * sizeof(real) + 1024,
+        .block_memory = 12288 * sizeof(real) + 1024,
         .chip = {"chip", 128},
         .replicas = {"replicas", 16},
         .beta1 = 0.90000000000000002,

@@ -124,14 +124,14 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_even_pairs_none_cuda;
 const lh_cuda_program lh_even_pairs_none_cuda = {
-        .source_digest = "0effe8461cdd3de4",
+        .source_digest = "605f608193e6aa89",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "even_pairs_none_train_kernel",
         .evaluate_kernel = "even_pairs_none_evaluate_kernel",
         .least_architecture = 75,
         .threads = 256,
-        .block_memory = 9216 * sizeof(real) + 1024,
+        .block_memory = 12288 * sizeof(real) + 1024,
         .chip = {"chip", 128},
         .replicas = {"replicas", 16},
         .beta1 = 0.90000000000000002,

@@ -169,14 +169,14 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_rope_cuda;
 const lh_cuda_program lh_reverse_string_rand_rope_cuda = {
-        .source_digest = "b59a1f1877cba7ef",
+        .source_digest = "3cb3f37cbd6d1036",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_rope_train_kernel",
         .evaluate_kernel = "reverse_string_rand_rope_evaluate_kernel",
         .least_architecture = 75,
         .threads = 256,
-        .block_memory = 9216 * sizeof(real) + 1024,
+        .block_memory = 12288 * sizeof(real) + 1024,
         .chip = {"chip", 128},
         .replicas = {"replicas", 16},
         .beta1 = 0.90000000000000002,

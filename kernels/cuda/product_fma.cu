@@ -1,43 +1,56 @@
-/* The inner loop of a product in the precision of `real`: every thread has 4 rows x 4 columns of a tile. */
+/* The inner loop of a product in the precision of `real`: of every 32 x 16 results of a warp a thread has 4 x 4. */
 
 typedef real staged; /* an element of a slab in shared memory */
-enum { DEPTH = 1 };  /* of k in one staged element */
+enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* slabs of rows in a tile at most, as registers allow */ };
 
-/* From a quad of neighbours along m at k, and the one at k + 1: rows k and k + 1 of a slab. */
-INLINE void stage_rows(staged *to, quad first, quad second) {
+/* Where column m of row k lies: four k of a column that a warp writes are in banks of their own. */
+INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
+
+/* From a quad of neighbours along m at k, which is even, and the one at k + 1. */
+INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
+    staged *to = slab + in_slab(k, m);
     *(quad *)to = first;
-    *(quad *)(to + SLAB_STRIDE) = second;
+    *(quad *)(to + TILE) = second;
 }
 
-/* From a quad of neighbours along k at m: a column of four rows. */
-INLINE void stage_column(staged *to, quad part) {
+/* From a quad of neighbours along k, a multiple of 4, at m. */
+INLINE void stage_column(staged *slab, int k, int m, quad part) {
+    staged *to = slab + in_slab(k, m);
 #pragma unroll
-    for (int i = 0; i < 4; i++) to[i * SLAB_STRIDE] = part.v[i];
+    for (int i = 0; i < 4; i++) to[i * TILE] = part.v[i];
 }
 
-/* A warp has 32 rows x 16 columns: lanes that read the same quad of an operand are neighbours in pairs. */
+/* The first of a thread's rows and columns. Lanes that read the same quad of an operand are neighbours in pairs. */
 INLINE int lane_row(void) {
-    const int lane = (int)threadIdx.x % WARP;
-    return (int)threadIdx.x / WARP / 4 * 32 + (lane / 8 * 2 + lane / 2 % 2) * 4;
+    const unsigned int lane = threadIdx.x % WARP;
+    return (int)(lane / 8 * 2 + lane / 2 % 2) * 4;
 }
 INLINE int lane_column(void) {
-    const int lane = (int)threadIdx.x % WARP;
-    return (int)threadIdx.x / WARP % 4 * 16 + (lane / 4 % 2 * 2 + lane % 2) * 4;
+    const unsigned int lane = threadIdx.x % WARP;
+    return (int)(lane / 4 % 2 * 2 + lane % 2) * 4;
 }
 
-INLINE int pair_row(int p) { return lane_row() + p / 2; }
-INLINE int pair_column(int p) { return lane_column() + p % 2 * 2; }
+INLINE int pair_row(const int i) { return i; }
+INLINE int pair_column(const int j) { return 2 * j; }
+INLINE int pair_sum(const int i, const int j) { return 4 * i + 2 * j; }
 
-INLINE void multiply(const staged *a, const staged *b, real sum[16]) {
+/* Adds to the sums of a warp's 32 rows, which begin at a in the slabs, and 16 `units` columns, which begin at b, the
+ * products over the slabs' k up to `depth`, beyond which they are 0. */
+INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
+    const int step = 8 / units;
     a += lane_row();
     b += lane_column();
-#pragma unroll 8
-    for (int k = 0; k < SLAB; k++) {
-        quad x = *(const quad *)(a + k * SLAB_STRIDE), y = *(const quad *)(b + k * SLAB_STRIDE);
+#pragma unroll 1
+    for (int first = 0; first < SLAB && first < depth; first += step) {
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
+        for (int k = first; k < first + step; k++) {
+            const quad x = *(const quad *)(slabs + in_slab(k, a));
 #pragma unroll
-            for (int j = 0; j < 4; j++) sum[4 * i + j] += x.v[i] * y.v[j];
+            for (int u = 0; u < units; u++) {
+                const quad y = *(const quad *)(slabs + in_slab(k, b + 16 * u));
+#pragma unroll
+                for (int e = 0; e < 16; e++) sum[16 * u + e] += x.v[e / 4] * y.v[e % 4];
+            }
         }
     }
 }

@@ -1,31 +1,69 @@
-/* What the products on tensor cores share: where the fragments of a warp lie. Lane 4 g + t holds rows g, g + 8 and
- * columns 2 t, 2 t + 1 of every 16 x 8 result. */
+/* The inner loop of a product on tensor cores: every 32 x 16 results of a warp are two by two of 16 x 8. Lane 4 g + t
+ * holds rows g, g + 8 and columns 2 t, 2 t + 1 of each. */
 
-INLINE int pair_row(int p) {
-    return (int)threadIdx.x / WARP / 4 * 32 + p / 4 * 16 + p % 2 * 8 + (int)threadIdx.x % WARP / 4;
+typedef unsigned int staged;
+enum { TALLEST = 2 /* slabs of rows in a tile at most */ };
+
+typedef struct __align__(16) staged_quad {
+    staged v[4];
 }
-INLINE int pair_column(int p) { return (int)threadIdx.x / WARP % 4 * 16 + p / 2 % 2 * 8 + (int)threadIdx.x % 4 * 2; }
+staged_quad;
 
-INLINE void multiply(const staged *a, const staged *b, real sum[16]) {
-    const int warp = threadIdx.x / WARP, g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
-    a += t * SLAB_STRIDE + warp / 4 * 32 + g;
-    b += t * SLAB_STRIDE + warp % 4 * 16 + g;
+/* Where column m of the row with k lies: in four rows the same columns are eight banks apart, and so are four k of a
+ * column that a warp writes. */
+INLINE int in_slab(int k, int m) {
+    const int row = k / DEPTH;
+    return row * TILE + (m ^ (row % 4 * 8) ^ (row & 28));
+}
+
+/* From a quad of neighbours along m at k, which is even, and the one at k + 1. */
+INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
 #pragma unroll
-    for (int k = 0; k < SLAB / DEPTH; k += 8) {
-        unsigned int x[2][4], y[2][2];
+    for (int row = 0; row < 2; row += DEPTH) {
+        staged_quad words;
 #pragma unroll
-        for (int i = 0; i < 2; i++) {
-            x[i][0] = a[k * SLAB_STRIDE + i * 16];
-            x[i][1] = a[k * SLAB_STRIDE + i * 16 + 8];
-            x[i][2] = a[(k + 4) * SLAB_STRIDE + i * 16];
-            x[i][3] = a[(k + 4) * SLAB_STRIDE + i * 16 + 8];
-            y[i][0] = b[k * SLAB_STRIDE + i * 8];
-            y[i][1] = b[(k + 4) * SLAB_STRIDE + i * 8];
-        }
+        for (int i = 0; i < 4; i++) words.v[i] = word(row ? second.v[i] : first.v[i], second.v[i]);
+        *(staged_quad *)(slab + in_slab(k + row, m)) = words;
+    }
+}
+
+/* From a quad of neighbours along k, a multiple of 4, at m. */
+INLINE void stage_column(staged *slab, int k, int m, quad part) {
 #pragma unroll
-        for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i += DEPTH) slab[in_slab(k + i, m)] = word(part.v[i], part.v[i + DEPTH - 1]);
+}
+
+INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4); }
+INLINE int lane_column(void) { return (int)(threadIdx.x % 4 * 2); }
+
+INLINE int pair_row(const int i) { return 8 * i; }
+INLINE int pair_column(const int j) { return 8 * j; }
+INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2 * 2; }
+
+/* Where a lane has the element that is `row`, a multiple of 4, and `column`, of 8, behind the one at `from`. */
+INLINE int behind(int from, int row, const int column) { return (from ^ (row & 28) ^ column) + row * TILE; }
+
+/* Adds to the sums of a warp's 32 rows, which begin at a in the slabs, and 16 `units` columns, which begin at b, the
+ * products over the slabs' k up to `depth`, beyond which they are 0. */
+INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
+    const int t = threadIdx.x % 4, g = threadIdx.x % WARP / 4, step = 16 / units;
+    a = in_slab(t * DEPTH, a + g);
+    b = in_slab(t * DEPTH, b + g);
+#pragma unroll 1
+    for (int first = 0; first < SLAB / DEPTH && first * DEPTH < depth; first += step) {
+        const int at_a = behind(a, first, 0), at_b = behind(b, first, 0);
 #pragma unroll
-            for (int j = 0; j < 2; j++) multiply_step(x[i], y[j], sum + (2 * i + j) * 4);
+        for (int row = 0; row < step; row += 8) {
+            unsigned int x[2][4];
+#pragma unroll
+            for (int e = 0; e < 8; e++)
+                x[e / 4][e % 4] = slabs[behind(at_a, row + e / 2 % 2 * 4, e / 4 * 16 + e % 2 * 8)];
+#pragma unroll
+            for (int j = 0; j < 2 * units; j++) {
+                const unsigned int y[2] = {slabs[behind(at_b, row, 8 * j)], slabs[behind(at_b, row + 4, 8 * j)]};
+#pragma unroll
+                for (int i = 0; i < 2; i++) multiply_step(x[i], y, sum + 16 * (j / 2) + (2 * i + j % 2) * 4);
+            }
         }
     }
 }

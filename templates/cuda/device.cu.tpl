@@ -3,14 +3,12 @@
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
-#define INLINE [[maybe_unused]] static __device__ __forceinline__
+#define INLINE static __device__ __forceinline__
 #define NOINLINE static __device__ __noinline__
 
 % if precision == "float64" then
-#define REAL_BYTES 8
 typedef double real;
 % else
-#define REAL_BYTES 4
 typedef float real;
 % end
 

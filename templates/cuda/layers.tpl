@@ -1,4 +1,3 @@
-% local turns = precision == "float64" and 1 or 2
 % local drops = dropouts[1] ~= nil
 % local branch_drops = dropout.kind == "bernoulli"
 % local embedding_drops = additive.dropout.kind == "bernoulli"
@@ -125,8 +124,6 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
 }
 % if rotation.kind == "rope" then
 
-enum { TURNS = ${turns} /* quads that a thread has on their way */ };
-
 /* Turns queries and keys of all rows by their positions: direction 1; turns their gradients back: -1. */
 NOINLINE void rotate(int direction, real *query_key_value) {
     const step_view *v = &block()->view;
@@ -139,27 +136,15 @@ NOINLINE void rotate(int direction, real *query_key_value) {
     const int row_quads = 2 * WIDTH / 4, count = rows * row_quads;
     is_global(v->tables);
     is_global(query_key_value);
-    for (int first = threadIdx.x; first < count; first += TURNS * THREADS) {
-        quad x[TURNS], cosine[TURNS], sine[TURNS];
+    for (int q = threadIdx.x; q < count; q += THREADS) {
+        const int row = q / row_quads, c = q % row_quads * 4;
+        const real *turn = v->tables[${row_place}].rotation + c % ROTATION_PERIOD;
+        real *at = query_key_value + row * QUERY_STRIDE + c;
+        const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + ROTATION_PERIOD);
+        quad y;
 #pragma unroll
-        for (int u = 0; u < TURNS; u++) {
-            const int q = first + u * THREADS, row = q / row_quads, c = q % row_quads * 4;
-            if (q >= count) break;
-            const real *turn = v->tables[${row_place}].rotation + c % ROTATION_PERIOD;
-            x[u] = *(const quad *)(query_key_value + row * QUERY_STRIDE + c);
-            cosine[u] = *(const quad *)turn;
-            sine[u] = *(const quad *)(turn + ROTATION_PERIOD);
-        }
-#pragma unroll
-        for (int u = 0; u < TURNS; u++) {
-            const int q = first + u * THREADS;
-            if (q >= count) break;
-            quad y;
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                y.v[i] = x[u].v[i] * cosine[u].v[i] + direction * (x[u].v[i ^ 1] * sine[u].v[i]);
-            *(quad *)(query_key_value + q / row_quads * QUERY_STRIDE + q % row_quads * 4) = y;
-        }
+        for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
+        *(quad *)at = y;
     }
     __syncthreads();
 }

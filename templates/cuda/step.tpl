@@ -80,7 +80,6 @@ ${id}_train_kernel(const lh_cuda_train a) {
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 ${id}_evaluate_kernel(const lh_cuda_evaluate a) {
     block_state *b = block();
-    const int group = a.group, examples = a.step->sequences;
     if (threadIdx.x == 0) {
         view_step(b, a.step, a.parameters${tables and ", a.tables" or ""}${cuda.shared and ", a.shared" or ""});
         b->members = join_team(gridDim.x, a.arrivals);
@@ -89,12 +88,12 @@ ${id}_evaluate_kernel(const lh_cuda_evaluate a) {
 % if cuda.begins then
     begin_step();
 % end
-    for (int first = blockIdx.x * group; first < examples; first += gridDim.x * group) {
+    for (int first = blockIdx.x * a.group; first < b->step.sequences; first = b->first + gridDim.x * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            const int left = examples - first;
+            const int left = b->step.sequences - first;
             size_t used = 0;
-            take_examples(b, first, left < group ? left : group, a.workspace + blockIdx.x * a.workspace_stride, false);
+            take_examples(b, first, left < a.group ? left : a.group, a.workspace + blockIdx.x * a.workspace_stride, false);
             lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
             b->input = b->work.input;
         }

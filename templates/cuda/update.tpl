@@ -54,8 +54,7 @@ NOINLINE void end_tables(parameters *g) {
         product(WIDTH, SLICE, count, ROWS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS, drows + first,
                 WIDTH, FINISH_STORE, (const real *)0, g->layer[l].relative + first, WIDTH);
 % else
-        product(WIDTH, WIDTH, count, ROWS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS, drows, WIDTH,
-                FINISH_STORE, (const real *)0, g->layer[l].relative, WIDTH);
+        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)set * room * WIDTH, drows, g->layer[l].relative);
 % end
     }
 % elseif relative.kind == "shaw" then

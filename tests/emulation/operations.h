@@ -6,7 +6,7 @@
 enum {
     LH_OPERATIONS_WIDTH = 40,        /* of rows that are normed: no multiple of a warp */
     LH_OPERATIONS_HEAD = 12,         /* width of a head */
-    LH_OPERATIONS_ROOM = 4 * 32 * 72 /* elements of shared memory */
+    LH_OPERATIONS_ROOM = 6 * 32 * 64 /* elements of shared memory */
 };
 
 /* Orders and finishes of kernels/cuda/product.cu. */

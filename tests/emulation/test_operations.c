@@ -142,7 +142,8 @@ static int place_in_result(const lh_product *c, int row, int column) {
     return row * c->stride + column;
 }
 
-static void check_product(const precision *p, lh_product c) {
+/* bare: there is nothing to add. */
+static void check_product(const precision *p, lh_product c, bool bare) {
     c.stride = c.columns + 4;
     int room = c.rows * c.stride;
     double *a = numbers(c.K * c.rows, 1), *b = numbers(c.K * c.columns, 2), *extra = numbers(room, 3);
@@ -154,29 +155,32 @@ static void check_product(const precision *p, lh_product c) {
     memcpy(want, extra, (size_t)room * sizeof *want); /* what the product does not write stays */
     for (int i = 0; i < c.rows * c.columns; i++) {
         int row = i / c.columns, column = i % c.columns;
-        want[place_in_result(&c, row, column)] = finished(&c, product[i], row, column, extra);
+        want[place_in_result(&c, row, column)] = bare ? product[i] : finished(&c, product[i], row, column, extra);
     }
-    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &in_extra, &out});
+    void *nothing = NULL;
+    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, bare ? &nothing : &in_extra, &out});
     assert_close(p, out, want, room, (c.K + 2) * p->unit * most);
     FREE(a, b, extra, product, want, in_a, in_b, in_extra);
     if (out != in_extra) free(out);
 }
 
-/* Sizes around a tile and a slab, every order of both operands with every finish. What runs along a row in memory is a
- * multiple of four long. */
+/* Sizes around a tile, its warps and a slab, every order of both operands with every finish. What runs along a row in
+ * memory is a multiple of four long. */
 static void check_products(const precision *p) {
-    static const int rows[] = {1, 7, 64, 65, 130}, depths[] = {4, 32, 36, 100}, columns[] = {4, 36, 64, 72, 132};
-    for (int i = 0; i < 5 * 4 * 4; i++) {
-        lh_product c = {.rows = rows[i % 5],
-                        .columns = columns[(i + i / 5) % 5],
-                        .K = depths[i / 5 % 4],
-                        .along_a = i / 20 % 2,
-                        .along_b = i / 40,
-                        .how = (i + i / 20) % LH_FINISHES};
+    static const int rows[] = {1, 15, 17, 21, 33, 41, 64, 65, 80, 97, 129}, depths[] = {20, 32, 36, 100},
+                     columns[] = {4, 36, 64, 72, 132};
+    for (int i = 0; i < 11 * 4 * 4; i++) {
+        lh_product c = {.rows = rows[i % 11],
+                        .columns = columns[(i + i / 11) % 5],
+                        .K = depths[i / 11 % 4],
+                        .along_a = i / 44 % 2,
+                        .along_b = i / 88,
+                        .how = (i + i / 44) % LH_FINISHES};
         if (c.along_a == LH_ROWS) c.rows = (c.rows + 3) / 4 * 4;
         if (c.along_a == LH_ROWS && c.along_b == LH_ROWS) c.K += 1;
         if (c.how == LH_BY_HEAD) c.columns = (c.columns + HEAD - 1) / HEAD * HEAD;
-        check_product(p, c);
+        check_product(p, c, false);
+        if (c.how == LH_BIAS || c.how == LH_ADD) check_product(p, c, true);
     }
 }
 
@@ -188,7 +192,32 @@ static void test_products_of_every_order_size_and_finish(void **state) {
 static void test_product_over_nothing_is_zero(void **state) {
     (void)state;
     for (int i = 0; i < PRECISION_COUNT; i++)
-        check_product(&PRECISIONS[i], (lh_product){.rows = 8, .columns = 4, .K = 0});
+        check_product(&PRECISIONS[i], (lh_product){.rows = 8, .columns = 4, .K = 0}, false);
+}
+
+/* The bits of a row do not hang on how many there are: short products against the rows of a long one. */
+static void check_rows(const precision *p, int along_b) {
+    enum { MOST = 672, COLUMNS = 68, DEPTH = 36 };
+    static const int rows[] = {1, 15, 16, 21, 33, 41, 63, 64, 65, 80, 96, 97, 127, 129};
+    lh_product c = {
+        .rows = MOST, .columns = COLUMNS, .K = DEPTH, .along_a = LH_COLUMNS, .along_b = along_b, .stride = COLUMNS};
+    double *a = numbers(DEPTH * MOST, 1), *b = numbers(DEPTH * COLUMNS, 2);
+    void *in_a = operand(p, DEPTH, MOST, a, LH_COLUMNS, &c.stride_a),
+         *in_b = operand(p, DEPTH, COLUMNS, b, along_b, &c.stride_b);
+    void *extra = NULL, *all = reserve((size_t)(MOST * COLUMNS * p->real_bytes)),
+         *some = reserve((size_t)(MOST * COLUMNS * p->real_bytes));
+    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &all});
+    for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
+        c.rows = rows[i];
+        launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &some});
+        assert_memory_equal(some, all, (size_t)(c.rows * COLUMNS * p->real_bytes));
+    }
+    FREE(a, b, in_a, in_b, all, some);
+}
+
+static void test_rows_of_a_product_do_not_hang_on_their_number(void **state) {
+    (void)state;
+    for (int i = 0; i < 2 * PRECISION_COUNT; i++) check_rows(&PRECISIONS[i / 2], i % 2);
 }
 
 /* ---- sums over rows, layer norm ---- */
@@ -364,6 +393,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_of_every_order_size_and_finish),
         cmocka_unit_test(test_product_over_nothing_is_zero),
+        cmocka_unit_test(test_rows_of_a_product_do_not_hang_on_their_number),
         cmocka_unit_test(test_column_sums_of_every_size),
         cmocka_unit_test(test_gradient_of_norm_is_that_of_the_reference),
         cmocka_unit_test(test_masks_are_those_of_the_reference),

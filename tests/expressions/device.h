@@ -15,6 +15,8 @@
 typedef double real;
 enum { THREADS = 64 };
 
+#include "cuda/functions_float64.cu"
+
 #include "cuda/functions.cu"
 
 #include "cuda/block.cu"

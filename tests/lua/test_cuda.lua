@@ -68,7 +68,7 @@ function TestProducts.test_a_wide_model_has_one_way_to_be_cut()
   lu.assertEquals(plan.cuda.chip, plan.cuda.replicas)
 end
 
-local OF_STEPS = { "train_shard", "layer_forward(", "to_query_key_value(", "enter_layer" }
+local OF_STEPS = { "train_shard", "layer_forward(", "product_forward(", "enter_layer" }
 local OF_PHASES = { "lh_cuda_place", "LH_CUDA_ATTEND", "train_phase", "take_part", "layer_gradients" }
 
 function TestProducts.test_device_code_has_nothing_of_the_other_shape()
@@ -90,7 +90,7 @@ end
 function TestProducts.test_wide_device_code_multiplies_no_matrices()
   for _, encoding in ipairs(ENCODINGS) do
     local _, wide = made(encoding, WIDE, "tf32")
-    for _, name in ipairs({ "finish_pair", "mma_tf32", "SLAB" }) do
+    for _, name in ipairs({ "write_results", "mma_tf32", "SLAB" }) do
       lu.assertEquals(wide:find(name, 1, true) ~= nil, encoding == "relative", encoding .. ": " .. name)
     end
   end

@@ -30,6 +30,12 @@ BITS_OF(__uint_as_float, unsigned, float)
 BITS_OF(__double_as_longlong, double, long long)
 BITS_OF(__longlong_as_double, long long, double)
 
+#if REAL_BYTES == 8
+#include "cuda/functions_float64.cu"
+#else
+#include "cuda/functions_float32.cu"
+#endif
+
 #include "cuda/functions.cu"
 
 #define OF_ONE(name, scalar) \

@@ -1,0 +1,82 @@
+-- What is left out of a device text.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local prune = require("prune")
+
+TestPrune = {}
+
+-- What is left of a text; lines come from files by turns: "FILE: line", of one file without that.
+local function pruned(text)
+  local lines, map = {}, {}
+  for line in text:gmatch("([^\n]*)\n") do
+    local file, rest = line:match("^(%l+):%s?(.*)$")
+    lines[#lines + 1] = rest or line
+    map[#map + 1] = { { file or "one", #lines } }
+  end
+  local kept, places = prune.prune(lines, map)
+  lu.assertEquals(#places, #kept)
+  for at, place in ipairs(places) do
+    lu.assertEquals(lines[place[1][2]], kept[at])
+  end
+  return table.concat(kept, "\n")
+end
+
+function TestPrune.test_what_is_called_stays_with_what_it_calls()
+  lu.assertEquals(pruned([[
+INLINE int inner(void) { return 1; }
+
+/* Two lines
+ * of comment. */
+NOINLINE int outer(int a,
+                   int b) {
+    if (a) {
+        return b;
+    }
+    return inner();
+}
+
+INLINE int nobody(void) { return outer(1, 2); }
+
+void kernel(void) { outer(0, 0); }
+]]), [[
+INLINE int inner(void) { return 1; }
+
+/* Two lines
+ * of comment. */
+NOINLINE int outer(int a,
+                   int b) {
+    if (a) {
+        return b;
+    }
+    return inner();
+}
+
+void kernel(void) { outer(0, 0); }]])
+end
+
+function TestPrune.test_a_comment_stays_for_the_function_that_shares_it()
+  local a, b = "INLINE int a(void) { return 1; }\n", "INLINE int b(void) { return 2; }\n"
+  local text = "/* Both. */\n" .. a .. b .. "\nint x = %s();\n"
+  lu.assertEquals(pruned(text:format("a")), "/* Both. */\n" .. a .. "\nint x = a();")
+  lu.assertEquals(pruned(text:format("b")), "/* Both. */\n" .. b .. "\nint x = b();")
+end
+
+function TestPrune.test_a_name_in_a_comment_is_no_call()
+  lu.assertEquals(pruned("/* helper is\n * helper */\n\nINLINE int helper(void) { return 1; }\n\nint x;\n"),
+    "/* helper is\n * helper */\n\nint x;")
+end
+
+function TestPrune.test_functions_that_call_each_other_alone_go()
+  lu.assertEquals(
+    pruned("INLINE int a(int x) { return b(x); }\n\nINLINE int b(int x) { return a(x); }\n\nint x;\n"), "int x;")
+end
+
+function TestPrune.test_a_file_goes_when_nothing_but_comments_is_left()
+  lu.assertEquals(pruned("a: /* Head. */\na:\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"), "int x;")
+  lu.assertEquals(pruned("a: /* Head. */\na:\na: enum { ONE };\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"),
+    "/* Head. */\n\nenum { ONE };\n\nint x;")
+end
+
+support.run()
