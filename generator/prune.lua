@@ -106,19 +106,21 @@ local function mark_lines(lines, functions)
   return out
 end
 
--- Marks the whole of a file of which nothing is left but comments.
+-- Marks the whole of a file that has lost functions, where nothing is left of it but comments.
 local function mark_files(lines, map, out)
   local first = 1
   while first <= #lines do
-    local name, last, bare, commented = map[first][1][1], first, true, false
+    local name, last, lost, bare, commented = map[first][1][1], first, false, true, false
     while map[last + 1] and map[last + 1][1][1] == name do
       last = last + 1
     end
     for at = first, last do
       commented = commented or lines[at]:sub(1, 2) == "/*"
+      lost = lost or out[at]
       bare = bare and (out[at] or lines[at] == "" or commented)
       commented = commented and lines[at]:sub(-2) ~= "*/"
     end
+    bare = bare and lost
     for at = first, bare and last or 0 do
       out[at] = true
     end

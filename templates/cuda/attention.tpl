@@ -281,10 +281,8 @@ NOINLINE void attend_keys(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-% if cuda.head_lanes > 1 then
-    const int count = block()->sequences;
-% elseif not cuda.pairs then
-    const int first = 0, count = block()->sequences;
+% if not cuda.pairs then
+    const int sequences = block()->sequences;
 % end
 % if with_rows or scored then
     const int l = block()->l;
@@ -293,10 +291,10 @@ NOINLINE void attend_keys(void) {
     score_tables tables;
     score_tables_of(v, l, &tables);
 % end
-% if cuda.head_lanes > 1 then
-    for (int task = threadIdx.x / HEAD_LANES; task < count * HEADS * v->T; task += TASKS) {
-% else
+% if cuda.pairs then
     for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
+% else
+    for (int task = ${cuda.first_task}; task < sequences * HEADS * v->T; task += ${cuda.tasks}) {
 % end
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
 % if cuda.pairs then

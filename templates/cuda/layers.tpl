@@ -1,7 +1,6 @@
 % local drops = dropouts[1] ~= nil
 % local branch_drops = dropout.kind == "bernoulli"
 % local embedding_drops = additive.dropout.kind == "bernoulli"
-% local first_site = embedding_drops and 1 or 0
 % local dbranch = branch_drops and "dbranch" or "gradient"
 % local random, by_sequence = positions.kind == "randomized", positions.kind == "sequence"
 % local row_place = by_sequence and "position[row]" or random and "position[row % v->T]" or "row % v->T"
@@ -36,7 +35,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if branch_drops then
 /* The mask of a place within the layer: 0 behind attention, 1 behind the feed-forward network. */
 INLINE const unsigned char *mask_at(int place) {
-    const int site = ${first_site} + 2 * block()->l + place;
+    const int site = ${embedding_drops and "1 + " or ""}2 * block()->l + place;
     return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
 }
 

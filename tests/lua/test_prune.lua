@@ -73,6 +73,10 @@ function TestPrune.test_functions_that_call_each_other_alone_go()
     pruned("INLINE int a(int x) { return b(x); }\n\nINLINE int b(int x) { return a(x); }\n\nint x;\n"), "int x;")
 end
 
+function TestPrune.test_empty_lines_between_files_stay()
+  lu.assertEquals(pruned("a: int x;\nb:\nc: int y;\n"), "int x;\n\nint y;")
+end
+
 function TestPrune.test_a_file_goes_when_nothing_but_comments_is_left()
   lu.assertEquals(pruned("a: /* Head. */\na:\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"), "int x;")
   lu.assertEquals(pruned("a: /* Head. */\na:\na: enum { ONE };\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"),
