@@ -3,16 +3,9 @@
 -- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, of those that its spec decides; a
 -- field that an older run lacks counts as its default. docs/reports.md explains each.
 
-local M = {}
+local get = require("features").value_at
 
--- A field of nested tables by its path; nil where one is absent.
-local function get(spec, path)
-  local value = spec
-  for name in path:gmatch("[^.]+") do
-    value = type(value) == "table" and value[name] or nil
-  end
-  return value
-end
+local M = {}
 
 -- Only false is told from absent by this.
 local function flag(spec, path, default)
