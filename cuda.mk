@@ -83,8 +83,8 @@ endif
 cuda-check: ## compiles the showcase's device code for one GPU of each class; compares registers and spills with a table
 	@CC="$(CC)" sh tests/cuda/check.sh
 
-cuda-all: ## the same for every GPU that the toolkit knows, the test specs' device code too; takes long
-	@CC="$(CC)" sh tests/cuda/check.sh --all
+cuda-all: ## the same for every GPU that the toolkit knows (or ARCH=LIST), and for every encoding; takes long
+	@CC="$(CC)" sh tests/cuda/check.sh --all $(ARCH)
 
 cuda-record: ## write tests/cuda/resources.txt again; read the diff
 	@CC="$(CC)" sh tests/cuda/check.sh --record

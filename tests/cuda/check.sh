@@ -1,20 +1,21 @@
 #!/bin/sh
 # make cuda-check, cuda-all and cuda-record: device code compiles, and fits as it did. Needs a CUDA toolkit, no GPU.
 #
-#     sh tests/cuda/check.sh [--all | --record]
+#     sh tests/cuda/check.sh [--all [ARCHITECTURES] | --record]
 #
 # Compiles the showcase's device code for one architecture of each class; with --all for every one that the toolkit
-# knows, and that of the test specs and of every encoding in spec/encodings, which it generates. Attention must not spill
-# a register, anywhere. What the assembler says of each kernel (registers, stack, spills, shared memory) is compared with
-# resources.txt, the most that any architecture of a class may need. A toolkit of another version than the recorded one
-# gives other numbers: they are not compared. What the runtime declares of the driver, NVRTC and cuBLASLt is compared
-# with the toolkit's headers (driver.c, nvrtc.c, cublaslt.c).
+# knows, or for those of a list (sm_80,sm_90), and with it that of the test specs and of every encoding in
+# spec/encodings, which it generates. Attention must not spill a register, anywhere. What the assembler says of each
+# kernel (registers, stack, spills, shared memory) is compared with resources.txt, the most that any architecture of a
+# class may need. A toolkit of another version than the recorded one gives other numbers: they are not compared. What the
+# runtime declares of the driver, NVRTC and cuBLASLt is compared with the toolkit's headers (driver.c, nvrtc.c,
+# cublaslt.c).
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from what nvcc and NVRTC, which
 # differ by a little, make for every architecture.
 TABLE=tests/cuda/resources.txt
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
-mode=${1:-check}
+mode=${1:-check} architectures=${2:-all}
 jobs=$(nproc 2>/dev/null || echo 2)
 work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
@@ -190,11 +191,11 @@ check_declarations() {
 : >"$work/rows"
 case $mode in
     check) find_toolkit all nvrtc || find_toolkit all nvcc ;;
-    --all) find_toolkit all '' ;;
+    --all) find_toolkit "$architectures" '' ;;
     --record) find_toolkit all nvrtc && find_toolkit all nvcc ;;
-    *) echo "usage: check.sh [--all | --record]" >&2 && exit 2 ;;
+    *) echo "usage: check.sh [--all [ARCHITECTURES] | --record]" >&2 && exit 2 ;;
 esac || {
-    [ "$mode" != --record ] || { cat "$work/problem" >&2 && exit 4; }
+    [ "$mode.$architectures" != --record.all ] && [ $architectures = all ] || { cat "$work/problem" >&2 && exit 4; }
     for run in $showcase; do
         say skip "device code of $run compiles: $(head -1 "$work/problem" | sed 's/[;:].*//')"
     done
