@@ -101,30 +101,35 @@ inline double __longlong_as_double(long long x) { return lh_bits<double>(x); }
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
 
-/* A kernel by name; bind copies its arguments, as a launch does. */
+/* A kernel by name; bind copies its arguments, as a launch does, and gives what runs a grid with them. */
 struct lh_emulated_kernel {
-    typedef std::function<void()> call;
-    typedef call binder(void **arguments);
+    typedef std::function<int(int blocks, int threads, size_t block_memory, struct lh_error *error)> grid; /* lh_status */
+    typedef std::function<grid(void **arguments)> binder;
 
     const char *name;
-    binder *bind;
+    binder bind;
     const lh_emulated_kernel *next;
 
-    lh_emulated_kernel(const char *kernel_name, binder *kernel_bind);
+    lh_emulated_kernel(const char *kernel_name, binder kernel_bind);
     static const lh_emulated_kernel *find(const char *name); /* or NULL */
+    static const lh_emulated_kernel *(*find_instead)(const char *name); /* those of a program (tests/ptx), or NULL */
 };
 
+/* A grid whose threads are fibres that run this. */
+lh_emulated_kernel::grid lh_fibre_grid(const char *name, std::function<void()> thread);
+
 template <class... A, size_t... I>
-lh_emulated_kernel::call lh_bind(void (*kernel)(A...), void **arguments, std::index_sequence<I...>) {
+std::function<void()> lh_bind(void (*kernel)(A...), void **arguments, std::index_sequence<I...>) {
     std::tuple<A...> copy(*static_cast<const A *>(arguments[I])...);
     return [=] { std::apply(kernel, copy); };
 }
 
-template <class... A> lh_emulated_kernel::call lh_bind(void (*kernel)(A...), void **arguments) {
+template <class... A> std::function<void()> lh_bind(void (*kernel)(A...), void **arguments) {
     return lh_bind(kernel, arguments, std::index_sequence_for<A...>());
 }
 
 #define EMULATED_KERNEL(name) \
-    static const lh_emulated_kernel name##_emulated(#name, [](void **arguments) { return lh_bind(name, arguments); });
+    static const lh_emulated_kernel name##_emulated( \
+        #name, [](void **arguments) { return lh_fibre_grid(#name, lh_bind(name, arguments)); });
 
 #endif

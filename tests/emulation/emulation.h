@@ -36,7 +36,9 @@ typedef struct lh_emulation {
  *
  * In a shared library these files are a driver for a program that knows nothing of them (it finds them by
  * LONGHAND_CUDA_DRIVER). There, LONGHAND_EMULATION="order=3,multiprocessors=2" does what this function does; further
- * names: architecture, blocks_per_multiprocessor, driver_version. cuInit refuses a text that it does not understand. */
+ * names: architecture, blocks_per_multiprocessor, driver_version. cuInit refuses a text that it does not understand.
+ *
+ * Where LONGHAND_PTX names a program of tests/ptx, kernels are those that the compiler made, and no others. */
 void lh_emulation_set(const lh_emulation *emulation);
 
 const lh_cuda_driver *lh_emulated_driver(void);

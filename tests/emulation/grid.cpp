@@ -40,7 +40,7 @@ struct block {
 
 static struct {
     const char *name;
-    const lh_emulated_kernel::call *kernel;
+    const std::function<void()> *thread;
     int blocks, threads;
     size_t shared_bytes; /* of a block */
     std::vector<int> block_order, warp_order, lane_order;
@@ -107,7 +107,7 @@ void lh_collective_join(const lh_note &note) { wait(&grid.running_warp->in_colle
 void *lh_shared_memory(void) { return grid.running_block->shared.get(); }
 
 static void run_thread(void) {
-    (*grid.kernel)();
+    (*grid.thread)();
     unsigned bit = 1u << grid.running_lane;
     grid.running_warp->live &= ~bit;
     grid.running_warp->ready &= ~bit;
@@ -240,7 +240,7 @@ static void run_rounds(std::vector<block> &blocks, long threads) {
     }
 }
 
-static std::vector<int> make_order(int count, std::minstd_rand *random) {
+std::vector<int> lh_grid_order(int count, std::minstd_rand *random) {
     std::vector<int> order((size_t)count);
     std::iota(order.begin(), order.end(), 0);
     if (lh_emulated.order == LH_EMULATION_DESCENDING) std::reverse(order.begin(), order.end());
@@ -264,8 +264,9 @@ static block make_block(int index) {
     return b;
 }
 
-lh_status lh_grid_run(const char *name, const lh_emulated_kernel::call &kernel, int blocks, int threads,
-                      size_t block_memory, lh_error *error) {
+/* LH_ERR_INPUT: the kernel failed, see emulation.h. */
+static lh_status run_grid(const char *name, const std::function<void()> &thread, int blocks, int threads,
+                          size_t block_memory, lh_error *error) {
     grid = {};
     grid.name = name;
     grid.error = error;
@@ -273,7 +274,7 @@ lh_status lh_grid_run(const char *name, const lh_emulated_kernel::call &kernel, 
         return lh_fail(error, LH_ERR_INPUT, "%s: %d blocks of %d threads", name, blocks, threads);
     if (!lh_fibre_reserve((size_t)blocks * (size_t)threads))
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the stacks of %d threads", name, blocks * threads);
-    grid.kernel = &kernel;
+    grid.thread = &thread;
     grid.blocks = blocks;
     grid.threads = threads;
     grid.shared_bytes = block_memory;
@@ -281,11 +282,17 @@ lh_status lh_grid_run(const char *name, const lh_emulated_kernel::call &kernel, 
     blockDim.x = (unsigned)threads;
 
     std::minstd_rand random(lh_emulated.order);
-    grid.block_order = make_order(blocks, &random);
-    grid.warp_order = make_order((threads + warpSize - 1) / warpSize, &random);
-    grid.lane_order = make_order(warpSize, &random);
+    grid.block_order = lh_grid_order(blocks, &random);
+    grid.warp_order = lh_grid_order((threads + warpSize - 1) / warpSize, &random);
+    grid.lane_order = lh_grid_order(warpSize, &random);
     std::vector<block> all;
     for (int i = 0; i < blocks; i++) all.push_back(make_block(i));
     run_rounds(all, (long)blocks * threads);
     return grid.failed ? LH_ERR_INPUT : LH_OK;
+}
+
+lh_emulated_kernel::grid lh_fibre_grid(const char *name, std::function<void()> thread) {
+    return [=](int blocks, int threads, size_t block_memory, lh_error *error) {
+        return run_grid(name, thread, blocks, threads, block_memory, error);
+    };
 }

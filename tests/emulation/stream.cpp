@@ -33,10 +33,10 @@ static bool pinned(const void *pointer, size_t bytes) {
     return holder(lh_device.host_memory, pointer, bytes) != lh_device.host_memory.end();
 }
 
-static void run_kernel(const char *name, const lh_emulated_kernel::call &kernel, int blocks, int threads,
+static void run_kernel(const char *name, const lh_emulated_kernel::grid &grid, int blocks, int threads,
                        size_t block_memory) {
     lh_error error = {};
-    if (lh_grid_run(name, kernel, blocks, threads, block_memory, &error)) lh_device_break(LAUNCH_FAILED, error.text);
+    if (grid(blocks, threads, block_memory, &error)) lh_device_break(LAUNCH_FAILED, error.text);
     lh_device_check_memory(name);
 }
 
@@ -116,8 +116,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
     int resident = lh_device_resident(function, (int)block_x, block_memory) * lh_emulated.multiprocessors;
     if (grid_x > (unsigned)resident) return COOPERATIVE_LAUNCH_TOO_LARGE;
     const char *name = function->kernel->name;
-    lh_emulated_kernel::call kernel = function->kernel->bind(arguments);
-    stream->waiting.push_back([=] { run_kernel(name, kernel, (int)grid_x, (int)block_x, block_memory); });
+    lh_emulated_kernel::grid grid = function->kernel->bind(arguments);
+    stream->waiting.push_back([=] { run_kernel(name, grid, (int)grid_x, (int)block_x, block_memory); });
     return SUCCESS;
 }
 

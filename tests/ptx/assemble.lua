@@ -1,0 +1,341 @@
+-- Statements of PTX -> a program for machine.cpp, as lines of text (program.cpp reads them):
+--
+--     registers BYTES                of a warp: a row of 32 lanes for every register, at a place of its own
+--     locals BYTES                   of a lane: the local memory of all functions, one behind the other
+--     data NAME ALIGN BYTES BYTE...  an array in global memory; the rest is 0
+--     constant PLACE BYTES HEX       a row whose lanes all hold this
+--     special PLACE NAME             a row of %tid.x and the like
+--     address PLACE NAME             a row of the address of an array
+--     kernel NAME FIRST BYTES...     where it begins, and the bytes of its parameters
+--     do LINE KIND GUARD OPERATION NUMBER...   an instruction; GUARD: 0 none, a predicate's place + 1, negative: negated
+--
+-- Functions are not recursive, so each has its registers to itself, and its parameters are registers, too.
+
+local instructions = require("instructions")
+local parse = require("parse")
+
+local assemble = {}
+
+-- Types whose elements lie in memory as those of another.
+local STORED_AS = { b32 = "u32", f32 = "u32", b64 = "u64", f64 = "u64" }
+-- As in machine.h.
+local SPACES = { generic = 0, global = 0, shared = 1, ["local"] = 2, param = 3 }
+local SPECIALS = { ["%tid.x"] = true, ["%ctaid.x"] = true, ["%ntid.x"] = true, ["%nctaid.x"] = true }
+local LANES = 32
+
+local Program = {}
+Program.__index = Program
+
+-- A row of lanes of so many bytes each.
+function Program:row(bytes)
+  local size = math.max(bytes * LANES, LANES)
+  local place = self.registers
+  self.registers = place + size
+  return place
+end
+
+function Program:line(...)
+  self.lines[#self.lines + 1] = table.concat({ ... }, " ")
+end
+
+-- The bits of an immediate as a type's, or nil.
+local function bits_of(text, type_name)
+  local bytes = instructions.TYPES[type_name][2]
+  local float, digits = text:match("^0([fd])(%x+)$")
+  if float then
+    local fits = float == "f" and bytes == 4 and #digits == 8 or float == "d" and bytes == 8 and #digits == 16
+    return fits and tonumber(digits, 16) or nil
+  end
+  if not text:match("^%-?%d+$") and not text:match("^0x%x+$") or type_name:sub(1, 1) == "f" then
+    return nil
+  end
+  local value = math.tointeger(tonumber(text))
+  if type_name == "pred" then
+    return (value == 0 or value == 1 or value == -1) and value & 1 or nil -- true is written as 1 and as -1
+  end
+  if not value or bytes < 8 and (value < -(1 << (8 * bytes - 1)) or value >= 1 << 8 * bytes) then
+    return nil
+  end
+  return bytes < 8 and value & ((1 << 8 * bytes) - 1) or value
+end
+
+-- A row with the same content for every use, made by `declare` the first time.
+function Program:shared_row(key, bytes, declare)
+  if not self.rows[key] then
+    self.rows[key] = self:row(bytes)
+    declare(self.rows[key])
+  end
+  return self.rows[key]
+end
+
+function Program:constant(bits, bytes)
+  return self:shared_row(("%x/%d"):format(bits, bytes), bytes, function(place)
+    self:line("constant", place, bytes, ("%x"):format(bits))
+  end)
+end
+
+-- The place of an operand that is read or written as a type; `wider`: its register may be wider than the type.
+function Program:operand(item, text, type_name, wider)
+  local bytes = instructions.TYPES[type_name][2]
+  local register = self.current.places[text]
+  if register then
+    if register.bytes ~= bytes and not (wider and register.bytes > bytes) then
+      parse.fail(item, ("%s has another size than %s"):format(text, type_name))
+    end
+    return register.place, register.bytes
+  end
+  if SPECIALS[text] and bytes == 4 then
+    return self:shared_row(text, 4, function(place) self:line("special", place, text:sub(2)) end), 4
+  end
+  if self.data[text] and bytes == 8 then
+    return self:shared_row(text, 8, function(place) self:line("address", place, text) end), 8
+  end
+  if text == self.module.shared and bytes >= 4 then -- as an address in shared memory, which begins with it
+    return self:constant(0, bytes), bytes
+  end
+  if self.current.room and text == self.current.room.name and bytes == 8 then
+    return self:constant(self.current.room.at, 8), 8
+  end
+  local bits = bits_of(text, type_name)
+  if not bits then
+    parse.fail(item, ("%s as %s is not known"):format(text, type_name))
+  end
+  return self:constant(bits, bytes), bytes
+end
+
+function Program:emit(item, kind, operation, numbers)
+  local guard = 0
+  if item.guard then
+    guard = (self:operand(item, item.guard, "pred") + 1) * (item.negated and -1 or 1)
+  end
+  self.code[#self.code + 1] = { line = item.line, kind = kind, guard = guard, operation = operation, numbers = numbers,
+    item = item }
+end
+
+-- [base+offset] -> place of the base's row, its bytes, offset.
+function Program:address(item, text, space)
+  local base, offset = text:match("^%[([%w_%%$]+)%+?(%-?%d*)%]$")
+  if not base then
+    parse.fail(item, "an address that is not known")
+  end
+  offset = offset == "" and 0 or math.tointeger(tonumber(offset))
+  if space == "shared" and base == self.module.shared then
+    return self:constant(0, 4), 4, offset
+  end
+  if space == "local" and self.current.room and base == self.current.room.name then
+    return self:constant(self.current.room.at, 8), 8, offset
+  end
+  if self.data[base] or self.current.places[base] and self.current.places[base].bytes == 8 then
+    return self:operand(item, base, "u64"), 8, offset
+  end
+  if space ~= "shared" then
+    parse.fail(item, "an address that is not of 64 bits")
+  end
+  return self:operand(item, base, "u32"), 4, offset
+end
+
+-- Loads and stores: operation by element and width of the register; base, its bytes, offset, count, places.
+function Program:memory(item, found)
+  local operands, count = item.operands, found.count
+  local list = ("x"):rep(count)
+  local group = count > 1 and "{" .. list .. "}" or list
+  if item.shape ~= (found.load and group .. "x" or "x" .. group) then
+    parse.fail(item, "operands that are not known")
+  end
+  local first = found.load and 1 or 2
+  local address = operands[found.load and count + 1 or 1]
+  local space, base, base_bytes, offset = found.space, nil, nil, nil
+  if space == "param" then
+    base, base_bytes, offset = self:constant(0, 8), 8, nil
+    local name, behind = address:match("^%[([%w_$]+)%+?(%d*)%]$")
+    offset = name and self.current.kernel_places[name]
+    if not offset then
+      parse.fail(item, "a parameter that is not known")
+    end
+    offset = offset + (tonumber(behind) or 0)
+  else
+    base, base_bytes, offset = self:address(item, address, space)
+  end
+  local numbers, width = { SPACES[space], base, base_bytes, offset, found.volatile and 1 or 0, count }, nil
+  for i = first, first + count - 1 do
+    local place, bytes = self:operand(item, operands[i], found.element == "s8" and "b16" or
+      found.element == "u8" and "b16" or found.element, true)
+    if width and width ~= bytes then
+      parse.fail(item, "registers of different sizes")
+    end
+    width = bytes
+    numbers[#numbers + 1] = place
+  end
+  self:emit(item, found.kind, ("%s_%s_%d"):format(found.load and "load" or "store", STORED_AS[found.element] or
+    found.element, width), numbers)
+end
+
+-- Parameters of functions are rows of 8 bytes; what a call hands on is moved there, what the function loads, from there.
+function Program:move_parameter(item)
+  local name, offset = item.operands[item.form:match("^ld") and 2 or 1]:match("^%[([%w_$]+)%+?(%d*)%]$")
+  local element = item.form:match("%.(%w+)$")
+  if not name or (offset ~= "" and offset ~= "0") or item.shape ~= "xx" then
+    parse.fail(item, "a parameter that is not known")
+  end
+  if item.form:match("^ld") then
+    local place, bytes = self:operand(item, item.operands[1], element == "s8" and "b16" or element, true)
+    self:emit(item, "parameter", ("take_%s_%d"):format(STORED_AS[element] or element, bytes),
+      { self.current.parameter_places[name], place })
+  else
+    local argument = self.current.arguments[name]
+    if not argument or not instructions.TYPES[element] or argument.type ~= element then
+      parse.fail(item, "a parameter that is not known")
+    end
+    local place, bytes = self:operand(item, item.operands[2], element)
+    self:emit(item, "parameter", "hand_" .. bytes, { argument, place })
+  end
+end
+
+-- The arguments of a call get the places of its function's parameters.
+function Program:call(item)
+  local callee = self.by_name[item.callee]
+  if not callee or callee.kernel or #callee.parameters ~= #item.operands then
+    parse.fail(item, "a call that is not known")
+  end
+  for i, name in ipairs(item.operands) do
+    local argument = self.current.arguments[name]
+    if not argument or argument.type ~= callee.parameters[i].type then
+      parse.fail(item, "an argument that is not known")
+    end
+    argument.place = callee.parameter_places[callee.parameters[i].name]
+  end
+  self:emit(item, "branch", "call", { callee })
+end
+
+local CONTROL = {}
+CONTROL["bra"] = function(program, item) program:emit(item, "branch", "bra", { item.operands[1] }) end
+CONTROL["bra.uni"] = CONTROL["bra"]
+CONTROL["ret"] = function(program, item) program:emit(item, "branch", "ret", {}) end
+CONTROL["call.uni"] = function(program, item) program:call(item) end
+CONTROL["nanosleep.u32"] = function(program, item) program:emit(item, "sleep", "sleep", {}) end
+CONTROL["membar.gl"] = function(program, item) program:emit(item, "fence", "fence", {}) end
+CONTROL["bar.sync"] = function(program, item)
+  if item.operands[1] ~= "0" or #item.operands > 1 or item.guard then
+    parse.fail(item, "a barrier that is not known")
+  end
+  program:emit(item, "barrier", "barrier", {})
+end
+CONTROL["atom.add.u32"] = function(program, item)
+  local base, bytes, offset = program:address(item, item.operands[2], "generic")
+  program:emit(item, "atomic", "atomic_add_u32", { SPACES.global, base, bytes, offset, 1, 1, (program:operand(item, item.operands[1], "u32")),
+    (program:operand(item, item.operands[3], "u32")) })
+end
+
+function Program:instruction(item)
+  if CONTROL[item.form] then
+    return CONTROL[item.form](self, item)
+  end
+  local found = instructions.memory(item.form)
+  local is_parameter = item.form:match("^[ls][dt]%.param%.")
+  if is_parameter and (item.form:match("^st") or not self.current.kernel) then
+    return self:move_parameter(item)
+  elseif found then
+    return self:memory(item, found)
+  end
+  local variants = instructions.known[item.form]
+  local entry = variants and variants[item.shape]
+  if not entry then
+    parse.fail(item, "an instruction that is not known")
+  end
+  local numbers = {}
+  for i, type_name in ipairs(entry.types) do
+    numbers[i] = self:operand(item, item.operands[i], type_name)
+  end
+  self:emit(item, entry.kind, entry.name, numbers)
+end
+
+-- Places of a function's registers and parameters, before any code.
+function Program:lay_out(current)
+  current.places, current.parameter_places, current.kernel_places = {}, {}, {}
+  for _, group in ipairs(current.registers) do
+    local bytes = assert(instructions.TYPES[group.type], group.type)[2]
+    if group.name then
+      current.places["%" .. group.name] = { place = self:row(bytes), bytes = bytes }
+    end
+    for i = 1, (group.count or 1) - 1 do
+      current.places["%" .. group.prefix .. i] = { place = self:row(bytes), bytes = bytes }
+    end
+  end
+  local at = 0
+  for _, parameter in ipairs(current.parameters) do
+    local bytes = parameter.bytes or instructions.TYPES[parameter.type][2]
+    if current.kernel then
+      current.kernel_places[parameter.name] = at
+      at = at + (bytes + 15) // 16 * 16
+    else
+      current.parameter_places[parameter.name] = self:row(8)
+    end
+  end
+  if current.room then
+    current.room.at = (self.locals + 15) // 16 * 16
+    self.locals = current.room.at + current.room.bytes
+  end
+end
+
+function Program:body(current)
+  self.current, current.arguments, current.labels = current, {}, {}
+  current.first = #self.code
+  for _, item in ipairs(current.body) do
+    if item.label then
+      current.labels[item.label] = #self.code
+    elseif item.argument then
+      current.arguments[item.argument] = { type = item.type }
+    else
+      self:instruction(item)
+    end
+  end
+end
+
+-- Targets of branches and calls, now that all places are known.
+function Program:resolve(current, last)
+  for at = current.first + 1, last do
+    local step = self.code[at]
+    local target = step.numbers[1]
+    if step.operation == "bra" then
+      step.numbers[1] = current.labels[target] or parse.fail(step.item, "a label that is not there")
+    elseif step.operation == "call" then
+      step.numbers[1] = target.first
+    elseif type(target) == "table" then
+      step.numbers[1] = target.place or parse.fail(step.item, "an argument of no call")
+    end
+  end
+end
+
+function assemble.program(module)
+  local program = setmetatable({ module = module, registers = 0, locals = 0, lines = {}, code = {}, rows = {}, data = {},
+    by_name = {} }, Program)
+  for _, data in ipairs(module.data) do
+    program.data[data.name] = true
+    program:line("data", data.name, data.align, data.bytes, table.concat(data.values, " "))
+  end
+  for _, current in ipairs(module.functions) do
+    program.by_name[current.name] = current
+    program:lay_out(current)
+  end
+  for _, current in ipairs(module.functions) do
+    program:body(current)
+    program:resolve(current, #program.code)
+  end
+  for _, current in ipairs(module.functions) do
+    if current.kernel then
+      local bytes = {}
+      for i, parameter in ipairs(current.parameters) do
+        bytes[i] = parameter.bytes or instructions.TYPES[parameter.type][2]
+      end
+      program:line("kernel", current.name, current.first, table.concat(bytes, " "))
+    end
+  end
+  program:line("registers", program.registers)
+  program:line("locals", program.locals)
+  for _, step in ipairs(program.code) do
+    program:line("do", step.line, step.kind, step.guard, step.operation, table.concat(step.numbers, " "))
+  end
+  return table.concat(program.lines, "\n") .. "\n"
+end
+
+return assemble

@@ -1,0 +1,198 @@
+-- The instructions of PTX that are known: everything else is an error. An entry says how one lane does the instruction,
+-- as a statement of C++ (operations.lua makes a function of it, machine.cpp runs that for the lanes of a warp), after
+-- "Parallel Thread Execution ISA" 9.0, chapter 9.
+--
+--     form      the instruction with its modifiers and types
+--     operands  their types, in order; { } groups them as braces do, | joins as in shfl
+--     does      the statement; d is the first operand, a, b, c, e the ones behind it
+--     kind      what it is counted as
+--     whole     instead of `does`: a function of machine.h that is called once for the warp, with all its lanes present
+--
+-- Registers are typed by their size: an operand's register has the size of its type. Integers wrap.
+
+local instructions = {}
+
+-- Name in C++ and bytes of each type.
+instructions.TYPES = {
+  pred = { "uint8_t", 1 },
+  b16 = { "uint16_t", 2 }, u16 = { "uint16_t", 2 }, s16 = { "int16_t", 2 },
+  b32 = { "uint32_t", 4 }, u32 = { "uint32_t", 4 }, s32 = { "int32_t", 4 }, f32 = { "float", 4 },
+  b64 = { "uint64_t", 8 }, u64 = { "uint64_t", 8 }, s64 = { "int64_t", 8 }, f64 = { "double", 8 },
+}
+
+local known = {}
+instructions.known = known
+
+-- "{ f32 f32 } b64" -> "{xx}x": what an entry's operands and those of a text must have in common.
+local function shape_of(operands)
+  return (operands:gsub("[%l%d]+", "x"):gsub("%s+", ""))
+end
+
+local function add(entry)
+  entry.types = {}
+  for type_name in entry.operands:gmatch("[%l%d]+") do
+    assert(instructions.TYPES[type_name], type_name)
+    entry.types[#entry.types + 1] = type_name
+  end
+  local variants = known[entry.form] or {}
+  local shape = shape_of(entry.operands)
+  assert(not variants[shape], entry.form)
+  entry.name = entry.form:gsub("[.:]+", "_") .. (next(variants) and "_" .. #entry.types .. shape:find("{", 1, true) or "")
+  variants[shape], known[entry.form] = entry, variants
+end
+
+-- One entry for each of some types, which take the place of T in form and operands.
+local function each(types, form, operands, does, kind)
+  for name in types:gmatch("%S+") do
+    local function filled(text)
+      return (text:gsub("%f[%w]T%f[%W]", name))
+    end
+    local is_float = name:sub(1, 1) == "f"
+    add({ form = filled(form), operands = filled(operands), does = does,
+      kind = kind or (is_float and "float" .. name:sub(2) or "integer") })
+  end
+end
+
+-- Arithmetic.
+each("s32 s64 u64 f32 f64", "add.T", "T T T", "d = a + b")
+each("s32 s64 f32 f64", "sub.T", "T T T", "d = a - b")
+each("f32 f64", "mul.T", "T T T", "d = a * b")
+each("s32 s64", "mul.lo.T", "T T T", "d = a * b")
+each("f32", "fma.rn.T", "T T T T", "d = __builtin_fmaf(a, b, c)")
+each("f64", "fma.rn.T", "T T T T", "d = __builtin_fma(a, b, c)")
+each("s32", "mad.lo.T", "T T T T", "d = a * b + c")
+each("s32", "mul.wide.T", "s64 T T", "d = (int64_t)a * b")
+each("u32", "mul.wide.T", "u64 T T", "d = (uint64_t)a * b")
+each("u16", "mul.wide.T", "u32 T T", "d = (uint32_t)a * b")
+each("u32", "mul.hi.T", "T T T", "d = (uint32_t)((uint64_t)a * b >> 32)")
+each("s32", "mul.hi.T", "T T T", "d = (int32_t)((int64_t)a * b >> 32)")
+-- By 0 the result is anything; a lane that does not use it may come here.
+each("u32 u64", "div.T", "T T T", "d = b == 0 ? -1 : a / b")
+each("s32", "div.T", "T T T", "d = b == 0 ? -1 : (int32_t)((int64_t)a / b)")
+each("s32", "rem.T", "T T T", "d = b == 0 ? a : (int32_t)((int64_t)a % b)")
+each("f32 f64", "div.rn.T", "T T T", "d = a / b", "division")
+each("f32 f64", "rcp.rn.T", "T T", "d = 1 / a", "division")
+each("f32", "sqrt.rn.T", "T T", "d = __builtin_sqrtf(a)", "division")
+each("f64", "sqrt.rn.T", "T T", "d = __builtin_sqrt(a)", "division")
+each("s32 s64 f32 f64", "neg.T", "T T", "d = -a")
+each("s32", "abs.T", "T T", "d = a < 0 ? -a : a")
+each("f32", "abs.T", "T T", "d = __builtin_fabsf(a)")
+each("f64", "abs.T", "T T", "d = __builtin_fabs(a)")
+each("s32", "min.T", "T T T", "d = a < b ? a : b")
+each("s32 u32", "max.T", "T T T", "d = a > b ? a : b")
+each("f32 f64", "max.T", "T T T", "d = larger(a, b)")
+each("f64", "copysign.T", "T T T", "d = __builtin_copysign(b, a)")
+
+-- Bits.
+each("b16 b32 b64", "and.T", "T T T", "d = a & b", "integer")
+each("b32 b64", "or.T", "T T T", "d = a | b", "integer")
+each("b32 b64", "xor.T", "T T T", "d = a ^ b", "integer")
+each("b32", "not.T", "T T", "d = ~a", "integer")
+each("b32", "shl.T", "T T u32", "d = b > 31 ? 0 : a << b", "integer")
+each("b64", "shl.T", "T T u32", "d = b > 63 ? 0 : a << b", "integer")
+each("u32", "shr.T", "T T u32", "d = b > 31 ? 0 : a >> b")
+each("u64", "shr.T", "T T u32", "d = b > 63 ? 0 : a >> b")
+each("s32", "shr.T", "T T u32", "d = a >> (b > 31 ? 31 : b)")
+each("s64", "shr.T", "T T u32", "d = a >> (b > 63 ? 63 : b)")
+add({ form = "bfi.b32", operands = "b32 b32 b32 u32 u32", does = "d = insert_bits(a, b, c, e)", kind = "integer" })
+add({ form = "prmt.b32", operands = "b32 b32 b32 b32", does = "d = permute_bytes(a, b, c)", kind = "integer" })
+
+-- Comparisons; with a NaN those ending in u are true and the others false.
+local COMPARE = { eq = "a == b", ne = "a != b", lt = "a < b", le = "a <= b", gt = "a > b", ge = "a >= b",
+  equ = "!(a < b || a > b)", neu = "a != b", ltu = "!(a >= b)", leu = "!(a > b)", gtu = "!(a <= b)", geu = "!(a < b)",
+  nan = "a != a || b != b" }
+for form in ([[eq.s16 ne.s16 eq.b32 eq.s32 ne.s32 lt.s32 le.s32 gt.s32 ge.s32 lt.u32 gt.u32 ge.u32 eq.s64 ne.s64 lt.s64
+    lt.u64 le.u64 eq.f32 lt.f32 gt.f32 ge.f32 leu.f32 geu.f32 eq.f64 lt.f64 le.f64 gt.f64 ge.f64 neu.f64 leu.f64 gtu.f64
+    geu.f64 nan.f64]]):gmatch("%S+") do
+  local compare, type_name = form:match("^(%l+)%.(%w+)$")
+  each(type_name, "setp." .. compare .. ".T", "pred T T", "d = " .. COMPARE[compare], "predicate")
+end
+each("u16 u32 b32 b64 f32 f64", "selp.T", "T T T pred", "d = c ? a : b", "predicate")
+add({ form = "and.pred", operands = "pred pred pred", does = "d = a & b", kind = "predicate" })
+add({ form = "or.pred", operands = "pred pred pred", does = "d = a | b", kind = "predicate" })
+add({ form = "xor.pred", operands = "pred pred pred", does = "d = a ^ b", kind = "predicate" })
+add({ form = "not.pred", operands = "pred pred", does = "d = !a", kind = "predicate" })
+
+-- Moves.
+each("pred u16 u32 b32 u64 b64 f32 f64", "mov.T", "T T", "d = a", "move")
+add({ form = "mov.b64", operands = "{ b32 b32 } b64", does = "d = (uint32_t)b; a = (uint32_t)(b >> 32)",
+  kind = "move" })
+add({ form = "mov.b64", operands = "b64 { b32 b32 }", does = "d = (uint64_t)b << 32 | a", kind = "move" })
+each("u64", "cvta.to.global.T", "T T", "d = a", "move")
+
+-- Conversions.
+local function convert(form, to, from, does)
+  add({ form = "cvt." .. form, operands = to .. " " .. from, does = does or "d = a", kind = "convert" })
+end
+convert("s64.s32", "s64", "s32")
+convert("u64.u32", "u64", "u32")
+convert("u32.u64", "u32", "u64", "d = (uint32_t)a")
+convert("u32.u16", "u32", "u16")
+convert("f64.f32", "f64", "f32")
+convert("rn.f32.f64", "f32", "f64", "d = (float)a")
+convert("rn.f32.s32", "f32", "s32", "d = (float)a")
+convert("rn.f64.s32", "f64", "s32")
+convert("rn.f64.s64", "f64", "s64", "d = (double)a")
+convert("rzi.s32.f32", "s32", "f32", "d = to_integer<int32_t>(a, 0)")
+convert("rzi.s32.f64", "s32", "f64", "d = to_integer<int32_t>(a, INT32_MIN)")
+convert("rzi.s64.f64", "s64", "f64", "d = to_integer<int64_t>(a, INT64_MIN)")
+convert("rna.tf32.f32", "b32", "f32", "d = to_tf32(a)")
+convert("rn.bf16x2.f32", "b32", "f32 f32", "d = pack_bf16(b, a)")
+
+-- What a warp does together.
+add({ form = "shfl.sync.bfly.b32", operands = "b32 | pred b32 u32 u32 u32", whole = "shuffle_butterfly", kind = "shuffle" })
+add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", whole = "multiply_tf32", kind = "matrix",
+  operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })
+add({ form = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", whole = "multiply_bf16", kind = "matrix",
+  operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })
+
+-- What changes the flow, or waits; machine.cpp knows these by name.
+instructions.CONTROL = {
+  ["bra"] = "branch", ["bra.uni"] = "branch", ["call.uni"] = "branch", ["ret"] = "branch",
+  ["bar.sync"] = "barrier", ["nanosleep.u32"] = "sleep",
+}
+-- Order of memory (races.cpp) and addition in memory (memory.cpp); generic addresses.
+instructions.ORDER = { ["membar.gl"] = "fence", ["atom.add.u32"] = "atomic" }
+
+-- Loads and stores: space, how many elements, of which type. "generic": an address without a space. A register may be
+-- wider than what is loaded or stored.
+instructions.ELEMENTS = {
+  s8 = { "int8_t", 1 }, u8 = { "uint8_t", 1 }, u16 = { "uint16_t", 2 }, s32 = { "int32_t", 4 }, u32 = { "uint32_t", 4 },
+  f32 = { "uint32_t", 4 }, u64 = { "uint64_t", 8 }, f64 = { "uint64_t", 8 }, b32 = { "uint32_t", 4 },
+  b64 = { "uint64_t", 8 },
+}
+local SPACES = { shared = "shared", global = "global", ["local"] = "local", param = "param" }
+local COUNTS = { v2 = 2, v4 = 4 }
+
+-- "ld.shared.v4.f32" -> { load = true, space = "shared", count = 4, element = "f32" }, or nil.
+function instructions.memory(form)
+  local parts = {}
+  for part in form:gmatch("[^.]+") do
+    parts[#parts + 1] = part
+  end
+  local found = { load = parts[1] == "ld", space = "generic", count = 1, element = table.remove(parts) }
+  if not (found.load or parts[1] == "st") or not instructions.ELEMENTS[found.element] then
+    return nil
+  end
+  table.remove(parts, 1)
+  if parts[1] == "volatile" and found.load then
+    found.volatile = table.remove(parts, 1) ~= nil
+  elseif SPACES[parts[1]] then
+    found.space = table.remove(parts, 1)
+  end
+  if COUNTS[parts[1]] then
+    found.count = COUNTS[table.remove(parts, 1)]
+  end
+  if #parts > 0 or found.space == "param" and not found.load then
+    return nil
+  end
+  local bytes = found.count * instructions.ELEMENTS[found.element][2]
+  local where = found.space == "generic" and "global" or found.space
+  found.kind = bytes <= 16 and ("%s_%s%d"):format(where, found.load and "load" or "store", bytes) or nil
+  if found.space == "param" then
+    found.kind = "parameter"
+  end
+  return found.kind and found
+end
+
+return instructions

@@ -1,0 +1,384 @@
+/* How a grid runs: which lanes go on, which warp, which block; and what is wrong where none can.
+ *
+ * In the orders "ascending" and "descending" (emulation.h) a warp goes in step: lanes that stand at the same instruction
+ * are a group, the group furthest behind goes first. In all other orders every lane runs for itself until it waits, in
+ * a permutation, so that what holds only in step shows. */
+#include "machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "counts.h"
+#include "emulation/grid.h"
+#include "observe.h"
+
+const lh_ptx_program *lh_ptx_running;
+int lh_ptx_lane_order[LANES];
+
+static struct {
+    bool in_step, progress; /* progress: a block passed a barrier in this round */
+    std::vector<long long> issued;
+    std::vector<unsigned char> parameters;
+    std::vector<std::unique_ptr<unsigned char, void (*)(void *)>> files; /* of registers, one a warp; kept */
+    const lh_ptx_program *owner;                                        /* of those */
+} machine;
+
+static bool same_place(const lh_ptx_group &a, const lh_ptx_group &b) {
+    return a.at == b.at && a.depth == b.depth && std::equal(a.returns, a.returns + a.depth, b.returns);
+}
+
+/* Which of two groups goes first. */
+static bool is_behind(const lh_ptx_group &a, const lh_ptx_group &b) {
+    return a.depth != b.depth ? a.depth > b.depth : a.at < b.at;
+}
+
+static void join_groups(lh_ptx_warp &w) {
+    for (size_t i = 0; i < w.groups.size(); i++)
+        for (size_t j = i + 1; j < w.groups.size();) {
+            lh_ptx_group &a = w.groups[i], &b = w.groups[j];
+            if (a.asleep || b.asleep || !same_place(a, b) || !(machine.in_step || (a.waits && b.waits))) {
+                j++;
+                continue;
+            }
+            a.mask |= b.mask;
+            a.waits = a.waits && b.waits;
+            w.groups.erase(w.groups.begin() + (long)j);
+        }
+}
+
+/* A group for each lane. */
+static void part_lanes(lh_ptx_warp &w) {
+    std::vector<lh_ptx_group> parted;
+    for (int lane : lh_ptx_lane_order)
+        for (const lh_ptx_group &g : w.groups)
+            if (g.mask >> lane & 1) {
+                parted.push_back(g);
+                parted.back().mask = 1u << lane;
+            }
+    w.groups = parted;
+}
+
+/* Lanes for which a step's guard holds. */
+static unsigned guarded(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    if (s.guard == 0) return mask;
+    const unsigned char *p = w.registers + abs(s.guard) - 1;
+    unsigned holds = 0;
+    for (int n = 0; n < LANES; n++) holds |= (unsigned)(p[n] != 0) << n;
+    return mask & (s.guard > 0 ? holds : ~holds);
+}
+
+/* Does a step that changes the flow; true: the group goes on by itself. */
+static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, unsigned mask) {
+    if (s.flow == BRANCH) {
+        if (mask != 0 && mask != g.mask) {
+            lh_ptx_group taken = g;
+            taken.mask = mask;
+            taken.at = s.operands[0];
+            g.mask &= ~mask;
+            g.at++;
+            w.groups.push_back(taken); /* g is no more */
+            return false;
+        }
+        g.at = mask ? s.operands[0] : g.at + 1;
+        return true;
+    }
+    if (mask != g.mask) lh_ptx_fail(s, "a guard that holds for a part of the lanes only is not known here");
+    if (s.flow == CALL) {
+        if (g.depth == MOST_CALLS) lh_ptx_fail(s, "too many calls in one another");
+        g.returns[g.depth++] = g.at + 1;
+        g.at = s.operands[0];
+    } else if (s.flow == RETURN && g.depth > 0) g.at = g.returns[--g.depth];
+    else if (s.flow == RETURN) {
+        w.live &= ~g.mask;
+        g.mask = 0;
+        return false;
+    } else if (s.flow == SLEEP) {
+        g.at++;
+        g.asleep = true;
+        return false;
+    } else if (s.flow == BARRIER) {
+        w.at_barrier = true;
+        return false;
+    }
+    return true;
+}
+
+/* Runs group `index` until it waits, ends, parts, or stands where another of the warp's groups does. */
+static void run_group(lh_ptx_warp &w, size_t index) {
+    lh_ptx_group *g = &w.groups[index];
+    int limit = INT32_MAX; /* the group that stands nearest ahead */
+    const int depth = g->depth;
+    bool alone = w.groups.size() == 1;
+    for (const lh_ptx_group &other : w.groups)
+        if (machine.in_step && &other != g && other.depth == depth && other.at > g->at) limit = std::min(limit, other.at);
+    const lh_ptx_step *steps = lh_ptx_running->steps.data();
+    long long *issued = machine.issued.data();
+    for (;;) {
+        const lh_ptx_step &s = steps[g->at];
+        if ((s.flow == WHOLE || s.flow == BARRIER) && g->mask != w.live) {
+            g->waits = true;
+            return;
+        }
+        issued[g->at]++;
+        unsigned mask = guarded(w, s, g->mask);
+        if (s.flow > WHOLE) {
+            if (!change_flow(w, *g, s, mask)) return;
+        } else {
+            if (mask) s.run(w, s, mask);
+            g->at++;
+            if (s.flow == WHOLE && !machine.in_step) return part_lanes(w);
+        }
+        if (!alone && machine.in_step && (g->at >= limit || g->depth != depth)) return;
+    }
+}
+
+static std::string describe(const lh_ptx_block &b) {
+    std::map<int, int> lines;
+    std::string text;
+    for (const lh_ptx_warp &w : b.warps)
+        for (const lh_ptx_group &g : w.groups)
+            lines[lh_ptx_running->steps[(size_t)g.at].line] += __builtin_popcount(g.mask);
+    for (const auto &[line, count] : lines)
+        text += (text.empty() ? "block " + std::to_string(b.index) + ": " : ", ") + std::to_string(count) +
+                " threads at line " + std::to_string(line) + " of the text";
+    return text;
+}
+
+/* The group that goes on: in step the one furthest behind, else the first; or -1. */
+static int next_group(const lh_ptx_warp &w) {
+    int next = -1;
+    for (size_t i = 0; i < w.groups.size(); i++) {
+        const lh_ptx_group &g = w.groups[i];
+        if (g.asleep || (g.waits && g.mask != w.live)) continue;
+        if (next < 0 || (machine.in_step && is_behind(g, w.groups[(size_t)next]))) next = (int)i;
+    }
+    return next;
+}
+
+static void forget_ended(lh_ptx_warp &w) {
+    auto ended = [](const lh_ptx_group &g) { return g.mask == 0; };
+    w.groups.erase(std::remove_if(w.groups.begin(), w.groups.end(), ended), w.groups.end());
+}
+
+/* Runs a warp until all of its lanes wait for others, sleep or have ended. */
+static void run_warp(lh_ptx_warp &w) {
+    bool joined = false;
+    while (!w.at_barrier) {
+        if (machine.in_step) join_groups(w);
+        int next = next_group(w);
+        if (next < 0 && (machine.in_step || joined)) return;
+        joined = next < 0;
+        if (joined) join_groups(w);
+        else {
+            w.groups[(size_t)next].waits = false;
+            run_group(w, (size_t)next);
+            forget_ended(w);
+        }
+    }
+}
+
+/* Lets the block's warps pass the barrier at which all of them stand; false: they do not. */
+static bool pass_barrier(lh_ptx_block &b) {
+    bool any = false;
+    for (const lh_ptx_warp &w : b.warps) {
+        if (w.live && !w.at_barrier) return false;
+        any |= w.at_barrier;
+    }
+    if (!any) return false;
+    for (lh_ptx_warp &w : b.warps) {
+        if (!w.live) continue;
+        w.at_barrier = false;
+        w.groups[0].at++;
+        if (!machine.in_step) part_lanes(w);
+    }
+    b.interval++;
+    if (lh_ptx_observes) lh_ptx_observe_barrier(b);
+    return machine.progress = true;
+}
+
+/* Runs a block until its threads wait for other blocks or have ended; true: they have ended. */
+static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
+    bool asleep = false, live = false;
+    for (lh_ptx_warp &w : b.warps)
+        for (lh_ptx_group &g : w.groups) g.asleep = false;
+    do {
+        for (int index : warp_order) run_warp(b.warps[(size_t)index]);
+    } while (pass_barrier(b));
+    for (const lh_ptx_warp &w : b.warps) {
+        live |= w.live != 0;
+        for (const lh_ptx_group &g : w.groups) asleep |= g.asleep;
+    }
+    if (live && !asleep) throw lh_ptx_fault{"threads wait for one another in vain: " + describe(b)};
+    return !live;
+}
+
+/* As in the emulation: only many idle rounds in a row show that nobody will come. */
+static void run_rounds(std::vector<lh_ptx_block> &blocks, std::minstd_rand *random) {
+    std::vector<int> block_order = lh_grid_order((int)blocks.size(), random);
+    const std::vector<int> warp_order = lh_grid_order((int)blocks[0].warps.size(), random);
+    int idle = 0;
+    for (size_t ended = 0; ended < blocks.size();) {
+        size_t before = ended;
+        machine.progress = false;
+        ended = 0;
+        for (int index : block_order) ended += run_block(blocks[(size_t)index], warp_order);
+        idle = ended > before || machine.progress ? 0 : idle + 1;
+        if (idle > lh_emulated.patience) throw lh_ptx_fault{"deadlock: " + describe(blocks[(size_t)block_order[0]])};
+        if (!machine.in_step) std::shuffle(block_order.begin(), block_order.end(), *random);
+    }
+}
+
+/* ---- a launch ---- */
+
+template <class T> static void fill_row(unsigned char *registers, int place, T value) {
+    for (int n = 0; n < LANES; n++) memcpy(registers + place + n * (int)sizeof value, &value, sizeof value);
+}
+
+static void fill_constants(unsigned char *registers) {
+    for (const lh_ptx_program::row &row : lh_ptx_running->constants)
+        for (int n = 0; n < LANES; n++) memcpy(registers + row.place + n * row.bytes, &row.bits, (size_t)row.bytes);
+}
+
+/* The registers of warp `index` of the grid, constants filled in. */
+static unsigned char *registers_of(size_t index) {
+    if (machine.owner != lh_ptx_running) machine.files.clear();
+    machine.owner = lh_ptx_running;
+    while (machine.files.size() <= index) {
+        size_t bytes = ((size_t)lh_ptx_running->register_bytes + 63) / 64 * 64;
+        unsigned char *file = static_cast<unsigned char *>(aligned_alloc(64, bytes));
+        if (!file) throw lh_ptx_fault{"no memory for registers"};
+        fill_constants(static_cast<unsigned char *>(memset(file, 0xff, bytes)));
+        machine.files.emplace_back(file, free);
+    }
+    return machine.files[index].get();
+}
+
+static void fill_specials(const lh_ptx_warp &w, int blocks, int threads) {
+    const std::pair<const char *, int> values[] = {
+        {"ctaid.x", w.block->index}, {"ntid.x", threads}, {"nctaid.x", blocks}};
+    for (const auto &[name, value] : values) {
+        auto found = lh_ptx_running->specials.find(name);
+        if (found == lh_ptx_running->specials.end()) continue;
+        for (int place : found->second) fill_row(w.registers, place, value);
+    }
+    auto found = lh_ptx_running->specials.find("tid.x");
+    if (found == lh_ptx_running->specials.end()) return;
+    for (int place : found->second)
+        for (int n = 0; n < LANES; n++) reinterpret_cast<int *>(w.registers + place)[n] = w.index * LANES + n;
+}
+
+static lh_ptx_warp make_warp(lh_ptx_block *b, int index, int blocks, int threads, int first, unsigned char *locals) {
+    lh_ptx_warp w = {};
+    int lanes = std::min((int)LANES, threads - index * LANES);
+    w.block = b;
+    w.index = index;
+    w.live = lanes == LANES ? 0xffffffffu : (1u << lanes) - 1;
+    w.registers = registers_of((size_t)b->index * (size_t)((threads + LANES - 1) / LANES) + (size_t)index);
+    w.locals = locals;
+    w.parameters = machine.parameters.data();
+    lh_ptx_group g = {};
+    g.mask = w.live;
+    g.at = first;
+    w.groups.push_back(g);
+    fill_specials(w, blocks, threads);
+    if (!machine.in_step) part_lanes(w);
+    return w;
+}
+
+static void run_grid(const lh_ptx_kernel &kernel, int blocks, int threads, size_t block_memory) {
+    std::minstd_rand random(lh_emulated.order);
+    std::vector<int> lanes = lh_grid_order(LANES, &random);
+    std::copy(lanes.begin(), lanes.end(), lh_ptx_lane_order);
+    machine.in_step = lh_emulated.order <= LH_EMULATION_DESCENDING;
+    const int warps = (threads + LANES - 1) / LANES;
+    const size_t local_bytes = (size_t)lh_ptx_running->local_bytes * LANES;
+    std::vector<unsigned char> locals((size_t)(blocks * warps) * local_bytes + 1, 0xff);
+    std::vector<lh_ptx_block> all((size_t)blocks);
+    for (int i = 0; i < blocks; i++) {
+        lh_ptx_block &b = all[(size_t)i];
+        b.index = i;
+        b.interval = 0;
+        b.shared.assign(block_memory, 0xff);
+        for (int w = 0; w < warps; w++)
+            b.warps.push_back(make_warp(&b, w, blocks, threads, kernel.first,
+                                        locals.data() + (size_t)(i * warps + w) * local_bytes));
+    }
+    run_rounds(all, &random);
+}
+
+/* ---- what the emulation calls ---- */
+
+static lh_ptx_program program;
+static std::vector<std::unique_ptr<lh_emulated_kernel>> kernels;
+
+static lh_status launch(const std::string &name, const std::vector<unsigned char> &parameters, int blocks, int threads,
+                        size_t block_memory, lh_error *error) {
+    try {
+        machine.parameters = parameters;
+        machine.issued.assign(program.steps.size(), 0);
+        lh_ptx_running = &program;
+        lh_ptx_observe_begin(blocks, getenv("LONGHAND_PTX_RACES") != NULL, lh_ptx_counts_wanted);
+        run_grid(program.kernels.at(name), blocks, threads, block_memory);
+        return LH_OK;
+    } catch (const lh_ptx_fault &fault) {
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s", name.c_str(), fault.text.c_str());
+    }
+}
+
+/* Parameters lie 16 bytes apart, as assemble.lua has them. */
+static lh_emulated_kernel::grid bind(const std::string &name, void **arguments) {
+    std::vector<unsigned char> parameters;
+    size_t at = 0;
+    for (int bytes : program.kernels.at(name).parameters) {
+        parameters.resize(at + ((size_t)bytes + 15) / 16 * 16);
+        memcpy(parameters.data() + at, *arguments++, (size_t)bytes);
+        at = parameters.size();
+    }
+    return [=](int blocks, int threads, size_t block_memory, lh_error *error) {
+        return (int)launch(name, parameters, blocks, threads, block_memory, error);
+    };
+}
+
+static const lh_emulated_kernel *find(const char *name) {
+    for (const auto &kernel : kernels)
+        if (strcmp(kernel->name, name) == 0) return kernel.get();
+    return NULL;
+}
+
+static const bool taken = [] {
+    const char *path = getenv("LONGHAND_PTX");
+    lh_emulated_kernel::find_instead = find;
+    if (!path) return false;
+    try {
+        lh_ptx_read(path, &program);
+    } catch (const lh_ptx_fault &fault) {
+        fprintf(stderr, "LONGHAND_PTX: %s\n", fault.text.c_str());
+        exit(LH_ERR_INPUT);
+    }
+    for (const auto &entry : program.kernels) {
+        const std::string &name = entry.first;
+        kernels.push_back(std::make_unique<lh_emulated_kernel>(
+            name.c_str(), [name](void **arguments) { return bind(name, arguments); }));
+    }
+    return true;
+}();
+
+bool lh_ptx_counts_wanted;
+
+int lh_ptx_counts(lh_ptx_count *counts, int most) {
+    std::map<std::string, long long> sums;
+    for (size_t i = 0; i < machine.issued.size(); i++)
+        if (machine.issued[i]) sums[program.kinds[(size_t)program.steps[i].kind]] += machine.issued[i];
+    sums["sectors_loaded"] = lh_ptx_sectors_loaded;
+    sums["sectors_stored"] = lh_ptx_sectors_stored;
+    int count = 0;
+    for (const auto &[kind, sum] : sums)
+        if (count < most) {
+            snprintf(counts[count].kind, sizeof counts->kind, "%s", kind.c_str());
+            counts[count++].count = sum;
+        }
+    return taken ? count : 0;
+}

@@ -1,0 +1,221 @@
+/* Races, found by byte, and sectors of memory.
+ *
+ * Two accesses to a byte, one of them a store, race unless one comes before the other. Within a block it does where a
+ * barrier of the block lies between them, or where one thread made both. Between blocks: a thread that makes a fence and
+ * then an atomic addition to a word hands on what its block did before its last barrier, and what it did itself; a
+ * thread that reads that word, by a volatile load or an addition, and then makes a fence, has it, and its block has it
+ * from the next barrier on. (PTX ISA, "Memory Consistency Model": fences on both sides of a word that both access.)
+ * Those words themselves do not race.
+ */
+#include "observe.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <unordered_map>
+
+bool lh_ptx_observes;
+long long lh_ptx_sectors_loaded, lh_ptx_sectors_stored;
+
+namespace {
+
+/* What is known of a block: its accesses before an interval, and those of one thread up to another interval. */
+struct reach {
+    int before, thread, own;
+};
+typedef std::vector<reach> view; /* of all blocks */
+
+enum { NOBODY = -1, SEVERAL = -2 };
+
+struct access {
+    int thread, interval, line;
+};
+
+/* What was done last to a byte. */
+struct cell {
+    int writer; /* block or NOBODY */
+    access write;
+    std::vector<access> reads; /* by block; empty: none */
+};
+
+/* Four neighbours in memory: one cell as long as they are accessed together, then one for each. */
+struct word {
+    cell whole = {NOBODY, {}, {}};
+    std::unique_ptr<std::array<cell, 4>> bytes;
+};
+
+enum { PAGE_WORDS = 1024 };
+typedef std::array<word, PAGE_WORDS> page;
+
+} /* namespace */
+
+static struct {
+    bool races, sectors;
+    int blocks;
+    std::unordered_map<uint64_t, std::unique_ptr<page>> global;
+    std::vector<std::vector<word>> shared; /* by block */
+    uint64_t last_number;
+    page *last;
+    std::vector<view> known;                              /* to all threads of a block */
+    std::map<std::pair<int, int>, view> fenced, seen, got; /* of a thread: before its last fence; in words since; behind
+                                                              a fence, until its block's next barrier */
+    std::unordered_map<uint64_t, view> words;
+} observed;
+
+void lh_ptx_observe_begin(int blocks, bool races, bool sectors) {
+    observed = {};
+    lh_ptx_observes = races || sectors;
+    observed.races = races;
+    observed.sectors = sectors;
+    observed.blocks = blocks;
+    observed.known.assign((size_t)blocks, view((size_t)blocks, reach{0, NOBODY, 0}));
+    observed.shared.resize((size_t)blocks);
+    lh_ptx_sectors_loaded = lh_ptx_sectors_stored = 0;
+}
+
+static void join(view *to, const view &from) {
+    to->resize(from.size(), reach{0, NOBODY, 0});
+    for (size_t i = 0; i < from.size(); i++) {
+        reach &own = (*to)[i];
+        own.before = std::max(own.before, from[i].before);
+        if (from[i].thread != NOBODY && (own.thread == NOBODY || from[i].own >= own.own)) {
+            own.thread = from[i].thread;
+            own.own = from[i].own;
+        }
+    }
+}
+
+/* What a thread knows of all blocks. */
+static view knowledge(int block, int thread) {
+    view all = observed.known[(size_t)block];
+    auto found = observed.got.find({block, thread});
+    if (found != observed.got.end()) join(&all, found->second);
+    return all;
+}
+
+void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask) {
+    for (unsigned rest = mask; observed.races && rest; rest &= rest - 1) {
+        const int block = w.block->index, thread = w.index * LANES + __builtin_ctz(rest);
+        auto seen = observed.seen.find({block, thread});
+        if (seen != observed.seen.end()) join(&observed.got[{block, thread}], seen->second);
+        view all = knowledge(block, thread);
+        all[(size_t)block] = {w.block->interval, thread, w.block->interval};
+        observed.fenced[{block, thread}] = all;
+    }
+}
+
+void lh_ptx_observe_barrier(const lh_ptx_block &block) {
+    for (auto at = observed.got.begin(); at != observed.got.end();)
+        if (at->first.first == block.index) {
+            join(&observed.known[(size_t)block.index], at->second);
+            at = observed.got.erase(at);
+        } else ++at;
+}
+
+/* A volatile load of a word, or an addition to it. */
+static void synchronise(int block, int thread, uint64_t address, bool stores) {
+    view &word = observed.words[address];
+    if (!word.empty()) join(&observed.seen[{block, thread}], word);
+    if (!stores) return;
+    auto fenced = observed.fenced.find({block, thread});
+    if (fenced != observed.fenced.end()) join(&word, fenced->second);
+}
+
+static word &word_at(const lh_ptx_access &a, uint64_t address) {
+    const uint64_t index = address / 4, number = index / PAGE_WORDS;
+    if (a.space == SHARED) {
+        std::vector<word> &words = observed.shared[(size_t)a.warp->block->index];
+        if (words.empty()) words.resize(a.warp->block->shared.size() / 4 + 1);
+        return words[index];
+    }
+    if (!observed.last || observed.last_number != number) {
+        std::unique_ptr<page> &found = observed.global[number];
+        if (!found) found = std::make_unique<page>();
+        observed.last = found.get();
+        observed.last_number = number;
+    }
+    return (*observed.last)[index % PAGE_WORDS];
+}
+
+/* Whether an access by `from` comes before what the thread does now. */
+static bool comes_before(int from, const access &then, const lh_ptx_block &block, int thread, const view *known) {
+    if (from == block.index) return then.interval < block.interval || then.thread == thread;
+    const reach &r = (*known)[(size_t)from];
+    return then.interval < r.before || (then.thread == r.thread && then.interval <= r.own);
+}
+
+[[noreturn]] static void report(const lh_ptx_access &a, const char *then_did, int from, const access &then, int thread) {
+    auto who = [](int block, int t) {
+        return (t == SEVERAL ? "several threads" : "thread " + std::to_string(t)) + " of block " + std::to_string(block);
+    };
+    lh_ptx_fail(*a.step, std::string("race: ") + (a.stores ? "written" : "read") + " by " +
+                             who(a.warp->block->index, thread) + ", " + then_did + " at line " +
+                             std::to_string(then.line) + " by " + who(from, then.thread));
+}
+
+static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *known) {
+    const lh_ptx_block &block = *a.warp->block;
+    const access now = {thread, block.interval, a.step->line};
+    if (c->writer != NOBODY && !comes_before(c->writer, c->write, block, thread, known))
+        report(a, "written", c->writer, c->write, thread);
+    if (a.stores) {
+        for (int from = 0; from < (int)c->reads.size(); from++)
+            if (c->reads[(size_t)from].thread != NOBODY &&
+                !comes_before(from, c->reads[(size_t)from], block, thread, known))
+                report(a, "read", from, c->reads[(size_t)from], thread);
+        c->writer = block.index;
+        c->write = now;
+        c->reads.clear();
+        return;
+    }
+    if (c->reads.size() <= (size_t)block.index) c->reads.resize((size_t)block.index + 1, access{NOBODY, 0, 0});
+    access &read = c->reads[(size_t)block.index];
+    const bool several = read.thread != NOBODY && read.interval == block.interval && read.thread != thread;
+    read = now;
+    if (several) read.thread = SEVERAL;
+}
+
+/* A lane's bytes are a part of a word or whole words. */
+static void check_bytes(const lh_ptx_access &a, uint64_t address, int thread, const view *known) {
+    for (uint64_t end = address + (uint64_t)a.bytes; address < end; address += 4) {
+        word &w = word_at(a, address);
+        if (a.bytes < 4 && !w.bytes) {
+            w.bytes = std::make_unique<std::array<cell, 4>>();
+            w.bytes->fill(w.whole);
+        }
+        if (!w.bytes) check_cell(a, &w.whole, thread, known);
+        for (uint64_t i = 0; w.bytes && i < 4; i++)
+            if (a.bytes >= 4 || (i >= address % 4 && i < address % 4 + (uint64_t)a.bytes))
+                check_cell(a, &(*w.bytes)[i], thread, known);
+    }
+}
+
+static void check_races(const lh_ptx_access &a) {
+    for (unsigned rest = a.mask; rest; rest &= rest - 1) {
+        const int lane = __builtin_ctz(rest), thread = a.warp->index * LANES + lane;
+        if (a.step->operands[VOLATILE]) {
+            synchronise(a.warp->block->index, thread, a.addresses[lane], a.stores);
+            continue;
+        }
+        const view *known = &observed.known[(size_t)a.warp->block->index];
+        view own;
+        if (!observed.got.empty()) {
+            own = knowledge(a.warp->block->index, thread);
+            known = &own;
+        }
+        check_bytes(a, a.addresses[lane], thread, known);
+    }
+}
+
+static void count_sectors(const lh_ptx_access &a) {
+    uint64_t sectors[LANES];
+    int count = 0;
+    for (unsigned rest = a.mask; rest; rest &= rest - 1) sectors[count++] = a.addresses[__builtin_ctz(rest)] / 32;
+    std::sort(sectors, sectors + count);
+    (a.stores ? lh_ptx_sectors_stored : lh_ptx_sectors_loaded) += std::unique(sectors, sectors + count) - sectors;
+}
+
+void lh_ptx_observe(const lh_ptx_access &a) {
+    if (observed.sectors && a.space == GLOBAL) count_sectors(a);
+    if (observed.races) check_races(a);
+}

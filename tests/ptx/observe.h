@@ -1,0 +1,22 @@
+/* What a launch does to memory, observed: races, and what leaves a block. */
+#ifndef LH_TESTS_PTX_OBSERVE_H
+#define LH_TESTS_PTX_OBSERVE_H
+
+#include "machine.h"
+
+extern const lh_ptx_program *lh_ptx_running;
+extern int lh_ptx_lane_order[LANES];
+extern bool lh_ptx_observes; /* whether anything below is asked for */
+
+/* Before a launch of so many blocks; whether races are looked for, and sectors counted. */
+void lh_ptx_observe_begin(int blocks, bool races, bool sectors);
+
+/* Throws lh_ptx_fault at a race. */
+void lh_ptx_observe(const lh_ptx_access &access);
+void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask);
+void lh_ptx_observe_barrier(const lh_ptx_block &block);
+
+/* Sectors of 32 bytes of global memory that loads and stores of warps have touched. */
+extern long long lh_ptx_sectors_loaded, lh_ptx_sectors_stored;
+
+#endif

@@ -1,0 +1,253 @@
+/* What each instruction does: those of instructions.lua, loads and stores, and what a warp does together. */
+#include <math.h>
+#include <stddef.h>
+
+#include <algorithm>
+
+#include "machine.h"
+#include "observe.h"
+
+/* ---- what statements of instructions.lua call ---- */
+
+/* The other one where one is a NaN; 0 is above -0. */
+template <class T> static T larger(T a, T b) {
+    if (a != a) return b;
+    if (b != b) return a;
+    return a == b ? (__builtin_signbit(a) ? b : a) : a > b ? a : b;
+}
+
+/* The low bits of a, so many, in b from a position on. */
+static uint32_t insert_bits(uint32_t a, uint32_t b, uint32_t position, uint32_t count) {
+    position &= 255;
+    count &= 255;
+    uint64_t ones = count > 31 ? 0xffffffffu : ((uint64_t)1 << count) - 1;
+    uint32_t mask = position > 31 ? 0 : (uint32_t)(ones << position);
+    return (b & ~mask) | (position > 31 ? 0 : a << position & mask);
+}
+
+/* Four of the eight bytes of b:a, each by four bits of the selector; with its highest bit set, the byte's sign. */
+static uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+    uint64_t bytes = (uint64_t)b << 32 | a;
+    uint32_t result = 0;
+    for (int i = 0; i < 4; i++) {
+        uint32_t choice = selector >> 4 * i & 15, byte = (uint32_t)(bytes >> 8 * (choice & 7)) & 255;
+        if (choice & 8) byte = byte & 128 ? 255 : 0;
+        result |= byte << 8 * i;
+    }
+    return result;
+}
+
+/* Towards 0; what does not fit becomes the nearest that does. */
+template <class To, class From> static To to_integer(From x, To of_nan) {
+    const From limit = (From)((To)1 << (8 * sizeof(To) - 2)) * 2;
+    if (x != x) return of_nan;
+    if (x >= limit) return (To)(((To)1 << (8 * sizeof(To) - 2)) - 1 + ((To)1 << (8 * sizeof(To) - 2)));
+    if (x < -limit) return (To)(-((To)1 << (8 * sizeof(To) - 2)) * 2);
+    return (To)x;
+}
+
+static uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* To nearest, ties away from zero, 10 bits behind the point. */
+static uint32_t to_tf32(float x) {
+    if (x != x) return 0x7fffffffu;
+    return isinf(x) ? bits_of(x) : (bits_of(x) + 0x1000u) & 0xffffe000u;
+}
+
+/* To nearest, ties to even. */
+static uint32_t to_bf16(float x) {
+    if (x != x) return 0x7fffu;
+    return (bits_of(x) + 0x7fffu + (bits_of(x) >> 16 & 1)) >> 16;
+}
+
+static uint32_t pack_bf16(float low, float high) { return to_bf16(high) << 16 | to_bf16(low); }
+
+/* ---- what a warp does together ---- */
+
+/* d|p = what lane (own ^ b) brought, or the own value where that lane is beyond the end of the segment. c: the end and,
+ * shifted by 8, which bits of a lane's number say its segment. */
+static void shuffle_butterfly(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    uint32_t *d = row<uint32_t>(w, s, 0), brought[LANES];
+    uint8_t *p = row<uint8_t>(w, s, 1);
+    const uint32_t *b = row<uint32_t>(w, s, 3), *c = row<uint32_t>(w, s, 4), *members = row<uint32_t>(w, s, 5);
+    memcpy(brought, row<uint32_t>(w, s, 2), sizeof brought);
+    for (int n = 0; n < LANES; n++) {
+        if (!(mask >> n & 1)) continue;
+        if (members[n] != 0xffffffffu) lh_ptx_fail(s, "a shuffle of a part of the warp is not known");
+        int segment = (int)(c[n] >> 8 & 31), last = (n & segment) | ((int)(c[n] & 31) & ~segment);
+        int source = n ^ (int)(b[n] & 31);
+        p[n] = source <= last;
+        if (!p[n]) source = n;
+        if (!(mask >> source & 1)) lh_ptx_fail(s, "a lane reads one that takes no part");
+        d[n] = brought[source];
+    }
+}
+
+/* d = a b + c from fragments, as in "Matrix Fragments for mma.m16n8k8" and "m16n8k16": lane 4 g + t has of the results
+ * rows g and g + 8, columns 2 t and 2 t + 1. Products are exact; the sum is rounded once. */
+template <int K> static void multiply(lh_ptx_warp &w, const lh_ptx_step &s, const float (*a)[K], const float (*b)[8]) {
+    for (int lane = 0; lane < LANES; lane++)
+        for (int i = 0; i < 4; i++) {
+            int r = lane / 4 + (i < 2 ? 0 : 8), column = lane % 4 * 2 + (i & 1);
+            double sum = (double)row<float>(w, s, 10 + i)[lane];
+            for (int k = 0; k < K; k++) sum += (double)a[r][k] * (double)b[k][column];
+            row<float>(w, s, i)[lane] = (float)sum;
+        }
+}
+
+static void need_warp(const lh_ptx_step &s, unsigned mask) {
+    if (mask != 0xffffffffu) lh_ptx_fail(s, "a product of fragments needs all lanes of a warp");
+}
+
+/* An element in a register: the hardware looks at its upper 19 bits. */
+static void multiply_tf32(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    float a[16][8], b[8][8];
+    need_warp(s, mask);
+    for (int lane = 0; lane < LANES; lane++) {
+        int g = lane / 4, t = lane % 4;
+        auto element = [&](int operand) { return float_of(row<uint32_t>(w, s, operand)[lane] & 0xffffe000u); };
+        a[g][t] = element(4);
+        a[g + 8][t] = element(5);
+        a[g][t + 4] = element(6);
+        a[g + 8][t + 4] = element(7);
+        b[t][g] = element(8);
+        b[t + 4][g] = element(9);
+    }
+    multiply<8>(w, s, a, b);
+}
+
+/* Two elements in a register, the one of the lower k below. */
+static void multiply_bf16(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    float a[16][16], b[16][8];
+    need_warp(s, mask);
+    for (int lane = 0; lane < LANES; lane++)
+        for (int half = 0; half < 2; half++) {
+            int g = lane / 4, k = lane % 4 * 2 + half;
+            auto element = [&](int operand) {
+                uint32_t pair = row<uint32_t>(w, s, operand)[lane];
+                return float_of(half ? pair & 0xffff0000u : pair << 16);
+            };
+            a[g][k] = element(4);
+            a[g + 8][k] = element(5);
+            a[g][k + 8] = element(6);
+            a[g + 8][k + 8] = element(7);
+            b[k][g] = element(8);
+            b[k + 8][g] = element(9);
+        }
+    multiply<16>(w, s, a, b);
+}
+
+/* ---- memory ---- */
+
+/* Where each lane's access goes on the host. `bytes`: all elements of a lane together. */
+static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, int bytes, bool stores,
+                                  unsigned char **to) {
+    const int *o = s.operands;
+    const unsigned char *base = w.registers + o[BASE];
+    lh_ptx_access access;
+    for (unsigned rest = mask; rest; rest &= rest - 1) {
+        int n = __builtin_ctz(rest);
+        uint64_t address = o[BASE_BYTES] == 8 ? reinterpret_cast<const uint64_t *>(base)[n]
+                                              : reinterpret_cast<const uint32_t *>(base)[n];
+        address += (uint64_t)(int64_t)o[OFFSET];
+        if (o[BASE_BYTES] == 4) address = (uint32_t)address;
+        if (address % (uint64_t)bytes != 0 && o[SPACE] != PARAMETER)
+            lh_ptx_fail(s, "an address that is no multiple of " + std::to_string(bytes) + " bytes");
+        access.addresses[n] = address;
+        if (o[SPACE] == SHARED) {
+            if (address + (uint64_t)bytes > w.block->shared.size())
+                lh_ptx_fail(s, "beyond the " + std::to_string(w.block->shared.size()) + " bytes of shared memory");
+            to[n] = w.block->shared.data() + address;
+        } else if (o[SPACE] == LOCAL) {
+            to[n] = w.locals + (size_t)n * lh_ptx_running->local_bytes + address;
+            if (address + (uint64_t)bytes > (uint64_t)lh_ptx_running->local_bytes) lh_ptx_fail(s, "beyond local memory");
+        } else if (o[SPACE] == PARAMETER) {
+            to[n] = const_cast<unsigned char *>(w.parameters) + address;
+        } else {
+            if (address < 1 << 20) lh_ptx_fail(s, "no address of global memory");
+            to[n] = reinterpret_cast<unsigned char *>(address);
+        }
+    }
+    if (!lh_ptx_observes || o[SPACE] > SHARED) return;
+    access.step = &s;
+    access.warp = &w;
+    access.mask = mask;
+    access.space = o[SPACE];
+    access.bytes = bytes;
+    access.stores = stores;
+    lh_ptx_observe(access);
+}
+
+template <class Element, class Register> static void load(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    unsigned char *from[LANES];
+    const int count = s.operands[COUNT];
+    find_addresses(w, s, mask, count * (int)sizeof(Element), false, from);
+    for (int i = 0; i < count; i++) {
+        Register *to = row<Register>(w, s, FIRST_REGISTER + i);
+        for_lanes(mask, [=](int n) {
+            Element element;
+            memcpy(&element, from[n] + (size_t)i * sizeof element, sizeof element);
+            to[n] = element;
+        });
+    }
+}
+
+template <class Element, class Register> static void store(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    unsigned char *to[LANES];
+    const int count = s.operands[COUNT];
+    find_addresses(w, s, mask, count * (int)sizeof(Element), true, to);
+    for (int turn = 0; turn < LANES; turn++) {
+        int n = lh_ptx_lane_order[turn];
+        for (int i = 0; mask >> n & 1 && i < count; i++) {
+            Element element = (Element)row<Register>(w, s, FIRST_REGISTER + i)[n];
+            memcpy(to[n] + (size_t)i * sizeof element, &element, sizeof element);
+        }
+    }
+}
+
+static void atomic_add(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    unsigned char *at[LANES];
+    uint32_t *d = row<uint32_t>(w, s, FIRST_REGISTER);
+    const uint32_t *b = row<uint32_t>(w, s, FIRST_REGISTER + 1);
+    find_addresses(w, s, mask, sizeof *d, true, at);
+    for (int turn = 0; turn < LANES; turn++) {
+        int n = lh_ptx_lane_order[turn];
+        if (!(mask >> n & 1)) continue;
+        uint32_t before, after;
+        memcpy(&before, at[n], sizeof before);
+        after = before + b[n];
+        memcpy(at[n], &after, sizeof after);
+        d[n] = before;
+    }
+}
+
+/* Only one thread runs at a time, so memory is in order; races are found by what fences order. */
+static void fence(lh_ptx_warp &w, const lh_ptx_step &, unsigned mask) {
+    if (lh_ptx_observes) lh_ptx_observe_fence(w, mask);
+}
+
+/* A function's parameter is a row of 8 bytes a lane. */
+template <class Register> static void hand_parameter(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    uint64_t *to = row<uint64_t>(w, s, 0);
+    const Register *from = row<Register>(w, s, 1);
+    for_lanes(mask, [=](int n) { to[n] = from[n]; });
+}
+
+template <class Element, class Register>
+static void take_parameter(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    const uint64_t *from = row<uint64_t>(w, s, 0);
+    Register *to = row<Register>(w, s, 1);
+    for_lanes(mask, [=](int n) { to[n] = (Element)from[n]; });
+}
+
+#include "operations.inc"

@@ -1,0 +1,75 @@
+-- lua5.4 tests/ptx/operations.lua > operations.inc: a function of C++ for every entry of instructions.lua, and the list of
+-- all that a program may name. operations.cpp includes it.
+
+local root = arg[0]:match("^(.*)/operations%.lua$") or "."
+package.path = ("%s/?.lua;%s"):format(root, package.path)
+
+local instructions = require("instructions")
+
+local function entries()
+  local found = {}
+  for _, variants in pairs(instructions.known) do
+    for _, entry in pairs(variants) do
+      found[#found + 1] = entry
+    end
+  end
+  table.sort(found, function(a, b) return a.name < b.name end)
+  return found
+end
+
+local NAMES = { "d", "a", "b", "c", "e" }
+
+-- Operands that a statement sets.
+local function is_set(entry, name)
+  return entry.does:find("%f[%w]" .. name .. " = ") ~= nil
+end
+
+local function write_function(entry)
+  local rows, lanes = {}, {}
+  for i, type_name in ipairs(entry.types) do
+    local name, c_type = NAMES[i], instructions.TYPES[type_name][1]
+    local constant = is_set(entry, name) and "" or "const "
+    rows[i] = ("    %s%s *const r%d = row<%s>(w, s, %d);"):format(constant, c_type, i - 1, c_type, i - 1)
+    lanes[i] = ("        %s%s %s%s = r%d[n];"):format(constant, c_type, constant == "" and "&" or "", name, i - 1)
+  end
+  print(("static void %s(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {"):format(entry.name))
+  print(table.concat(rows, "\n"))
+  print("    for_lanes(mask, [=](int n) {")
+  print(table.concat(lanes, "\n"))
+  print(("        %s;\n    });\n}\n"):format(entry.does))
+end
+
+local LOADS = { u8 = { 2, 4, 8 }, s8 = { 2, 4 }, u16 = { 2, 4, 8 }, u32 = { 4, 8 }, s32 = { 4, 8 }, u64 = { 8 } }
+local STORES = { u8 = { 2, 4, 8 }, u16 = { 2, 4, 8 }, u32 = { 4, 8 }, u64 = { 8 } }
+
+-- Instances of a template by element and by the width of the register.
+local function list_memory(prefix, template, elements)
+  local names = {}
+  for name in pairs(elements) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    for _, bytes in ipairs(elements[name]) do
+      print(("    {\"%s_%s_%d\", %s<%s, %sint%d_t>, false},"):format(prefix, name, bytes, template,
+        instructions.ELEMENTS[name][1], name:sub(1, 1) == "s" and "" or "u", 8 * bytes))
+    end
+  end
+end
+
+print("/* Made by tests/ptx/operations.lua from tests/ptx/instructions.lua. */")
+for _, entry in ipairs(entries()) do
+  if entry.does then
+    write_function(entry)
+  end
+end
+print("const lh_ptx_operation lh_ptx_operations[] = {")
+for _, entry in ipairs(entries()) do
+  print(("    {\"%s\", %s, %s},"):format(entry.name, entry.whole or entry.name, entry.whole and "true" or "false"))
+end
+list_memory("load", "load", LOADS)
+list_memory("store", "store", STORES)
+list_memory("take", "take_parameter", LOADS)
+print("    {\"hand_4\", hand_parameter<uint32_t>, false},\n    {\"hand_8\", hand_parameter<uint64_t>, false},")
+print("    {\"fence\", fence, false},\n    {\"atomic_add_u32\", atomic_add, false},")
+print("    {NULL, NULL, false},\n};")

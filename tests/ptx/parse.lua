@@ -1,0 +1,228 @@
+-- A text of PTX -> its statements, taken apart as far as grammar goes: functions with parameters, registers and
+-- instructions. What an instruction means is not known here. Whatever is not expected is an error with line and text.
+
+local parse = {}
+
+-- Raises "FILE:LINE: what: text"; translate.lua prints it.
+function parse.fail(where, what)
+  error({ message = ("%s:%d: %s: %s"):format(where.file, where.line, what, where.text:gsub("%s+", " ")) }, 0)
+end
+
+local function trim(text)
+  return (text:match("^%s*(.-)%s*$"))
+end
+
+-- The statements of a text, in order: { line, text, ends } where ends is ";", "{", "}" or ":".
+local function statements_of(file, text)
+  text = text:gsub("//[^\n]*", "")
+  local found, at, line = {}, 1, 0
+  local start, depth = nil, 0 -- of the statement so far; braces open in it
+  while true do
+    local from, _, mark = text:find("([\n;{}:])", at)
+    if not from then
+      break
+    end
+    if not start and text:find("^%s*[^%s;{}]", at) then
+      local first = text:find("%S", at)
+      if first < from then
+        start = first
+      end
+    end
+    local header = not start or text:find("^%.visible", start) or text:find("^%.func", start)
+    if mark == "\n" then
+      line = line + 1
+    elseif mark == "{" and not header then
+      depth = depth + 1
+    elseif mark == "}" and depth > 0 then
+      depth = depth - 1
+    elseif mark ~= ":" or text:find("^%$[%w_]+:", start or from) then
+      local part = start and text:sub(start, from - 1) or ""
+      local _, newlines = part:gsub("\n", "")
+      found[#found + 1] = { file = file, line = line - newlines, text = trim(part), ends = mark }
+      start = nil
+    end
+    at = from + 1
+  end
+  if start or trim(text:sub(at)) ~= "" then
+    parse.fail({ file = file, line = line, text = text:sub(start or at, (start or at) + 80) }, "a statement without end")
+  end
+  return found
+end
+
+-- "%r1|%p2, {%f1, %f2}, [%rd4+8], 0" -> operands, and their shape "x|x{xx}xx".
+local function operands_of(where, text)
+  local operands, shape, rest = {}, "", text
+  while rest ~= "" do
+    local mark, behind = rest:match("^([{}|,])%s*(.*)$")
+    if mark then
+      shape = shape .. (mark == "," and "" or mark)
+      rest = behind
+    else
+      local operand, left = rest:match("^(%[[^%]]*%])%s*(.*)$")
+      if not operand then
+        operand, left = rest:match("^([%w_%%.$-]+)%s*(.*)$")
+      end
+      if not operand then
+        parse.fail(where, "operands that are not known")
+      end
+      operands[#operands + 1] = operand
+      shape, rest = shape .. "x", left
+    end
+  end
+  return operands, shape
+end
+
+local function parameters_of(where, text)
+  local parameters = {}
+  for item in text:gmatch("[^,]+") do
+    local type_name, name = trim(item):match("^%.param%s+%.(%w+)%s+([%w_$]+)$")
+    local bytes
+    if not name then
+      name, bytes = trim(item):match("^%.param%s+%.align%s+%d+%s+%.b8%s+([%w_$]+)%[(%d+)%]$")
+      type_name = "bytes"
+    end
+    if not name then
+      parse.fail(where, "a parameter that is not known")
+    end
+    parameters[#parameters + 1] = { name = name, type = type_name, bytes = tonumber(bytes) }
+  end
+  return parameters
+end
+
+local function header_of(where)
+  local kind, name, parameters, rest = where.text:match("^(%.[%l .]+)%s+([%w_$]+)%s*(%b())(.*)$")
+  local kernel = kind and trim(kind) == ".visible .entry"
+  if not kind or not (kernel or trim(kind) == ".func") then
+    parse.fail(where, "a function that is not known")
+  end
+  for directive in rest:gmatch("%.%l+") do
+    if directive ~= ".maxntid" and directive ~= ".minnctapersm" then
+      parse.fail(where, "a directive that is not known")
+    end
+  end
+  return { name = name, kernel = kernel, parameters = parameters_of(where, parameters:sub(2, -2)), registers = {},
+    body = {}, line = where.line }
+end
+
+-- "@!%p1 call.uni f, (a, b)" and the like.
+local function instruction_of(where)
+  local item = { file = where.file, line = where.line, text = where.text }
+  local text = where.text
+  local negated, guard, behind = text:match("^@(!?)(%%[%w_]+)%s+(.*)$")
+  if guard then
+    item.guard, item.negated, text = guard, negated == "!", behind
+  end
+  local form, rest = text:match("^([%l%d._:]+)%s*(.*)$")
+  if not form or not form:match("^%l") then
+    parse.fail(where, "an instruction that is not known")
+  end
+  item.form = form
+  if form:match("^call") then
+    local name, arguments = rest:match("^([%w_$]+)%s*,?%s*(%b())$")
+    if not name then
+      parse.fail(where, "a call that is not known")
+    end
+    item.callee, item.operands = name, operands_of(where, trim(arguments:sub(2, -2)))
+  else
+    item.operands, item.shape = operands_of(where, rest)
+  end
+  return item
+end
+
+-- Directives within a function; true: it was one.
+local function take_directive(where, current)
+  local text = where.text
+  if text:match('^%.pragma "nounroll"$') or text:match('^%.pragma "used_bytes_mask %d+"$') then
+    return true
+  end
+  local type_name, prefix, count = text:match("^%.reg%s+%.(%w+)%s+%%([%w_]+)<(%d+)>$")
+  if type_name then
+    current.registers[#current.registers + 1] = { prefix = prefix, type = type_name, count = tonumber(count) }
+    return true
+  end
+  type_name, prefix = text:match("^%.reg%s+%.(%w+)%s+%%?([%w_]+)$")
+  if type_name then
+    current.registers[#current.registers + 1] = { name = prefix, type = type_name }
+    return true
+  end
+  local align, name, bytes = text:match("^%.local%s+%.align%s+(%d+)%s+%.b8%s+([%w_]+)%[(%d+)%]$")
+  if name and not current.room then
+    current.room = { name = name, bytes = tonumber(bytes), align = tonumber(align) }
+    return true
+  end
+  type_name, name = text:match("^%.param%s+%.(%w+)%s+([%w_]+)$")
+  if name then
+    current.body[#current.body + 1] = { argument = name, type = type_name, line = where.line }
+    return true
+  end
+  if text:match("^%.") then
+    parse.fail(where, "a directive that is not known")
+  end
+  return false
+end
+
+local function take_global(where, module)
+  local text = where.text
+  local shared = text:match("^%.extern%s+%.shared%s+%.align%s+%d+%s+%.b8%s+([%w_]+)%[%]$")
+  local space, align, name, bytes, values =
+    text:match("^%.(%l+)%s+%.align%s+(%d+)%s+%.b8%s+([%w_]+)%[(%d+)%]%s*=%s*{([%d%s,]*)}$")
+  if shared then
+    module.shared = shared
+  elseif space == "global" or space == "const" then
+    local data = { name = name, bytes = tonumber(bytes), align = tonumber(align), values = {} }
+    for value in values:gmatch("%d+") do
+      data.values[#data.values + 1] = tonumber(value)
+    end
+    module.data[#module.data + 1] = data
+  else
+    parse.fail(where, "a directive that is not known")
+  end
+end
+
+local function take_in_function(where, current)
+  if where.ends == ":" then
+    current.body[#current.body + 1] = { label = where.text, line = where.line }
+  elseif where.ends == ";" and where.text ~= "" and not take_directive(where, current) then
+    current.body[#current.body + 1] = instruction_of(where)
+  elseif where.ends ~= ";" and where.text ~= "" then
+    parse.fail(where, "a statement that is not known")
+  end
+end
+
+-- The text without what it begins with, which has no ";".
+local function without_head(text)
+  for _, head in ipairs({ "\n%.version %d+%.%d+%f[\n]", "\n%.target sm_%w+%f[\n]", "\n%.address_size 64%f[\n]" }) do
+    text = text:gsub(head, "\n", 1)
+  end
+  return text
+end
+
+-- { shared = name, data = { { name, bytes, align, values } }, functions = { { name, kernel, parameters, registers, room,
+-- body } } }; body: instructions, { label = name } and { argument = name, type = name }.
+function parse.module(file, text)
+  local module = { data = {}, functions = {} }
+  local current, depth = nil, 0
+  for _, where in ipairs(statements_of(file, without_head("\n" .. text))) do
+    if where.ends == "{" then
+      if not current then
+        current = header_of(where)
+        module.functions[#module.functions + 1] = current
+      else
+        take_in_function(where, current)
+      end
+      depth = depth + 1
+    elseif where.ends == "}" then
+      depth = depth - 1
+      if depth == 0 then
+        current = nil
+      end
+    elseif current then
+      take_in_function(where, current)
+    else
+      take_global(where, module)
+    end
+  end
+  return module
+end
+
+return parse

@@ -1,0 +1,49 @@
+/* Runs kernels of the program in LONGHAND_PTX, each line of standard input one launch:
+ *
+ *     KERNEL ORDER BLOCKS THREADS SHARED_BYTES OUT_BYTES IN_AS_HEXADECIMAL
+ *
+ * The kernel gets the addresses of its input and of its output, which begins as zeros; what it leaves there is printed
+ * the same way, or "failed: why". */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulation/emulation.h"
+
+enum { MOST_BYTES = 1 << 20 };
+
+static _Alignas(64) unsigned char in[MOST_BYTES], out[MOST_BYTES];
+
+static int read_input(void) {
+    int count = 0;
+    unsigned byte;
+    while (count < MOST_BYTES && scanf("%2x", &byte) == 1) {
+        in[count++] = (unsigned char)byte;
+        int next = getchar();
+        if (next == '\n' || next == EOF) break;
+        ungetc(next, stdin);
+    }
+    return count;
+}
+
+int main(void) {
+    char kernel[64];
+    int order, blocks, threads, shared, bytes;
+    while (scanf("%63s %d %d %d %d %d", kernel, &order, &blocks, &threads, &shared, &bytes) == 6) {
+        memset(in, 0, sizeof in);
+        memset(out, 0, sizeof out);
+        read_input();
+        lh_emulation emulation = {.order = (unsigned)order, .multiprocessors = blocks, .patience = 100};
+        lh_emulation_set(&emulation);
+        void *pointers[] = {in, out}, *arguments[] = {&pointers[0], &pointers[1]};
+        lh_error error = {""};
+        if (bytes > MOST_BYTES || lh_emulation_launch(kernel, blocks, threads, (size_t)shared, arguments, &error)) {
+            printf("failed: %s\n", error.text);
+            continue;
+        }
+        for (int i = 0; i < bytes; i++) printf("%02x", out[i]);
+        printf("\n");
+    }
+    return 0;
+}
