@@ -103,7 +103,8 @@ inline int max(int a, int b) { return a > b ? a : b; }
 
 /* A kernel by name; bind copies its arguments, as a launch does, and gives what runs a grid with them. */
 struct lh_emulated_kernel {
-    typedef std::function<int(int blocks, int threads, size_t block_memory, struct lh_error *error)> grid; /* lh_status */
+    typedef std::function<int(int blocks, int threads, size_t block_memory, struct lh_error *error)>
+        grid; /* lh_status */
     typedef std::function<grid(void **arguments)> binder;
 
     const char *name;
@@ -111,7 +112,7 @@ struct lh_emulated_kernel {
     const lh_emulated_kernel *next;
 
     lh_emulated_kernel(const char *kernel_name, binder kernel_bind);
-    static const lh_emulated_kernel *find(const char *name); /* or NULL */
+    static const lh_emulated_kernel *find(const char *name);            /* or NULL */
     static const lh_emulated_kernel *(*find_instead)(const char *name); /* those of a program (tests/ptx), or NULL */
 };
 

@@ -22,11 +22,8 @@ DEVICE_FORMULA_TESTS := $(if $(DEVICE_FORMULAS),$(WITH_FORMULAS:%.c=$(B)/%.devic
 EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS) $(EMULATION_REFERENCE) $(DEVICE_FORMULA_TESTS))
 EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS:%=tests/emulation/%.cpp),$(wildcard \
 	tests/emulation/*.cpp))) $(B)/emulation/status.o $(B)/emulation/math.o
-# The machine that runs PTX (tests/ptx) is part of the library as released; LONGHAND_PTX names a program for it.
-ifeq ($(VARIANT),release)
-PTX_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(wildcard tests/ptx/*.cpp))
-EMULATION_OBJECTS += $(PTX_OBJECTS)
-endif
+# The machine that runs PTX is part of the library as released.
+include tests/ptx/ptx.mk
 EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
 	-Wno-unknown-pragmas -Wno-psabi $(if $(call has,$(V3_FEATURES)),$(march.x86-64-v3)) $(INCLUDES) -Itests/emulation
 # A GPU refuses addresses that are not aligned, a host takes them.
@@ -36,18 +33,6 @@ EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
 emulation: $(EMULATION_TESTS) ## tests of device code on the host; needs a C++ compiler
 
 $(B)/tests/emulation/%.o: tests/emulation/%.cpp $(EMULATION_DEPENDS)
-	@mkdir -p $(@D)
-	$(CXX) $(EMULATION_CXXFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
-
-$(PTX_OBJECTS): EMULATION_CXXFLAGS += -O2 -Itests -I$(B)/ptx
-$(B)/tests/ptx/operations.o: EMULATION_CXXFLAGS += -O3 -fwrapv -fno-strict-aliasing -Wno-unused-function
-$(B)/tests/ptx/operations.o: $(B)/ptx/operations.inc
-
-$(B)/ptx/operations.inc: tests/ptx/operations.lua tests/ptx/instructions.lua
-	@mkdir -p $(@D)
-	$(or $(LUA),lua5.4) $< > $@
-
-$(B)/tests/ptx/%.o: tests/ptx/%.cpp $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
 	$(CXX) $(EMULATION_CXXFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
 

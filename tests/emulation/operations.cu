@@ -80,8 +80,9 @@ static __global__ void adam_kernel(double clip, double rate, double correct2, co
 }
 
 #define OPERATION(name, precision) \
-    static const lh_emulated_kernel name##_emulated( \
-        #name "_" precision, [](void **arguments) { return lh_bind(name##_kernel, arguments); });
+    static const lh_emulated_kernel name##_emulated(#name "_" precision, [](void **arguments) { \
+        return lh_fibre_grid(#name "_" precision, lh_bind(name##_kernel, arguments)); \
+    });
 #define OPERATIONS(precision) \
     OPERATION(product, precision) \
     OPERATION(columns, precision) \

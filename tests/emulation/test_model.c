@@ -19,6 +19,13 @@
 extern const lh_spec LH_MODEL;
 static const lh_spec *const SPEC = &LH_MODEL;
 
+/* Where operands are rounded. Models of the showcase are larger and drift further from the CPU half, the emulated source
+ * to the same digits as what the compiler made of it: tests/ptx/ptx.mk has bounds for them. */
+#ifndef LH_TF32_BOUND
+#define LH_TF32_BOUND 3e-2
+#define LH_BF16_BOUND 2.4e-1
+#endif
+
 enum { SEED = 7, STEP = 3, DRAW = 2, SEQUENCES = 5, SHARDS = 3 };
 
 /* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
@@ -28,7 +35,7 @@ enum { SEED = 7, STEP = 3, DRAW = 2, SEQUENCES = 5, SHARDS = 3 };
 static double tolerance(void) {
     if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
     if (strcmp(SPEC->precision, "float32") == 0) return 3e-5;
-    return strcmp(SPEC->precision, "tf32") == 0 ? 3e-2 : 2.4e-1;
+    return strcmp(SPEC->precision, "tf32") == 0 ? LH_TF32_BOUND : LH_BF16_BOUND;
 }
 
 static bool rounds_operands(void) { return tolerance() > 1e-3; }
@@ -345,5 +352,6 @@ int main(void) {
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
     };
+    cmocka_set_test_filter(getenv("LONGHAND_TESTS")); /* a pattern of names; tests/ptx/check.sh asks for some only */
     return cmocka_run_group_tests_name(SPEC->id, tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 --     special PLACE NAME             a row of %tid.x and the like
 --     address PLACE NAME             a row of the address of an array
 --     kernel NAME FIRST BYTES...     where it begins, and the bytes of its parameters
---     do LINE KIND GUARD OPERATION NUMBER...   an instruction; GUARD: 0 none, a predicate's place + 1, negative: negated
+--     do LINE KIND GUARD OPERATION NUMBER...   an instruction; GUARD: 0 or a predicate's place + 1, negative: negated
 --
 -- Functions are not recursive, so each has its registers to itself, and its parameters are registers, too.
 
@@ -134,6 +134,16 @@ function Program:address(item, text, space)
   return self:operand(item, base, "u32"), 4, offset
 end
 
+-- [name+offset] of a kernel's parameter: behind row 0, where the parameters begin.
+function Program:kernel_parameter(item, text)
+  local name, behind = text:match("^%[([%w_$]+)%+?(%d*)%]$")
+  local place = name and self.current.kernel_places[name]
+  if not place then
+    parse.fail(item, "a parameter that is not known")
+  end
+  return self:constant(0, 8), 8, place + (tonumber(behind) or 0)
+end
+
 -- Loads and stores: operation by element and width of the register; base, its bytes, offset, count, places.
 function Program:memory(item, found)
   local operands, count = item.operands, found.count
@@ -144,19 +154,13 @@ function Program:memory(item, found)
   end
   local first = found.load and 1 or 2
   local address = operands[found.load and count + 1 or 1]
-  local space, base, base_bytes, offset = found.space, nil, nil, nil
-  if space == "param" then
-    base, base_bytes, offset = self:constant(0, 8), 8, nil
-    local name, behind = address:match("^%[([%w_$]+)%+?(%d*)%]$")
-    offset = name and self.current.kernel_places[name]
-    if not offset then
-      parse.fail(item, "a parameter that is not known")
-    end
-    offset = offset + (tonumber(behind) or 0)
+  local base, base_bytes, offset
+  if found.space == "param" then
+    base, base_bytes, offset = self:kernel_parameter(item, address)
   else
-    base, base_bytes, offset = self:address(item, address, space)
+    base, base_bytes, offset = self:address(item, address, found.space)
   end
-  local numbers, width = { SPACES[space], base, base_bytes, offset, found.volatile and 1 or 0, count }, nil
+  local numbers, width = { SPACES[found.space], base, base_bytes, offset, found.volatile and 1 or 0, count }, nil
   for i = first, first + count - 1 do
     local place, bytes = self:operand(item, operands[i], found.element == "s8" and "b16" or
       found.element == "u8" and "b16" or found.element, true)
@@ -170,7 +174,8 @@ function Program:memory(item, found)
     found.element, width), numbers)
 end
 
--- Parameters of functions are rows of 8 bytes; what a call hands on is moved there, what the function loads, from there.
+-- Parameters of functions are rows of 8 bytes: what a call hands on is moved there, what the function loads comes from
+-- there.
 function Program:move_parameter(item)
   local name, offset = item.operands[item.form:match("^ld") and 2 or 1]:match("^%[([%w_$]+)%+?(%d*)%]$")
   local element = item.form:match("%.(%w+)$")
@@ -222,8 +227,9 @@ CONTROL["bar.sync"] = function(program, item)
 end
 CONTROL["atom.add.u32"] = function(program, item)
   local base, bytes, offset = program:address(item, item.operands[2], "generic")
-  program:emit(item, "atomic", "atomic_add_u32", { SPACES.global, base, bytes, offset, 1, 1, (program:operand(item, item.operands[1], "u32")),
-    (program:operand(item, item.operands[3], "u32")) })
+  local before = program:operand(item, item.operands[1], "u32")
+  local added = program:operand(item, item.operands[3], "u32")
+  program:emit(item, "atomic", "atomic_add_u32", { SPACES.global, base, bytes, offset, 1, 1, before, added })
 end
 
 function Program:instruction(item)
@@ -307,8 +313,8 @@ function Program:resolve(current, last)
 end
 
 function assemble.program(module)
-  local program = setmetatable({ module = module, registers = 0, locals = 0, lines = {}, code = {}, rows = {}, data = {},
-    by_name = {} }, Program)
+  local program = setmetatable({ module = module, registers = 0, locals = 0, lines = {}, code = {}, rows = {},
+    data = {}, by_name = {} }, Program)
   for _, data in ipairs(module.data) do
     program.data[data.name] = true
     program:line("data", data.name, data.align, data.bytes, table.concat(data.values, " "))

@@ -153,7 +153,7 @@ by_form["div.u64"] = function(a, b)
 end
 add(by_form, "f32 f64", function(t) return "div.rn." .. t, function(a, b) return a / b end end)
 add(by_form, "f32 f64", function(t) return "rcp.rn." .. t, function(a) return 1 / a end end)
-add(by_form, "f32 f64", function(t) return "sqrt.rn." .. t, function(a) return a ^ 0.5 end end)
+add(by_form, "f32 f64", function(t) return "sqrt.rn." .. t, function(a) return math.sqrt(a) end end)
 by_form["abs.s32"] = function(a) return wrap(math.max(a, -a), "s32") end
 add(by_form, "f32 f64", function(t) return "abs." .. t, function(a) return a == 0 and 0.0 or a < 0 and -a or a end end)
 by_form["min.s32"], by_form["max.s32"], by_form["max.u32"] = math.min, math.max, math.max

@@ -37,7 +37,8 @@ local function add(entry)
   local variants = known[entry.form] or {}
   local shape = shape_of(entry.operands)
   assert(not variants[shape], entry.form)
-  entry.name = entry.form:gsub("[.:]+", "_") .. (next(variants) and "_" .. #entry.types .. shape:find("{", 1, true) or "")
+  local number = next(variants) and "_" .. #entry.types .. shape:find("{", 1, true) or ""
+  entry.name = entry.form:gsub("%.", "_") .. number
   variants[shape], known[entry.form] = entry, variants
 end
 
@@ -140,7 +141,8 @@ convert("rna.tf32.f32", "b32", "f32", "d = to_tf32(a)")
 convert("rn.bf16x2.f32", "b32", "f32 f32", "d = pack_bf16(b, a)")
 
 -- What a warp does together.
-add({ form = "shfl.sync.bfly.b32", operands = "b32 | pred b32 u32 u32 u32", whole = "shuffle_butterfly", kind = "shuffle" })
+add({ form = "shfl.sync.bfly.b32", whole = "shuffle_butterfly", kind = "shuffle",
+  operands = "b32 | pred b32 u32 u32 u32" })
 add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", whole = "multiply_tf32", kind = "matrix",
   operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })
 add({ form = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", whole = "multiply_bf16", kind = "matrix",

@@ -19,11 +19,11 @@ const lh_ptx_program *lh_ptx_running;
 int lh_ptx_lane_order[LANES];
 
 static struct {
-    bool in_step, progress; /* progress: a block passed a barrier in this round */
-    std::vector<long long> issued;
+    bool in_step, progress;                      /* progress: a block passed a barrier in this round */
+    std::vector<long long> issued[LH_PTX_PARTS]; /* of each instruction, by part */
     std::vector<unsigned char> parameters;
     std::vector<std::unique_ptr<unsigned char, void (*)(void *)>> files; /* of registers, one a warp; kept */
-    const lh_ptx_program *owner;                                        /* of those */
+    const lh_ptx_program *owner;                                         /* of those */
 } machine;
 
 static bool same_place(const lh_ptx_group &a, const lh_ptx_group &b) {
@@ -113,9 +113,9 @@ static void run_group(lh_ptx_warp &w, size_t index) {
     const int depth = g->depth;
     bool alone = w.groups.size() == 1;
     for (const lh_ptx_group &other : w.groups)
-        if (machine.in_step && &other != g && other.depth == depth && other.at > g->at) limit = std::min(limit, other.at);
+        if (machine.in_step && other.depth == depth && other.at > g->at) limit = std::min(limit, other.at);
     const lh_ptx_step *steps = lh_ptx_running->steps.data();
-    long long *issued = machine.issued.data();
+    long long *issued = machine.issued[lh_ptx_part(*w.block)].data();
     for (;;) {
         const lh_ptx_step &s = steps[g->at];
         if ((s.flow == WHOLE || s.flow == BARRIER) && g->mask != w.live) {
@@ -300,11 +300,11 @@ static void run_grid(const lh_ptx_kernel &kernel, int blocks, int threads, size_
     for (int i = 0; i < blocks; i++) {
         lh_ptx_block &b = all[(size_t)i];
         b.index = i;
-        b.interval = 0;
+        b.interval = b.phase = 0;
         b.shared.assign(block_memory, 0xff);
         for (int w = 0; w < warps; w++)
-            b.warps.push_back(make_warp(&b, w, blocks, threads, kernel.first,
-                                        locals.data() + (size_t)(i * warps + w) * local_bytes));
+            b.warps.push_back(
+                make_warp(&b, w, blocks, threads, kernel.first, locals.data() + (size_t)(i * warps + w) * local_bytes));
     }
     run_rounds(all, &random);
 }
@@ -318,7 +318,7 @@ static lh_status launch(const std::string &name, const std::vector<unsigned char
                         size_t block_memory, lh_error *error) {
     try {
         machine.parameters = parameters;
-        machine.issued.assign(program.steps.size(), 0);
+        for (auto &issued : machine.issued) issued.assign(program.steps.size(), 0);
         lh_ptx_running = &program;
         lh_ptx_observe_begin(blocks, getenv("LONGHAND_PTX_RACES") != NULL, lh_ptx_counts_wanted);
         run_grid(program.kernels.at(name), blocks, threads, block_memory);
@@ -368,12 +368,12 @@ static const bool taken = [] {
 
 bool lh_ptx_counts_wanted;
 
-int lh_ptx_counts(lh_ptx_count *counts, int most) {
+int lh_ptx_counts(int part, lh_ptx_count *counts, int most) {
     std::map<std::string, long long> sums;
-    for (size_t i = 0; i < machine.issued.size(); i++)
-        if (machine.issued[i]) sums[program.kinds[(size_t)program.steps[i].kind]] += machine.issued[i];
-    sums["sectors_loaded"] = lh_ptx_sectors_loaded;
-    sums["sectors_stored"] = lh_ptx_sectors_stored;
+    for (size_t i = 0; i < machine.issued[part].size(); i++)
+        if (machine.issued[part][i]) sums[program.kinds[(size_t)program.steps[i].kind]] += machine.issued[part][i];
+    sums["sectors_loaded"] = lh_ptx_sectors_loaded[part];
+    sums["sectors_stored"] = lh_ptx_sectors_stored[part];
     int count = 0;
     for (const auto &[kind, sum] : sums)
         if (count < most) {

@@ -82,13 +82,13 @@ struct lh_ptx_group {
 };
 
 struct lh_ptx_block {
-    int index, interval; /* interval: barriers that were passed */
+    int index, interval, phase; /* barriers that were passed; atomic additions that were made */
     std::vector<unsigned char> shared;
     std::vector<lh_ptx_warp> warps;
 };
 
 struct lh_ptx_warp {
-    lh_ptx_block *block;
+    lh_ptx_block *block; /* its warps stay where they are */
     int index;
     unsigned live;
     bool at_barrier;

@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 bool lh_ptx_observes;
-long long lh_ptx_sectors_loaded, lh_ptx_sectors_stored;
+long long lh_ptx_sectors_loaded[LH_PTX_PARTS], lh_ptx_sectors_stored[LH_PTX_PARTS];
 
 namespace {
 
@@ -56,7 +56,7 @@ static struct {
     std::vector<std::vector<word>> shared; /* by block */
     uint64_t last_number;
     page *last;
-    std::vector<view> known;                              /* to all threads of a block */
+    std::vector<view> known;                               /* to all threads of a block */
     std::map<std::pair<int, int>, view> fenced, seen, got; /* of a thread: before its last fence; in words since; behind
                                                               a fence, until its block's next barrier */
     std::unordered_map<uint64_t, view> words;
@@ -70,7 +70,7 @@ void lh_ptx_observe_begin(int blocks, bool races, bool sectors) {
     observed.blocks = blocks;
     observed.known.assign((size_t)blocks, view((size_t)blocks, reach{0, NOBODY, 0}));
     observed.shared.resize((size_t)blocks);
-    lh_ptx_sectors_loaded = lh_ptx_sectors_stored = 0;
+    for (int part = 0; part < LH_PTX_PARTS; part++) lh_ptx_sectors_loaded[part] = lh_ptx_sectors_stored[part] = 0;
 }
 
 static void join(view *to, const view &from) {
@@ -144,9 +144,11 @@ static bool comes_before(int from, const access &then, const lh_ptx_block &block
     return then.interval < r.before || (then.thread == r.thread && then.interval <= r.own);
 }
 
-[[noreturn]] static void report(const lh_ptx_access &a, const char *then_did, int from, const access &then, int thread) {
+[[noreturn]] static void report(const lh_ptx_access &a, const char *then_did, int from, const access &then,
+                                int thread) {
     auto who = [](int block, int t) {
-        return (t == SEVERAL ? "several threads" : "thread " + std::to_string(t)) + " of block " + std::to_string(block);
+        return (t == SEVERAL ? "several threads" : "thread " + std::to_string(t)) + " of block " +
+               std::to_string(block);
     };
     lh_ptx_fail(*a.step, std::string("race: ") + (a.stores ? "written" : "read") + " by " +
                              who(a.warp->block->index, thread) + ", " + then_did + " at line " +
@@ -212,7 +214,8 @@ static void count_sectors(const lh_ptx_access &a) {
     int count = 0;
     for (unsigned rest = a.mask; rest; rest &= rest - 1) sectors[count++] = a.addresses[__builtin_ctz(rest)] / 32;
     std::sort(sectors, sectors + count);
-    (a.stores ? lh_ptx_sectors_stored : lh_ptx_sectors_loaded) += std::unique(sectors, sectors + count) - sectors;
+    const int part = lh_ptx_part(*a.warp->block);
+    (a.stores ? lh_ptx_sectors_stored : lh_ptx_sectors_loaded)[part] += std::unique(sectors, sectors + count) - sectors;
 }
 
 void lh_ptx_observe(const lh_ptx_access &a) {

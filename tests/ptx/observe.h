@@ -2,6 +2,7 @@
 #ifndef LH_TESTS_PTX_OBSERVE_H
 #define LH_TESTS_PTX_OBSERVE_H
 
+#include "counts.h"
 #include "machine.h"
 
 extern const lh_ptx_program *lh_ptx_running;
@@ -16,7 +17,12 @@ void lh_ptx_observe(const lh_ptx_access &access);
 void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask);
 void lh_ptx_observe_barrier(const lh_ptx_block &block);
 
-/* Sectors of 32 bytes of global memory that loads and stores of warps have touched. */
-extern long long lh_ptx_sectors_loaded, lh_ptx_sectors_stored;
+/* What a block does now is counted as a part of counts.h. */
+inline int lh_ptx_part(const lh_ptx_block &b) {
+    return b.phase > 0 ? LH_PTX_REST : b.index == 0 ? LH_PTX_FIRST : LH_PTX_OTHER;
+}
+
+/* Sectors of 32 bytes of global memory that loads and stores of warps have touched, by part. */
+extern long long lh_ptx_sectors_loaded[LH_PTX_PARTS], lh_ptx_sectors_stored[LH_PTX_PARTS];
 
 #endif

@@ -170,7 +170,8 @@ static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned
             to[n] = w.block->shared.data() + address;
         } else if (o[SPACE] == LOCAL) {
             to[n] = w.locals + (size_t)n * lh_ptx_running->local_bytes + address;
-            if (address + (uint64_t)bytes > (uint64_t)lh_ptx_running->local_bytes) lh_ptx_fail(s, "beyond local memory");
+            if (address + (uint64_t)bytes > (uint64_t)lh_ptx_running->local_bytes)
+                lh_ptx_fail(s, "beyond local memory");
         } else if (o[SPACE] == PARAMETER) {
             to[n] = const_cast<unsigned char *>(w.parameters) + address;
         } else {
@@ -229,6 +230,7 @@ static void atomic_add(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
         memcpy(at[n], &after, sizeof after);
         d[n] = before;
     }
+    w.block->phase++;
 }
 
 /* Only one thread runs at a time, so memory is in order; races are found by what fences order. */

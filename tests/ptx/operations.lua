@@ -1,5 +1,6 @@
--- lua5.4 tests/ptx/operations.lua > operations.inc: a function of C++ for every entry of instructions.lua, and the list of
--- all that a program may name. operations.cpp includes it.
+-- A function of C++ for every entry of instructions.lua, and the list of all that a program may name:
+--
+--     lua5.4 tests/ptx/operations.lua > operations.inc     (which operations.cpp includes)
 
 local root = arg[0]:match("^(.*)/operations%.lua$") or "."
 package.path = ("%s/?.lua;%s"):format(root, package.path)

@@ -44,7 +44,8 @@ local function statements_of(file, text)
     at = from + 1
   end
   if start or trim(text:sub(at)) ~= "" then
-    parse.fail({ file = file, line = line, text = text:sub(start or at, (start or at) + 80) }, "a statement without end")
+    local from = start or at
+    parse.fail({ file = file, line = line, text = text:sub(from, from + 80) }, "a statement without end")
   end
   return found
 end
@@ -197,8 +198,9 @@ local function without_head(text)
   return text
 end
 
--- { shared = name, data = { { name, bytes, align, values } }, functions = { { name, kernel, parameters, registers, room,
--- body } } }; body: instructions, { label = name } and { argument = name, type = name }.
+-- { shared = name, data = { { name, bytes, align, values } },
+--   functions = { { name, kernel, parameters, registers, room, body } } }
+-- where a body has instructions, { label = name } and { argument = name, type = name }.
 function parse.module(file, text)
   local module = { data = {}, functions = {} }
   local current, depth = nil, 0

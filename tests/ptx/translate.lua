@@ -1,5 +1,8 @@
--- lua5.4 tests/ptx/translate.lua FILE.ptx FILE.program: PTX as a program for the machine of tests/ptx. Exit status 1 where
--- the text has anything that is not known, with its line.
+-- PTX as a program for the machine of tests/ptx:
+--
+--     lua5.4 tests/ptx/translate.lua FILE.ptx FILE.program
+--
+-- Exit status 1 where the text has anything that is not known, with its line.
 
 local root = arg[0]:match("^(.*)/translate%.lua$") or "."
 package.path = ("%s/?.lua;%s"):format(root, package.path)

@@ -1,0 +1,117 @@
+#!/bin/sh
+# What the compiler makes of device code, run on the host instruction by instruction. Needs a C++ compiler, and for what
+# is more than the machine itself a CUDA toolkit, no GPU.
+#
+#     sh tests/ptx/check.sh [--all]
+#
+# The machine: each of its instructions against plain Lua, and small kernels with and without races. Test specs of every
+# precision, and the showcase in float32, one of it in tf32 and in bf16: PTX as nvcc or NVRTC makes it is a program for
+# the machine, which runs it for the tests of tests/emulation/test_model.c, with races looked for. Mutants of one text,
+# each of which those must find.
+# --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
+# Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
+SMALL="emulated_sinusoid emulated_float32 emulated_tf32 emulated_bf16" # float64 first
+MUTATED=emulated_tf32
+
+cd -- "$(dirname -- "$0")/../.." || exit 4
+LUA=${LUA:-lua5.4}
+MAKE=${MAKE:-make}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+jobs=$(nproc 2>/dev/null || echo 2)
+mode=${1:-check}
+out=build/ptx
+work=$(mktemp -d) || exit 4
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+mkdir -p $out
+failed=0
+say() {
+    echo "$*"
+    case $1 in not) failed=1 ;; esac
+}
+
+make_goals() { "$MAKE" -s -j"$jobs" LEVELS=best TOOLKIT="${toolkit:-}" "$@" >"$work/log" 2>&1; }
+
+# A program that prints such lines; its own failure is one, too.
+lines_of() {
+    "$@" >"$work/lines" 2>"$work/errors"
+    status=$?
+    cat "$work/lines"
+    grep -q '^not ok' "$work/lines" && failed=1
+    [ $status -eq 0 ] || { say not ok "$* (status $status)" && cat "$work/errors"; }
+}
+
+# The sources of a run of the showcase in a precision, as spec ptx_<run>_<precision>. Layers are turns of one loop: two of
+# them do where operands are rounded, and keep what is compared nearer.
+write_showcase() {
+    id=ptx_$1_$2 layers=''
+    mkdir -p $out/specs
+    cp "spec/runs/$1.lua" "$out/specs/$id.lua"
+    [ "$2" = float32 ] || layers='--set model.layers=2'
+    ./longhand gen "$out/specs/$id.lua" --target cpu,cuda --set "precision=$2" $layers --out "$out/specs/$id" \
+        >/dev/null || say not ok "sources of $id"
+    models="$models $id"
+}
+
+binary_of() {
+    case $1 in
+        ptx_*) echo "build/release/tests/ptx/test_model.$1" ;;
+        *) echo "build/release/tests/emulation/test_model.$1" ;;
+    esac
+}
+
+# Runs models, as many at a time as there are processors: their names on standard input.
+run_models() {
+    xargs -P "$jobs" -n 1 sh -c '
+        folder=build/release/tests/emulation tests=
+        case $3 in ptx_*) folder=build/release/tests/ptx tests=$1 ;; esac
+        export LONGHAND_TESTS="${tests:-*}" LONGHAND_PTX_RACES=1 LONGHAND_PTX="$0/$3.program"
+        "$folder/test_model.$3" >"$2/$3.out" 2>&1 && grep -q "PASSED  . [1-9]" "$2/$3.out"
+        echo $? >"$2/$3.status"' "$programs" "$tests" "$work"
+}
+
+check_models() {
+    goals=''
+    for model in $models; do goals="$goals $programs/$model.program $(binary_of "$model")"; done
+    make_goals -k $goals || cat "$work/log"
+    echo "$models" | tr ' ' '\n' | grep . | run_models
+    for model in $models; do
+        if [ "$(cat "$work/$model.status" 2>/dev/null)" = 0 ]; then
+            say ok "compiled code of $model does as its CPU half, without races"
+        else
+            say not ok "compiled code of $model does as its CPU half, without races"
+            cat "$work/$model.out"
+        fi
+    done
+}
+
+if ! make_goals build/release/tests/ptx/run; then
+    say not ok "the machine compiles"
+    cat "$work/log"
+    exit 1
+fi
+lines_of "$LUA" tests/ptx/check_instructions.lua build/release/tests/ptx/run $out
+lines_of "$LUA" tests/ptx/check_races.lua build/release/tests/ptx/run $out
+
+if ! toolkit=$(sh runtime/cuda/toolkit.sh --kind nvrtc --arch sm_90 2>"$work/problem" ||
+    sh runtime/cuda/toolkit.sh --kind nvcc --arch sm_90 2>"$work/problem"); then
+    say skip "compiled code of models: $(head -1 "$work/problem" | sed 's/[;:].*//')"
+    exit $failed
+fi
+programs=$out/$(echo "$toolkit" | cut -d ' ' -f 1,2 | tr ' ' -)
+models='' tests=''
+if [ "$mode" = --all ]; then
+    for spec in tests/specs/emulated_*.lua; do models="$models $(basename "$spec" .lua)"; done
+    for spec in generated/*/device.cu; do
+        for precision in float32 tf32 bf16; do write_showcase "$(basename "$(dirname "$spec")")" $precision; done
+    done
+else
+    models=$SMALL tests='test_*ev*_cpu' # the gradient of every length, evaluation
+    for spec in generated/*/device.cu; do write_showcase "$(basename "$(dirname "$spec")")" float32; done
+    write_showcase reverse_string_rand_relative tf32
+    write_showcase bucket_sort_sinusoid bf16
+fi
+check_models
+lines_of "$LUA" tests/ptx/check_mutants.lua "$(binary_of $MUTATED)" "$programs/$MUTATED.ptx" $out \
+    $([ "$mode" = check ] || echo all)
+exit $failed

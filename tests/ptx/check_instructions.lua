@@ -1,0 +1,346 @@
+-- Every instruction of instructions.lua alone, against formulas.lua:
+--
+--     lua5.4 tests/ptx/check_instructions.lua RUN FOLDER
+--
+-- Each becomes a kernel of its own (FOLDER/instructions.ptx): a lane loads its operands, does the instruction, and once
+-- more where it is odd, and stores what both gave. RUN is the program of run.c. Prints "ok NAME", "not ok NAME: why".
+
+local root = arg[0]:match("^(.*)/check_instructions%.lua$") or "."
+package.path = ("%s/?.lua;%s"):format(root, package.path)
+
+local formulas = require("formulas")
+local instructions = require("instructions")
+local memory_cases = require("memory_cases")
+
+local run, folder = arg[1], arg[2]
+local LANES, SLOT = 32, 8
+
+-- Letters of pack, and the type that loads and stores a register.
+local PACK = { pred = "<I4", b16 = "<I2", u16 = "<I2", s16 = "<i2", b32 = "<I4", u32 = "<I4", s32 = "<i4", f32 = "<f",
+  b64 = "<i8", u64 = "<i8", s64 = "<i8", f64 = "<d" }
+local MOVED_AS = { "u16", "u16", [4] = "u32", [8] = "u64" }
+
+-- Values that are worth a try, by type.
+local INTEGERS = { 0, 1, -1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 255, 256, -2, -3, -7, -100, 32767,
+  -32768, 65535, 12345678, -12345678, 0x7fffffff, -0x80000000, 0x55555555, 0x123456789abcdef, math.maxinteger,
+  math.mininteger, 0x0f0f0f0f0f0f0f0f }
+local FLOATS = { 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.0, 1 / 3, -1 / 3, 1e-3, 1e3, 65504.0, 2.0 ^ 31, -2.0 ^ 31,
+  2.0 ^ 31 - 1, 2.0 ^ 63, -2.0 ^ 63, 1e30, -1e30, 1e-30, 1 / 0, -1 / 0, 0 / 0, 1 + 2.0 ^ -7, 1 + 2.0 ^ -8,
+  1 + 3 * 2.0 ^ -8, 1 + 2.0 ^ -11, 1 + 2.0 ^ -10, -1 - 2.0 ^ -11, 1 + 2.0 ^ -23, 1 - 2.0 ^ -24, 3.14159265, 0.1, -0.7 }
+
+local function value_of(type_name, number)
+  local is_float = type_name:sub(1, 1) == "f"
+  local pool = is_float and FLOATS or INTEGERS
+  local value = pool[number % #pool + 1]
+  if type_name == "f32" then
+    value = string.unpack("<f", string.pack("<f", value))
+  end
+  return is_float and value or formulas.wrap(value, type_name)
+end
+
+-- The operand `at` of a case in a lane: all pairs come up over the lanes and rounds.
+local function operand_value(type_name, at, lane, round)
+  return value_of(type_name, (lane + 32 * round) * ({ 1, 5, 11, 17, 23 })[at] + at * 7 + (lane // 7) * at)
+end
+
+local function bytes_of(type_name)
+  return instructions.TYPES[type_name][2]
+end
+
+local REGISTER = { pred = "%p", [2] = "%h", [4] = "%w", [8] = "%x" } -- by bytes; %r and %rd are the kernel's own
+
+local function register(type_name, number)
+  return (REGISTER[type_name] or REGISTER[bytes_of(type_name)]) .. number
+end
+
+local function load(type_name, number, from)
+  if type_name == "pred" then
+    return ("ld.global.u32 %%r5, [%s];\n\tsetp.ne.s32 %%p%d, %%r5, 0;"):format(from, number)
+  end
+  return ("ld.global.%s %s, [%s];"):format(MOVED_AS[bytes_of(type_name)], register(type_name, number), from)
+end
+
+local function store(type_name, number, to)
+  if type_name == "pred" then
+    return ("selp.u32 %%r5, 1, 0, %%p%d;\n\tst.global.u32 [%s], %%r5;"):format(number, to)
+  end
+  return ("st.global.%s [%s], %s;"):format(MOVED_AS[bytes_of(type_name)], to, register(type_name, number))
+end
+
+-- How many operands an entry sets.
+local SETS = { ["shfl.sync.bfly.b32"] = 2, ["mov.b64 {xx}x"] = 2 }
+local function sets_of(entry, shape)
+  return SETS[entry.form] or SETS[entry.form .. " " .. shape] or entry.form:match("^mma") and 4 or 1
+end
+
+-- "{xx}x" with names in place of every x.
+local function with_operands(shape, names)
+  local at = 0
+  local text = shape:gsub("[{x|]", function(mark)
+    if mark ~= "x" then
+      return nil
+    end
+    at = at + 1
+    return names[at] .. ","
+  end)
+  return (text:gsub(",([}|])", "%1"):gsub(",$", ""):gsub("}([^,])", "},%1"):gsub("}$", "}"))
+end
+
+local HEAD = [[
+.version 9.0
+.target sm_80
+.address_size 64
+
+.extern .shared .align 16 .b8 memory[];
+]]
+
+-- in: [32] lanes of operands, SLOT bytes each; out: the results of all lanes, then those of odd lanes.
+local function kernel_of(case)
+  local entry, lines = case.entry, {}
+  local function line(text, ...)
+    lines[#lines + 1] = "\t" .. text:format(...)
+  end
+  lines[1] = (".visible .entry NAME(\n\t.param .u64 NAME_param_0,\n\t.param .u64 NAME_param_1\n)\n{"):gsub("NAME",
+    case.name)
+  line(".reg .pred %%p<64>;\n\t.reg .b16 %%h<64>;\n\t.reg .b32 %%w<64>;\n\t.reg .b64 %%x<64>;")
+  line(".reg .b32 %%r<8>;\n\t.reg .b64 %%rd<8>;")
+  line("ld.param.u64 %%rd1, [%s_param_0];\n\tld.param.u64 %%rd2, [%s_param_1];", case.name, case.name)
+  line("mov.u32 %%r1, %%tid.x;")
+  line("mul.wide.s32 %%rd3, %%r1, %d;\n\tadd.s64 %%rd3, %%rd1, %%rd3;", #entry.types * SLOT)
+  line("mul.wide.s32 %%rd4, %%r1, %d;\n\tadd.s64 %%rd4, %%rd2, %%rd4;", 2 * case.sets * SLOT)
+  line("and.b32 %%r2, %%r1, 1;\n\tsetp.ne.s32 %%p63, %%r2, 0;")
+  local names, odd_names = {}, {}
+  for i, type_name in ipairs(entry.types) do
+    if i > case.sets then
+      line("%s", load(type_name, i, ("%%rd3+%d"):format((i - 1) * SLOT)))
+    end
+    names[i] = register(type_name, i)
+    odd_names[i] = register(type_name, i > case.sets and i or i + 20)
+  end
+  if entry.form:match("^shfl") then
+    names[6], odd_names[6] = "-1", "-1"
+  end
+  line("%s \t%s;", entry.form, with_operands(case.shape, names))
+  for i = 1, case.sets do
+    line("%s", load(entry.types[i], i + 20, ("%%rd3+%d"):format((i - 1) * SLOT))) -- zeros
+  end
+  if not entry.whole then
+    line("@%%p63 %s \t%s;", entry.form, with_operands(case.shape, odd_names))
+  end
+  for i = 1, case.sets do
+    line("%s", store(entry.types[i], i, ("%%rd4+%d"):format((i - 1) * SLOT)))
+    line("%s", store(entry.types[i], i + 20, ("%%rd4+%d"):format((case.sets + i - 1) * SLOT)))
+  end
+  line("ret;")
+  lines[#lines + 1] = "}\n"
+  return table.concat(lines, "\n")
+end
+
+local function cases()
+  local found = {}
+  for form, variants in pairs(instructions.known) do
+    for shape, entry in pairs(variants) do
+      found[#found + 1] = { entry = entry, shape = shape, name = "case_" .. entry.name, form = form,
+        sets = sets_of(entry, shape) }
+    end
+  end
+  table.sort(found, function(a, b) return a.name < b.name end)
+  return found
+end
+
+-- ---- inputs and what they must give, as results[lane][i]; nil: anything ----
+
+local function plain_case(case, round)
+  local formula = formulas.by_form[case.form .. " " .. case.shape] or formulas.by_form[case.form]
+  if not formula then
+    return nil, "formulas.lua has none"
+  end
+  local inputs, results = {}, {}
+  for lane = 0, LANES - 1 do
+    inputs[lane] = {}
+    for i = case.sets + 1, #case.entry.types do
+      local value = operand_value(case.entry.types[i], i - case.sets, lane, round)
+      if case.form:match("^sh[lr]") and i == 3 then
+        value = value & 127
+      end
+      inputs[lane][i] = value
+    end
+    results[lane] = { formula(table.unpack(inputs[lane], case.sets + 1, #case.entry.types)) }
+  end
+  return inputs, results
+end
+
+local function shuffle_case(_, round)
+  local a, b, c = {}, {}, {}
+  for lane = 0, LANES - 1 do
+    a[lane], b[lane], c[lane] = 1000 + 7 * lane, 1 << (round % 5), ({ 31, 0x1c1f, 0x181f, 15 })[round % 4 + 1]
+  end
+  local d, p = formulas.butterfly(a, b, c)
+  local inputs, results = {}, {}
+  for lane = 0, LANES - 1 do
+    inputs[lane] = { [3] = a[lane], [4] = b[lane], [5] = c[lane], [6] = 0 }
+    results[lane] = { d[lane], p[lane] }
+  end
+  return inputs, results
+end
+
+-- A matrix of small whole numbers: every product and sum is exact.
+local function matrix(rows, columns, seed)
+  local m = {}
+  for i = 0, rows - 1 do
+    m[i] = {}
+    for j = 0, columns - 1 do
+      m[i][j] = (i * 31 + j * 17 + seed * 13 + (i * j) % 7) % 15 - 7.0
+    end
+  end
+  return m
+end
+
+local function bits_of(x)
+  return (string.unpack("<I4", string.pack("<f", x)))
+end
+
+local function fragment(layout, elements, m, lane, is_packed)
+  local registers = {}
+  for i = 0, elements - 1 do
+    local row, column = layout(lane // 4, lane % 4, i)
+    if not is_packed then
+      registers[i + 1] = bits_of(m[row][column])
+    elseif i % 2 == 0 then
+      registers[i // 2 + 1] = bits_of(m[row][column]) >> 16
+    else
+      registers[i // 2 + 1] = registers[i // 2 + 1] | bits_of(m[row][column]) & 0xffff0000
+    end
+  end
+  return registers
+end
+
+local function matrix_case(case, round)
+  local is_packed = case.form:match("bf16") ~= nil
+  local layout = formulas.FRAGMENTS[is_packed and "bf16" or "tf32"]
+  local a, b, c = matrix(16, layout.k, round), matrix(layout.k, 8, round + 3), matrix(16, 8, round + 5)
+  local inputs, results = {}, {}
+  for lane = 0, LANES - 1 do
+    inputs[lane], results[lane] = {}, {}
+    for i, bits in ipairs(fragment(layout.a, layout.a_elements, a, lane, is_packed)) do
+      inputs[lane][4 + i] = bits | (is_packed and 0 or 0x1fff) -- bits that are not looked at
+    end
+    for i, bits in ipairs(fragment(layout.b, layout.b_elements, b, lane, is_packed)) do
+      inputs[lane][8 + i] = bits
+    end
+    for i = 0, 3 do
+      local row, column = formulas.FRAGMENTS.c(lane // 4, lane % 4, i)
+      local sum = c[row][column]
+      for k = 0, layout.k - 1 do
+        sum = sum + a[row][k] * b[k][column]
+      end
+      inputs[lane][11 + i], results[lane][i + 1] = c[row][column], sum
+    end
+  end
+  return inputs, results
+end
+
+local function prepare(case, round)
+  if case.form:match("^mma") then
+    return matrix_case(case, round)
+  end
+  return (case.form:match("^shfl") and shuffle_case or plain_case)(case, round)
+end
+
+-- ---- running ----
+
+local function to_hexadecimal(bytes)
+  return (bytes:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
+end
+
+local function packed(type_name, value)
+  local bytes = string.pack(PACK[type_name], value)
+  return bytes .. ("\0"):rep(SLOT - #bytes)
+end
+
+local function request(case, inputs)
+  local parts = {}
+  for lane = 0, LANES - 1 do
+    for i, type_name in ipairs(case.entry.types) do
+      parts[#parts + 1] = i <= case.sets and ("\0"):rep(SLOT) or packed(type_name, inputs[lane][i])
+    end
+  end
+  return ("%s 0 1 %d 0 %d %s"):format(case.name, LANES, LANES * 2 * case.sets * SLOT,
+    to_hexadecimal(table.concat(parts)))
+end
+
+-- Whether what a register holds is the value: any NaN is one, everything else bit for bit.
+local function agrees(type_name, bytes, value)
+  local want = packed(type_name, value)
+  if type_name:sub(1, 1) == "f" and value ~= value then
+    local got = string.unpack(PACK[type_name], bytes)
+    return got ~= got
+  end
+  return bytes == want
+end
+
+local function compare(case, results, answer)
+  if not answer or answer:match("^failed") then
+    return answer or "no answer"
+  end
+  local bytes = answer:gsub("%x%x", function(digits) return string.char(tonumber(digits, 16)) end)
+  for lane = 0, LANES - 1 do
+    for half = 0, 1 do
+      for i = 1, case.sets do
+        local type_name, want = case.entry.types[i], results[lane][i]
+        if half == 1 and (lane % 2 == 0 or case.entry.whole) then
+          want = type_name:sub(1, 1) == "f" and 0.0 or 0
+        end
+        local at = ((lane * 2 + half) * case.sets + i - 1) * SLOT + 1
+        local got = bytes:sub(at, at + SLOT - 1)
+        if want and not agrees(type_name, got, want) then
+          return ("lane %d, result %d%s: %s, expected %s"):format(lane, i, half == 1 and " guarded" or "",
+            tostring(string.unpack(PACK[type_name], got)), tostring(want))
+        end
+      end
+    end
+  end
+end
+
+local function write(path, text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  assert(file:close())
+end
+
+local function main()
+  local found, text, requests, expected = cases(), { HEAD }, {}, {}
+  for _, case in ipairs(found) do
+    text[#text + 1] = kernel_of(case)
+    for round = 0, 7 do
+      local inputs, results = prepare(case, round)
+      if not inputs then
+        print(("not ok instruction %s: %s"):format(case.form, results))
+        break
+      end
+      requests[#requests + 1] = request(case, inputs)
+      expected[#expected + 1] = { case = case, check = function(answer) return compare(case, results, answer) end }
+    end
+  end
+  memory_cases(text, requests, expected)
+  write(folder .. "/instructions.ptx", table.concat(text, "\n"))
+  write(folder .. "/requests", table.concat(requests, "\n") .. "\n")
+  local translate = "lua5.4 %s/translate.lua %s/instructions.ptx %s/instructions.program"
+  assert(os.execute(translate:format(root, folder, folder)))
+  local answers = assert(io.popen(("LONGHAND_PTX=%s/instructions.program %s <%s/requests"):format(folder, run, folder)))
+  local problems, order = {}, {}
+  for _, item in ipairs(expected) do
+    local name = item.case.form .. (item.case.shape and " " .. item.case.shape or "")
+    if problems[name] == nil then
+      order[#order + 1] = name
+    end
+    local problem = item.check(answers:read("l"))
+    problems[name] = problems[name] or problem or false
+  end
+  answers:close()
+  for _, name in ipairs(order) do
+    print(problems[name] and ("not ok instruction %s: %s"):format(name, problems[name]) or "ok instruction " .. name)
+  end
+end
+
+main()

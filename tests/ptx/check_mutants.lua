@@ -1,0 +1,109 @@
+-- Whether a model's test finds what is wrong in a text of PTX:
+--
+--     lua5.4 tests/ptx/check_mutants.lua TEST TEXT FOLDER [all]
+--
+-- TEST is a test_model of tests/emulation for the model whose device code TEXT is, on tensor cores; a mutant has one
+-- line changed. Barriers are left out one at a time: the first one of four functions, or all. Prints "ok NAME",
+-- "not ok NAME".
+
+local root = arg[0]:match("^(.*)/check_mutants%.lua$") or "."
+local test, path, folder, barriers = arg[1], arg[2], arg[3], arg[4]
+
+-- Tests that look: one after the other until one finds it.
+local VALUES = { "test_gradient_of_every_length_is_that_of_the_cpu" }
+local ORDERS = { "test_step_in_any_order_and_team_has_the_same_bits" }
+local EVERYTHING = { ORDERS[1], "test_evaluation_is_that_of_the_cpu",
+  "test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu" }
+
+local function read(from)
+  local file = assert(io.open(from, "rb"))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+local function write(to, text)
+  local file = assert(io.open(to, "wb"))
+  file:write(text)
+  assert(file:close())
+end
+
+local function places_of(text, pattern)
+  local found, at = {}, 1
+  while true do
+    local first, last = text:find(pattern, at)
+    if not first then
+      return found
+    end
+    found[#found + 1] = { first, last }
+    at = last + 1
+  end
+end
+
+local function line_of(text, at)
+  local _, lines = text:sub(1, at):gsub("\n", "")
+  return lines + 1
+end
+
+local function replaced(text, place, pattern, by)
+  return text:sub(1, place[1] - 1) .. text:sub(place[1], place[2]):gsub(pattern, by) .. text:sub(place[2] + 1)
+end
+
+local text = read(path)
+local mutants = {} -- name, text, tests that look
+
+local function add(name, place, pattern, by, tests)
+  local changed = replaced(text, place, pattern, by)
+  assert(changed ~= text, name)
+  mutants[#mutants + 1] = { name = ("%s at line %d"):format(name, line_of(text, place[1])), text = changed,
+    tests = tests }
+end
+
+-- Some of a list, evenly spread.
+local function some(list, count)
+  local chosen = {}
+  for i = 1, math.min(count, #list) do
+    chosen[i] = list[(i - 1) * #list // count + 1]
+  end
+  return chosen
+end
+
+for _, place in ipairs(some(places_of(text, "mma%.sync[^;]*;"), 2)) do
+  add("fragments of b exchanged", place, "{(%%r%d+), (%%r%d+)}, {([^}]*)};$", "{%2, %1}, {%3};", VALUES)
+  add("fragments of a exchanged", place, "}, {(%%r%d+), (%%r%d+), (%%r%d+), (%%r%d+)}, {", "}, {%1, %3, %2, %4}, {",
+    VALUES)
+end
+for _, place in ipairs(some(places_of(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 2)) do
+  add("a load from the wrong half", place, "%+16%]", "]", VALUES)
+end
+local fences = places_of(text, "\tmembar%.gl;")
+for i = 1, 2 do
+  add("a fence left out", fences[i], "membar%.gl;", "", ORDERS)
+end
+local BARRIER = "\tbar%.sync \t0;"
+if barriers == "all" then
+  for _, place in ipairs(places_of(text, BARRIER)) do
+    add("a barrier left out", place, "bar%.sync \t0;", "", EVERYTHING)
+  end
+else
+  for _, place in ipairs(some(places_of(text, "\n%.func.-" .. BARRIER), 4)) do
+    add("a barrier left out", { place[2] - 11, place[2] }, "bar%.sync \t0;", "", ORDERS)
+  end
+end
+
+-- What a test says against the mutant that was written, or nil.
+local function finds(name)
+  local environment = ("LONGHAND_PTX_RACES=1 LONGHAND_TESTS=%s LONGHAND_PTX=%s/mutant.program"):format(name, folder)
+  local passed = os.execute(("%s timeout 120 %s >%s/mutant.log 2>&1"):format(environment, test, folder))
+  return not passed and (read(folder .. "/mutant.log"):match("status 1: ([^\n]*)") or "by its numbers") or nil
+end
+
+for _, mutant in ipairs(mutants) do
+  write(folder .. "/mutant.ptx", mutant.text)
+  assert(os.execute(("lua5.4 %s/translate.lua %s/mutant.ptx %s/mutant.program"):format(root, folder, folder)))
+  local why
+  for _, name in ipairs(mutant.tests) do
+    why = why or finds(name)
+  end
+  print(why and ("ok %s is found: %s"):format(mutant.name, why) or ("not ok %s is found"):format(mutant.name))
+end

@@ -1,0 +1,97 @@
+-- The kernels of races.ptx, and what is left when a line of one is taken out:
+--
+--     lua5.4 tests/ptx/check_races.lua RUN FOLDER
+--
+-- Prints "ok NAME", "not ok NAME: why".
+
+local root = arg[0]:match("^(.*)/check_races%.lua$") or "."
+local run, folder = arg[1], arg[2]
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+-- Kernel, blocks; what its output must begin with in every order, or a text that the failure must have; `without`: a
+-- line to be taken out of that kernel, the one with this number among equal ones.
+local CASES = {
+  { "neighbour", 1, gives = "0100000002000000" },
+  { "neighbour", 1, without = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "bytes", 1, gives = "00010203000102030001020300010203" },
+  { "bytes", 1, without = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "meet", 3, gives = "03000000" .. ("00"):rep(124) .. "0a0000000b0000000c000000" .. ("00"):rep(116) ..
+    ("21000000"):rep(3) },
+  { "meet", 3, without = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "meet", 3, without = { "bar.sync 0;", 2 }, fails = "race: " },
+  { "meet", 3, without = { "membar.gl;", 1 }, fails = "race: " },
+  { "meet", 3, without = { "membar.gl;", 2 }, fails = "race: " },
+  { "meet", 3, without = { "atom.add.u32 %r5, [%rd1], 1;", 1 }, fails = "deadlock: " },
+  -- Lane l has l * (l % 8 + 1) and gets that of lane l ~ 16.
+  { "diverge", 1, gives = "10000000240000003c000000" },
+  { "together", 1, fails = "race: " },
+  { "together", 3, fails = "race: " },
+  { "partial", 1, fails = "threads wait for one another in vain" },
+  { "outside", 1, fails = "beyond the 256 bytes of shared memory" },
+  { "askew", 1, fails = "an address that is no multiple of 4 bytes" },
+}
+local ORDERS = { 0, 1, 2, 3 }
+
+-- The text with a line of a kernel taken out.
+local function without(text, kernel, line, number)
+  local first = assert(text:find("%.entry " .. kernel .. "%("))
+  local at = first
+  for _ = 1, number do
+    at = assert(text:find(line, at + 1, true), line)
+  end
+  return text:sub(1, at - 1) .. text:sub(at + #line)
+end
+
+local function write(path, text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  assert(file:close())
+end
+
+local function answers_of(case, text)
+  if case.without then
+    text = without(text, case[1], case.without[1], case.without[2])
+  end
+  write(folder .. "/races.ptx", text)
+  assert(os.execute(("lua5.4 %s/translate.lua %s/races.ptx %s/races.program"):format(root, folder, folder)))
+  local requests = {}
+  for i, order in ipairs(ORDERS) do
+    requests[i] = ("%s %d %d 64 256 512 00\n"):format(case[1], order, case[2])
+  end
+  write(folder .. "/requests", table.concat(requests))
+  local command = "LONGHAND_PTX_RACES=1 LONGHAND_PTX=%s/races.program %s <%s/requests"
+  local pipe = assert(io.popen(command:format(folder, run, folder)))
+  local answers = {}
+  for line in pipe:lines() do
+    answers[#answers + 1] = line
+  end
+  pipe:close()
+  return answers
+end
+
+local text = read(root .. "/races.ptx")
+for _, case in ipairs(CASES) do
+  local name = ("machine: %s, %d blocks%s"):format(case[1], case[2],
+    case.without and (", without %s %d"):format(case.without[1], case.without[2]) or "")
+  local problem
+  local answers = answers_of(case, text)
+  for i, order in ipairs(ORDERS) do
+    local answer = answers[i] or "no answer"
+    local right
+    if case.gives then
+      right = answer:sub(1, #case.gives) == case.gives
+    else
+      right = answer:match("^failed: ") and answer:find(case.fails, 1, true)
+    end
+    if not right then
+      problem = ("order %d: %s, expected %s"):format(order, answer:sub(1, 200), case.gives or case.fails)
+    end
+  end
+  print(problem and ("not ok %s: %s"):format(name, problem) or "ok " .. name)
+end

@@ -1,0 +1,66 @@
+/* Counts what the compiled step of a model issues, by the program in LONGHAND_PTX:
+ *
+ *     count SEQUENCES SHARDS T LABELS
+ *
+ * A team of two blocks makes one step. Prints, a kind of instruction a line: what block 0 issues up to the team's first
+ * meeting, divided by its shards, and what both issue after it (the gradient is folded, clipped and applied). Which
+ * instructions those are depends on sizes alone; the tokens are made up. */
+#include "support/lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulation/launch_model.h"
+#include "counts.h"
+
+extern const lh_spec LH_MODEL;
+
+enum { TEAM = 2, MOST_KINDS = 64 };
+
+static float *make_parameters(const lh_spec *spec) {
+    float *parameters = lh_model_reserve((size_t)spec->parameter_storage * sizeof *parameters);
+    for (int64_t i = 0; i < spec->parameter_storage; i++) parameters[i] = (float)(i * 7919 % 2001 - 1000) * 1e-4f;
+    return parameters;
+}
+
+static lh_cuda_step make_step(const lh_spec *spec, int sequences, int T, int labels) {
+    size_t tokens = (size_t)(sequences * T), answers = (size_t)(sequences * labels);
+    unsigned short *in = lh_model_reserve(tokens * sizeof *in), *out = lh_model_reserve(answers * sizeof *out);
+    for (size_t i = 0; i < tokens; i++) in[i] = (unsigned short)(i * i % (size_t)spec->task->input_symbols);
+    return (lh_cuda_step){
+        .tokens = in,
+        .labels = out,
+        .mask = memset(lh_model_reserve(answers), 1, answers),
+        .sequences = sequences,
+        .T = T,
+        .label_count = labels,
+        .step = 1,
+        .rate = 1e-3,
+        .correct2 = 1000,
+        .loss_scale = 1.0 / (double)answers,
+    };
+}
+
+static int take(int part, lh_ptx_count *counts) {
+    int count = lh_ptx_counts(part, counts, MOST_KINDS);
+    assert_in_range(count, 1, MOST_KINDS - 1);
+    return count;
+}
+
+int main(int argc, char **argv) {
+    const lh_spec *spec = &LH_MODEL;
+    if (argc != 5) return 2;
+    const int sequences = atoi(argv[1]), shards = atoi(argv[2]), T = atoi(argv[3]), labels = atoi(argv[4]);
+    assert_true(shards % TEAM == 0 && sequences % shards == 0);
+    lh_ptx_count first[MOST_KINDS], rest[MOST_KINDS];
+    lh_cuda_step step = make_step(spec, sequences, T, labels);
+    lh_ptx_counts_wanted = true;
+    lh_model_step done =
+        lh_model_train(spec, make_parameters(spec), lh_model_tables(spec, T), &step, (lh_model_cut){shards, TEAM, 0});
+    assert_int_equal(done.result.state, LH_CUDA_DONE);
+    const int firsts = take(LH_PTX_FIRST, first), rests = take(LH_PTX_REST, rest);
+    for (int i = 0; i < firsts; i++) printf("shard %s %lld\n", first[i].kind, first[i].count / (shards / TEAM));
+    for (int i = 0; i < rests; i++) printf("end %s %lld\n", rest[i].kind, rest[i].count);
+    return 0;
+}

@@ -1,0 +1,83 @@
+# What runs PTX on the host (tests/ptx), part of emulation.mk: a machine that is linked into the emulation, where the
+# variable LONGHAND_PTX names a program for it, and programs from the texts of test specs, for tests/ptx/check.sh, which
+# gives TOOLKIT as runtime/cuda/toolkit.sh says it.
+ifeq ($(VARIANT),release)
+PTX_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(wildcard tests/ptx/*.cpp))
+EMULATION_OBJECTS += $(PTX_OBJECTS)
+endif
+PTX_LUA := $(or $(LUA),lua5.4)
+PTX_TRANSLATOR := $(patsubst %,tests/ptx/%.lua,translate parse assemble instructions)
+
+$(PTX_OBJECTS): EMULATION_CXXFLAGS += -O2 -Itests -I$(B)/ptx
+$(B)/tests/ptx/operations.o: EMULATION_CXXFLAGS += -O3 -fwrapv -fno-strict-aliasing -Wno-unused-function
+$(B)/tests/ptx/operations.o: $(B)/ptx/operations.inc
+
+$(B)/ptx/operations.inc: tests/ptx/operations.lua tests/ptx/instructions.lua
+	@mkdir -p $(@D)
+	$(PTX_LUA) $< > $@
+
+$(B)/tests/ptx/%.o: tests/ptx/%.cpp Makefile tests/emulation/emulation.mk tests/ptx/ptx.mk $(B)/compiler
+	@mkdir -p $(@D)
+	$(CXX) $(EMULATION_CXXFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(B)/tests/ptx/run: tests/ptx/run.c $(B)/emulation/emulated.so
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) -Itests -o $@ $< $(CURDIR)/$(B)/emulation/emulated.so
+
+# Texts and programs of the test specs and of build/ptx/specs, which check.sh writes: whole models, of which no source
+# is emulated.
+PTX_ARCHITECTURE := compute_90
+PTX_OUT := build/ptx/$(firstword $(TOOLKIT))-$(word 2,$(TOOLKIT))
+PTX_MODELS := $(patsubst build/ptx/specs/%/spec.c,%,$(wildcard build/ptx/specs/*/spec.c))
+PTX_TEXTS := $(wildcard build/tests/specs/*/device.cu build/ptx/specs/*/device.cu)
+define ptx_text_rule
+$(PTX_OUT)/$(notdir $(1:%/device.cu=%)).ptx: $(1) cuda.mk $(if $(filter nvrtc,$(TOOLKIT)),build/host/device_compiler)
+	@mkdir -p $$(@D)
+	$$(call compile_device,$$(TOOLKIT),$(PTX_ARCHITECTURE),$$<,$$@)
+endef
+ifneq ($(TOOLKIT),)
+$(foreach text,$(PTX_TEXTS),$(eval $(call ptx_text_rule,$(text))))
+endif
+
+$(PTX_OUT)/%.program: $(PTX_OUT)/%.ptx $(PTX_TRANSLATOR)
+	$(PTX_LUA) tests/ptx/translate.lua $< $@
+
+# Objects of whole models; their CPU halves run for a few sequences only.
+define ptx_model_rules
+$(B)/ptx/$(1)/spec.o: build/ptx/specs/$(1)/spec.c Makefile $(B)/compiler
+	@mkdir -p $$(@D)
+	$$(CC) $$(SPEC_CFLAGS) $(call have,$(LINKED_LEVELS) cuda) -MMD -MP -c -o $$@ $$<
+
+$(B)/ptx/$(1)/counted.o: build/ptx/specs/$(1)/spec.c Makefile $(B)/compiler
+	@mkdir -p $$(@D)
+	$$(CC) $$(SPEC_CFLAGS) $(call have,cuda) -MMD -MP -c -o $$@ $$<
+
+$(B)/ptx/$(1)/cuda.o: build/ptx/specs/$(1)/cuda.c Makefile $(B)/compiler
+	@mkdir -p $$(@D)
+	$$(CC) $$(RUNTIME_CFLAGS) -MMD -MP -c -o $$@ $$<
+
+$(B)/ptx/$(1)/step.o: build/ptx/specs/$(1)/step.c Makefile $(B)/compiler
+	@mkdir -p $$(@D)
+	$$(CC) $$(STEP_CFLAGS) -O0 -g0 $$(march.$(lastword $(LINKED_LEVELS))) -MMD -MP -c -o $$@ $$<
+
+-include $(patsubst %,$(B)/ptx/$(1)/%.d,spec counted cuda step)
+endef
+$(foreach id,$(PTX_MODELS),$(eval $(call ptx_model_rules,$(id))))
+
+# Differences of the showcase from its CPU half are 3.4 to 11.6% in tf32 (rand_relative), 24.5% in bf16.
+PTX_BOUNDS := -DLH_TF32_BOUND=1.5e-1 -DLH_BF16_BOUND=5e-1
+PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o $(B)/tests/support/lh_no_images.o
+link_ptx = $(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -Itests/ptx -DLH_MODEL=lh_$* $(1) -MMD -MP \
+	-MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBRARY) $(CURDIR)/$(B)/emulation/emulated.so -lcmocka $(LIBRARIES)
+
+$(PTX_MODELS:%=$(B)/tests/ptx/test_model.%): $(B)/tests/ptx/test_model.%: tests/emulation/test_model.c $(PTX_LINKED) \
+		$(B)/ptx/%/spec.o $(B)/ptx/%/step.o $(B)/ptx/%/cuda.o $(B)/emulation/emulated.so $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call link_ptx,-O1 $(PTX_BOUNDS))
+
+$(PTX_MODELS:%=$(B)/tests/ptx/count.%): $(B)/tests/ptx/count.%: tests/ptx/count.c $(PTX_LINKED) $(B)/ptx/%/counted.o \
+		$(B)/ptx/%/cuda.o $(B)/emulation/emulated.so $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call link_ptx)
+
+-include $(PTX_OBJECTS:.o=.d) $(PTX_MODELS:%=$(B)/tests/ptx/test_model.%.d) $(PTX_MODELS:%=$(B)/tests/ptx/count.%.d)
