@@ -80,11 +80,11 @@ endef
 $(foreach text,$(DEVICE_TEXTS),$(eval $(call device_rule,$(text))))
 endif
 
-cuda-check: ## compiles the showcase's device code for one GPU of each class; compares registers and spills with a table
+cuda-check: ## compiles the showcase's device code for one GPU of each class; compares registers, spills, instructions
 	@CC="$(CC)" sh tests/cuda/check.sh
 
 cuda-all: ## the same for every GPU that the toolkit knows (or ARCH=LIST), and for every encoding; takes long
 	@CC="$(CC)" sh tests/cuda/check.sh --all $(ARCH)
 
-cuda-record: ## write tests/cuda/resources.txt again; read the diff
+cuda-record: ## write tests/cuda/resources.txt and counts.txt again; read the diff
 	@CC="$(CC)" sh tests/cuda/check.sh --record

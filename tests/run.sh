@@ -4,7 +4,7 @@
 #     sh tests/run.sh [--long] [--only LAYER]
 #
 # Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), cuda (device
-# code compiles, needs a toolkit; runs on the host, needs a C++ compiler), system, bench (make bench-check).
+# code compiles, needs a toolkit; runs on the host, needs a C++ compiler; both of what the compiler made), system, bench (make bench-check).
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), and
 # tests/system/long_*.sh.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
@@ -83,7 +83,7 @@ layer_lint() {
         skip "clang-format 14: not installed"
     fi
     check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/cuda/*.sh tests/device/*.sh \
-        tests/system/*.sh generator/study/*.sh runtime/cuda/*.sh; do sh -n "$script" || exit; done'
+        tests/ptx/*.sh tests/system/*.sh generator/study/*.sh runtime/cuda/*.sh; do sh -n "$script" || exit; done'
 }
 
 # luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
@@ -193,6 +193,8 @@ layer_cuda() {
             done
         fi
     done
+    sh tests/ptx/check.sh >"$log" 2>&1
+    count_lines $? "tests/ptx/check.sh"
 }
 
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.

@@ -9,9 +9,9 @@
 # kernel (registers, stack, spills, shared memory) is compared with resources.txt, the most that any architecture of a
 # class may need. A toolkit of another version than the recorded one gives other numbers: they are not compared. What the
 # runtime declares of the driver, NVRTC and cuBLASLt is compared with the toolkit's headers (driver.c, nvrtc.c,
-# cublaslt.c).
+# cublaslt.c). What a step of the showcase issues is counted from PTX and compared with counts.txt (tests/ptx/counts.sh).
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from what nvcc and NVRTC, which
-# differ by a little, make for every architecture.
+# differ by a little, make for every architecture, and counts.txt from what NVRTC makes.
 TABLE=tests/cuda/resources.txt
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
@@ -60,6 +60,8 @@ architectures_of() {
         [ "${architecture#sm_}" -lt "$least" ] || echo "$architecture"
     done
 }
+
+. tests/ptx/counts.sh
 
 # Compiles every run with the toolkit in $toolkit, each with its line, and leaves its rows:
 # run kernel architecture registers stack spill_stores spill_loads shared
@@ -208,12 +210,14 @@ case $mode in
     --record)
         find_toolkit all nvrtc && compile_all
         [ $failed -ne 0 ] || record "$version"
+        record_counts
         ;;
     *)
         compare "$version"
         check_declarations 'the driver' cuda.h compares_names
         check_declarations NVRTC nvrtc.h compile_with_headers -fsyntax-only tests/cuda/nvrtc.c
         check_declarations cuBLASLt cublasLt.h compile_with_headers -fsyntax-only tests/cuda/cublaslt.c
+        check_counts
         ;;
 esac
 exit $failed

@@ -1,5 +1,5 @@
 -- docs/encodings.md names what there is, and its first spec is the example's; docs/switches.md names fields that are
--- there, with their defaults.
+-- there, with their defaults; docs/performance.md predicts what follows from the counts of compiled device code.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -109,6 +109,18 @@ function TestSwitches.test_every_choice_is_legal()
     for value in row:gmatch('`"(%w+)"`') do
       lu.assertStrContains(" " .. table.concat(field.choices, " ") .. " ", " " .. value .. " ")
     end
+  end
+end
+
+-- ---- docs/performance.md ----
+
+TestPredictions = {}
+
+function TestPredictions.test_rows_follow_from_the_counts()
+  package.path = "tests/ptx/?.lua;" .. package.path
+  local page = read("docs/performance.md")
+  for _, row in ipairs(require("predict").rows("tests/cuda/counts.txt")) do
+    lu.assertStrContains(page, "\n" .. row .. "\n")
   end
 end
 

@@ -72,6 +72,11 @@ run_models() {
 
 check_models() {
     goals=''
+    for spec in $(ls tests/specs/emulated_*.lua); do
+        id=$(basename "$spec" .lua)
+        case " $models " in *" $id "*) [ -d "build/tests/specs/$id" ] ||
+            ./longhand gen "$spec" --out "build/tests/specs/$id" >/dev/null || say not ok "sources of $id" ;; esac
+    done
     for model in $models; do goals="$goals $programs/$model.program $(binary_of "$model")"; done
     make_goals -k $goals || cat "$work/log"
     echo "$models" | tr ' ' '\n' | grep . | run_models
@@ -85,6 +90,11 @@ check_models() {
     done
 }
 
+if ! printf '#include <functional>\nint main() { return 0; }\n' |
+    ${CXX:-g++} -std=c++17 -x c++ -o "$work/probe" - 2>/dev/null; then
+    say skip "compiled code on the host: ${CXX:-g++} does not compile C++"
+    exit 0
+fi
 if ! make_goals build/release/tests/ptx/run; then
     say not ok "the machine compiles"
     cat "$work/log"

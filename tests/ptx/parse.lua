@@ -44,8 +44,9 @@ local function statements_of(file, text)
     at = from + 1
   end
   if start or trim(text:sub(at)) ~= "" then
-    local from = start or at
-    parse.fail({ file = file, line = line, text = text:sub(from, from + 80) }, "a statement without end")
+    local left = text:sub(start or at)
+    local _, newlines = left:gsub("\n", "")
+    parse.fail({ file = file, line = line - newlines, text = trim(left:sub(1, 80)) }, "a statement without end")
   end
   return found
 end

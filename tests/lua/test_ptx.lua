@@ -1,0 +1,120 @@
+-- tests/ptx: texts of PTX that are taken apart, and those that have what is not known.
+
+local support = dofile("tests/lua/support.lua")
+package.path = "tests/ptx/?.lua;" .. package.path
+local assemble = require("assemble")
+local lu = require("luaunit")
+local parse = require("parse")
+
+TestPtx = {}
+
+local HEAD = [[
+.version 9.0
+.target sm_90
+.address_size 64
+
+.extern .shared .align 16 .b8 memory[];
+.global .align 4 .b8 table[8] = {1, 2, 3, 4, 5};
+
+.func callee(
+	.param .b32 callee_param_0
+)
+{
+	.reg .b32 %r<3>;
+	ld.param.u32 %r1, [callee_param_0];
+	ret;
+}
+
+.visible .entry kernel(
+	.param .align 8 .b8 kernel_param_0[24]
+)
+.maxntid 256, 1, 1
+{
+	.reg .pred %p<4>;
+	.reg .f32 %f<8>;
+	.reg .b32 %r<8>;
+	.reg .b64 %rd<8>;
+]]
+local FIRST = select(2, HEAD:gsub("\n", "")) + 1 -- line of the body
+
+local function program(body)
+  return assemble.program(parse.module("k.ptx", HEAD .. body .. "\n\tret;\n}\n"))
+end
+
+local function problem_of(body)
+  local done, problem = pcall(program, body)
+  lu.assertFalse(done, body)
+  return type(problem) == "table" and problem.message or problem
+end
+
+-- The operations of the kernel, without the callee's two.
+local function operations_of(body)
+  local found = {}
+  for operation in program(body):gmatch("\ndo %d+ [%w_]+ %-?%d+ ([%w_]+)") do
+    found[#found + 1] = operation
+  end
+  return table.concat(found, " ", 3)
+end
+
+function TestPtx.test_program_names_an_operation_for_every_instruction()
+  lu.assertEquals(operations_of("\tadd.s32 %r1, %r2, 7;\n$L_a:\n\t@!%p1 bra $L_a;\n" ..
+    "\tld.shared.v2.f32 {%f1, %f2}, [%r1+8];"), "add_s32 bra load_u32_4 ret")
+end
+
+function TestPtx.test_program_moves_arguments_to_the_parameters_of_the_called()
+  lu.assertEquals(operations_of("\t{ // callseq 0, 0\n\t.reg .b32 temp_param_reg;\n\t.param .b32 param0;\n" ..
+    "\tst.param.b32 [param0+0], %r1;\n\tcall.uni \n\tcallee, \n\t(\n\tparam0\n\t);\n\t} // callseq 0"),
+    "hand_4 call ret")
+end
+
+function TestPtx.test_program_has_constants_by_the_size_of_their_type()
+  local text = program("\tmov.f32 %f1, 0f3F800000;\n\tadd.s64 %rd1, %rd1, -1;\n\tmov.pred %p1, -1;")
+  lu.assertStrContains(text, " 4 3f800000\n")
+  lu.assertStrContains(text, " 8 ffffffffffffffff\n")
+  lu.assertStrContains(text, " 1 1\n")
+end
+
+local UNKNOWN = {
+  { "\tadd.u16 %r1, %r2, 7;", "an instruction that is not known: add.u16 %r1, %r2, 7" },
+  { "\tadd.ftz.f32 %f1, %f2, %f3;", "an instruction that is not known: add.ftz.f32 %f1, %f2, %f3" },
+  { "\tadd.s32 %r1, %r2;", "an instruction that is not known: add.s32 %r1, %r2" },
+  { "\tfma.rz.f32 %f1, %f2, %f3, %f4;", "an instruction that is not known: fma.rz.f32 %f1, %f2, %f3, %f4" },
+  { "\tadd.s32 %r1, %rd2, 7;", "%rd2 has another size than s32: add.s32 %r1, %rd2, 7" },
+  { "\tadd.s32 %r1, %r9, 7;", "%r9 as s32 is not known: add.s32 %r1, %r9, 7" },
+  { "\tadd.s32 %r1, %r2, 4294967296;", "4294967296 as s32 is not known: add.s32 %r1, %r2, 4294967296" },
+  { "\tadd.f32 %f1, %f2, 1;", "1 as f32 is not known: add.f32 %f1, %f2, 1" },
+  { "\tmov.u32 %r1, %laneid;", "%laneid as u32 is not known: mov.u32 %r1, %laneid" },
+  { "\tmov.u32 %r1, %tid.y;", "%tid.y as u32 is not known: mov.u32 %r1, %tid.y" },
+  { "\tbar.sync 1;", "a barrier that is not known: bar.sync 1" },
+  { "\tbar.sync 0, 64;", "a barrier that is not known: bar.sync 0, 64" },
+  { "\tld.global.v8.f32 %f1, [%rd1];", "an instruction that is not known: ld.global.v8.f32 %f1, [%rd1]" },
+  { "\tld.global.v4.f64 {%rd1, %rd2, %rd3, %rd4}, [%rd1];", "an instruction that is not known: ld.global.v4.f64" },
+  { "\tld.const.f32 %f1, [table];", "an instruction that is not known: ld.const.f32 %f1, [table]" },
+  { "\tld.acquire.gpu.u32 %r1, [%rd1];", "an instruction that is not known: ld.acquire.gpu.u32 %r1, [%rd1]" },
+  { "\tld.global.f32 %f1, [%r1];", "an address that is not of 64 bits: ld.global.f32 %f1, [%r1]" },
+  { "\tld.shared.u64 %r1, [%r2];", "%r1 has another size than u64: ld.shared.u64 %r1, [%r2]" },
+  { "\tbra $L_nowhere;", "a label that is not there: bra $L_nowhere" },
+  { "\tcall.uni nobody, ();", "a call that is not known: call.uni nobody, ()" },
+  { "\tatom.add.f32 %f1, [%rd1], %f2;", "an instruction that is not known: atom.add.f32 %f1, [%rd1], %f2" },
+  { "\tex2.approx.f32 %f1, %f2;", "an instruction that is not known: ex2.approx.f32 %f1, %f2" },
+  { "\t.pragma \"unroll\";", "a directive that is not known: .pragma \"unroll\"" },
+  { "\tst.param.b32 [param0+0], %r1;", "a parameter that is not known: st.param.b32 [param0+0], %r1" },
+}
+
+function TestPtx.test_text_what_is_not_known_is_an_error_with_line_and_text()
+  for _, case in ipairs(UNKNOWN) do
+    local want = ("k.ptx:%d: %s"):format(FIRST + 1, case[2])
+    lu.assertEquals(problem_of("\tmov.u32 %r1, 1;\n" .. case[1]):sub(1, #want), want)
+  end
+end
+
+function TestPtx.test_text_outside_of_functions_is_known_or_an_error()
+  local done, problem = pcall(parse.module, "k.ptx", ".version 9.0\n.target sm_90\n.address_size 32\n")
+  lu.assertFalse(done)
+  lu.assertStrContains(problem.message, "k.ptx:3: a statement without end: .address_size 32")
+  done, problem = pcall(parse.module, "k.ptx", HEAD .. "\tret;\n}\n.func (.param .b32 out) f()\n{\n\tret;\n}\n")
+  lu.assertFalse(done)
+  lu.assertStrContains(problem.message, ("k.ptx:%d: a function that is not known"):format(FIRST + 2))
+end
+
+support.run()

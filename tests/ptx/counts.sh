@@ -1,0 +1,126 @@
+# What a step issues, counted from PTX, against tests/cuda/counts.txt; sourced by tests/cuda/check.sh, which has say, work
+# and the toolkit. Instructions of warps by kind (tests/ptx/instructions.lua), and sectors of 32 bytes that cross between
+# a block and global memory: of a block's shard, forward and back (one sequence: a step of one model has that in every
+# block; eight: a replica's, 16 times), and of what ends a step of one model (128 shards) and of a replica (16), by all
+# blocks of a team together.
+COUNTS=tests/cuda/counts.txt
+COUNTED=bucket_sort_sinusoid
+COUNT_TOLERANCE=2 # percent, of a kind that is at least 0.1% of all
+
+counted_toolkit() { echo "$toolkit" | cut -d ' ' -f 1,2; }
+
+# Tokens and label positions: as parity_check at lengths 20 and 40, reverse_string at 40.
+COUNTED_LENGTHS='21 1
+41 1
+80 40'
+
+build_counts() {
+    goals='' programs=build/ptx/$(counted_toolkit | tr ' ' -)
+    mkdir -p build/ptx/specs
+    for precision in float32 tf32; do
+        id=count_$precision
+        cp "spec/runs/$COUNTED.lua" "build/ptx/specs/$id.lua"
+        ./longhand gen "build/ptx/specs/$id.lua" --target cpu,cuda --set precision=$precision --out "build/ptx/specs/$id" \
+            >/dev/null || return 1
+        goals="$goals $programs/$id.program build/release/tests/ptx/count.$id"
+    done
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j"$jobs" LEVELS=best VARIANT=release TOOLKIT="$toolkit" $goals
+}
+
+# count ID SEQUENCES SHARDS T LABELS
+count() { LONGHAND_PTX="$programs/$1.program" "build/release/tests/ptx/count.$1" "$2" "$3" "$4" "$5"; }
+
+# Lines "precision part T kind number"; what ends a step does not depend on T.
+count_all() {
+    for precision in float32 tf32; do
+        id=count_$precision
+        echo "$COUNTED_LENGTHS" | while read -r T labels; do
+            count $id 2 2 "$T" "$labels" | awk -v k="$precision shard_of_1 $T" '$1 == "shard" { print k, $2, $3 }'
+            count $id 16 2 "$T" "$labels" | awk -v k="$precision shard_of_8 $T" '$1 == "shard" { print k, $2, $3 }'
+        done
+        count $id 16 16 1 1 | awk -v k="$precision end_of_16 -" '$1 == "end" { print k, $2, $3 }'
+        count $id 128 128 1 1 | awk -v k="$precision end_of_128 -" '$1 == "end" { print k, $2, $3 }'
+    done | awk '
+        { print }
+        $4 !~ /^sectors/ { all[$1 " " $2 " " $3] += $5 }
+        END { for (key in all) print key, "all", all[key] }' | LC_ALL=C sort
+}
+
+# The lines as a table: a row for each precision, part and kind, a column for each T.
+write_counts() {
+    echo "# Instructions that warps issue, and sectors of 32 bytes that leave or enter a block, of $COUNTED;"
+    echo "# columns: T = 21, 41, 80. tests/ptx/counts.sh says what is counted; written by make cuda-record."
+    echo "toolkit $(counted_toolkit)"
+    awk '
+        { row = sprintf("%-7s %-10s %-14s", $1, $2, $4) }
+        row != last && last { print line }
+        row != last { line = row; last = row }
+        { line = line sprintf(" %10d", $5) }
+        END { print line }' "$1"
+}
+
+sort_counts() { LC_ALL=C sort -k1,1 -k2,2 -k4,4 -k3,3n "$1"; }
+
+compare_counts() {
+    awk -v tolerance=$COUNT_TOLERANCE -v table=$COUNTS '
+        function key_of(line, part) { split(line, part, " "); return part[1] " " part[2] " " part[3] }
+        FNR == NR { if (!/^#|^toolkit/) old[key_of($0)] = $0; next }
+        /^#|^toolkit/ { next }
+        $3 == "all" { for (i = 4; i <= NF; i++) all[$1 " " $2, i] = $i }
+        { rows[++count] = $0 }
+        END {
+            for (r = 1; r <= count; r++) {
+                columns = split(rows[r], new, " ")
+                unit = new[1] " " new[2]
+                key = unit " " new[3]
+                units[unit] = 1
+                for (i = 4; i <= columns; i++) {
+                    split(old[key], was, " ")
+                    change = new[i] - was[i]
+                    size = change < 0 ? -change : change
+                    if (size * 1000 < all[unit, i] || size * 100 <= tolerance * was[i]) continue
+                    text = sprintf("%s %d, recorded %d", new[3], new[i], was[i])
+                    if (change > 0) why[unit] = why[unit] (why[unit] ? "; " : "") text
+                    else fewer[unit] = 1
+                }
+            }
+            for (unit in units) {
+                name = "instructions of " unit
+                if (why[unit]) print "not ok " name ": " why[unit] " (meant? make cuda-record)"
+                else print "ok " name
+                if (!why[unit] && fewer[unit]) print "fewer " name ": make cuda-record keeps it"
+            }
+        }' "$COUNTS" "$1"
+}
+
+counts_of_compiled_code() {
+    if ! build_counts >"$work/log" 2>&1; then
+        say not ok "programs that count compile"
+        cat "$work/log"
+        return
+    fi
+    count_all >"$work/counts"
+    sort_counts "$work/counts" >"$work/sorted"
+    write_counts "$work/sorted"
+}
+
+check_counts() {
+    recorded=$(sed -n 's/^toolkit //p' $COUNTS 2>/dev/null)
+    if ! printf '#include <functional>\nint main() { return 0; }\n' |
+        ${CXX:-g++} -std=c++17 -x c++ -o "$work/probe" - 2>/dev/null; then
+        say skip "instructions of a step: ${CXX:-g++} does not compile C++"
+    elif [ "$recorded" != "$(counted_toolkit)" ]; then
+        say skip "instructions of a step: recorded with ${recorded:-no toolkit}; this is $(counted_toolkit)"
+    else
+        counts_of_compiled_code >"$work/table"
+        compare_counts "$work/table" >"$work/compared"
+        LC_ALL=C sort "$work/compared"
+        ! grep -q '^not ok' "$work/compared" || failed=1
+        [ -s "$work/compared" ] || say not ok "instructions of a step: nothing was counted"
+    fi
+}
+
+record_counts() {
+    counts_of_compiled_code >"$work/table"
+    [ $failed -ne 0 ] || { cp "$work/table" $COUNTS && echo "written: $COUNTS"; }
+}
