@@ -32,13 +32,17 @@ say() {
 
 make_goals() { "$MAKE" -s -j"$jobs" LEVELS=best TOOLKIT="${toolkit:-}" "$@" >"$work/log" 2>&1; }
 
-# A program that prints such lines; its own failure is one, too.
+# start NAME COMMAND...: a program that prints such lines, beside what comes next; lines_of NAME waits for it, and says not
+# ok where it failed itself.
+start() {
+    into=$work/$1
+    shift
+    { "$@" >"$into" 2>&1 || echo "not ok $* (status $?)" >>"$into"; } &
+}
 lines_of() {
-    "$@" >"$work/lines" 2>"$work/errors"
-    status=$?
-    cat "$work/lines"
-    grep -q '^not ok' "$work/lines" && failed=1
-    [ $status -eq 0 ] || { say not ok "$* (status $status)" && cat "$work/errors"; }
+    wait
+    cat "$work/$1"
+    ! grep -q '^not ok' "$work/$1" || failed=1
 }
 
 # The sources of a run of the showcase in a precision, as spec ptx_<run>_<precision>. Layers are turns of one loop: two of
@@ -70,7 +74,8 @@ run_models() {
         echo $? >"$2/$3.status"' "$programs" "$tests" "$work"
 }
 
-check_models() {
+# Builds the models.
+make_models() {
     goals=''
     for spec in $(ls tests/specs/emulated_*.lua); do
         id=$(basename "$spec" .lua)
@@ -79,6 +84,9 @@ check_models() {
     done
     for model in $models; do goals="$goals $programs/$model.program $(binary_of "$model")"; done
     make_goals -k $goals || cat "$work/log"
+}
+
+check_models() {
     echo "$models" | tr ' ' '\n' | grep . | run_models
     for model in $models; do
         if [ "$(cat "$work/$model.status" 2>/dev/null)" = 0 ]; then
@@ -100,8 +108,11 @@ if ! make_goals build/release/tests/ptx/run; then
     cat "$work/log"
     exit 1
 fi
-lines_of "$LUA" tests/ptx/check_instructions.lua build/release/tests/ptx/run $out
-lines_of "$LUA" tests/ptx/check_races.lua build/release/tests/ptx/run $out
+mkdir -p $out/instructions $out/races $out/mutants
+start instructions "$LUA" tests/ptx/check_instructions.lua build/release/tests/ptx/run $out/instructions
+start races "$LUA" tests/ptx/check_races.lua build/release/tests/ptx/run $out/races
+lines_of instructions
+lines_of races
 
 if ! toolkit=$(sh runtime/cuda/toolkit.sh --kind nvrtc --arch sm_90 2>"$work/problem" ||
     sh runtime/cuda/toolkit.sh --kind nvcc --arch sm_90 2>"$work/problem"); then
@@ -121,7 +132,9 @@ else
     write_showcase reverse_string_rand_relative tf32
     write_showcase bucket_sort_sinusoid bf16
 fi
-check_models
-lines_of "$LUA" tests/ptx/check_mutants.lua "$(binary_of $MUTATED)" "$programs/$MUTATED.ptx" $out \
+make_models
+start mutants "$LUA" tests/ptx/check_mutants.lua "$(binary_of $MUTATED)" "$programs/$MUTATED.ptx" $out/mutants \
     $([ "$mode" = check ] || echo all)
+check_models
+lines_of mutants
 exit $failed

@@ -5,6 +5,7 @@
 # blocks of a team together.
 COUNTS=tests/cuda/counts.txt
 COUNTED=bucket_sort_sinusoid
+COUNTED_PRECISIONS='float32 tf32'
 COUNT_TOLERANCE=2 # percent, of a kind that is at least 0.1% of all
 
 counted_toolkit() { echo "$toolkit" | cut -d ' ' -f 1,2; }
@@ -17,7 +18,7 @@ COUNTED_LENGTHS='21 1
 build_counts() {
     goals='' programs=build/ptx/$(counted_toolkit | tr ' ' -)
     mkdir -p build/ptx/specs
-    for precision in float32 tf32; do
+    for precision in $COUNTED_PRECISIONS; do
         id=count_$precision
         cp "spec/runs/$COUNTED.lua" "build/ptx/specs/$id.lua"
         ./longhand gen "build/ptx/specs/$id.lua" --target cpu,cuda --set precision=$precision --out "build/ptx/specs/$id" \
@@ -30,17 +31,22 @@ build_counts() {
 # count ID SEQUENCES SHARDS T LABELS
 count() { LONGHAND_PTX="$programs/$1.program" "build/release/tests/ptx/count.$1" "$2" "$3" "$4" "$5"; }
 
-# Lines "precision part T kind number"; what ends a step does not depend on T.
+# Lines "precision part T kind number"; what ends a step depends neither on T nor on how products are made.
+count_precision() {
+    id=count_$1
+    echo "$COUNTED_LENGTHS" | while read -r T labels; do
+        count "$id" 1 1 "$T" "$labels" | awk -v k="$1 shard_of_1 $T" '$1 == "shard" { print k, $2, $3 }'
+        count "$id" 8 1 "$T" "$labels" | awk -v k="$1 shard_of_8 $T" '$1 == "shard" { print k, $2, $3 }'
+    done
+    [ "$1" = float32 ] || return 0
+    count "$id" 16 16 1 1 | awk -v k="$1 end_of_16 -" '$1 == "end" { print k, $2, $3 }'
+    count "$id" 128 128 1 1 | awk -v k="$1 end_of_128 -" '$1 == "end" { print k, $2, $3 }'
+}
+
 count_all() {
-    for precision in float32 tf32; do
-        id=count_$precision
-        echo "$COUNTED_LENGTHS" | while read -r T labels; do
-            count $id 2 2 "$T" "$labels" | awk -v k="$precision shard_of_1 $T" '$1 == "shard" { print k, $2, $3 }'
-            count $id 16 2 "$T" "$labels" | awk -v k="$precision shard_of_8 $T" '$1 == "shard" { print k, $2, $3 }'
-        done
-        count $id 16 16 1 1 | awk -v k="$precision end_of_16 -" '$1 == "end" { print k, $2, $3 }'
-        count $id 128 128 1 1 | awk -v k="$precision end_of_128 -" '$1 == "end" { print k, $2, $3 }'
-    done | awk '
+    for precision in $COUNTED_PRECISIONS; do count_precision "$precision" >"$work/counts.$precision" & done
+    wait
+    for precision in $COUNTED_PRECISIONS; do cat "$work/counts.$precision"; done | awk '
         { print }
         $4 !~ /^sectors/ { all[$1 " " $2 " " $3] += $5 }
         END { for (key in all) print key, "all", all[key] }' | LC_ALL=C sort

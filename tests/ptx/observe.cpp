@@ -25,26 +25,27 @@ struct reach {
 };
 typedef std::vector<reach> view; /* of all blocks */
 
-enum { NOBODY = -1, SEVERAL = -2 };
-
 struct access {
     int thread, interval, line;
 };
+
+enum { NOBODY = -1, SEVERAL = -2, MOST_BLOCKS = 4 /* where races are looked for */ };
+const access NONE = {NOBODY, 0, 0};
 
 /* What was done last to a byte. */
 struct cell {
     int writer; /* block or NOBODY */
     access write;
-    std::vector<access> reads; /* by block; empty: none */
+    access reads[MOST_BLOCKS]; /* by block */
 };
 
 /* Four neighbours in memory: one cell as long as they are accessed together, then one for each. */
 struct word {
-    cell whole = {NOBODY, {}, {}};
+    cell whole = {NOBODY, NONE, {NONE, NONE, NONE, NONE}};
     std::unique_ptr<std::array<cell, 4>> bytes;
 };
 
-enum { PAGE_WORDS = 1024 };
+enum { PAGE_WORDS = 1024, RECENT = 256 };
 typedef std::array<word, PAGE_WORDS> page;
 
 } /* namespace */
@@ -54,8 +55,10 @@ static struct {
     int blocks;
     std::unordered_map<uint64_t, std::unique_ptr<page>> global;
     std::vector<std::vector<word>> shared; /* by block */
-    uint64_t last_number;
-    page *last;
+    struct {
+        uint64_t number;
+        page *found;
+    } recent[RECENT];                                      /* of global, by number */
     std::vector<view> known;                               /* to all threads of a block */
     std::map<std::pair<int, int>, view> fenced, seen, got; /* of a thread: before its last fence; in words since; behind
                                                               a fence, until its block's next barrier */
@@ -63,6 +66,8 @@ static struct {
 } observed;
 
 void lh_ptx_observe_begin(int blocks, bool races, bool sectors) {
+    if (races && blocks > MOST_BLOCKS)
+        throw lh_ptx_fault{"races are looked for between " + std::to_string(MOST_BLOCKS) + " blocks at most"};
     observed = {};
     lh_ptx_observes = races || sectors;
     observed.races = races;
@@ -128,13 +133,13 @@ static word &word_at(const lh_ptx_access &a, uint64_t address) {
         if (words.empty()) words.resize(a.warp->block->shared.size() / 4 + 1);
         return words[index];
     }
-    if (!observed.last || observed.last_number != number) {
+    auto &recent = observed.recent[number % RECENT];
+    if (!recent.found || recent.number != number) {
         std::unique_ptr<page> &found = observed.global[number];
         if (!found) found = std::make_unique<page>();
-        observed.last = found.get();
-        observed.last_number = number;
+        recent = {number, found.get()};
     }
-    return (*observed.last)[index % PAGE_WORDS];
+    return (*recent.found)[index % PAGE_WORDS];
 }
 
 /* Whether an access by `from` comes before what the thread does now. */
@@ -161,17 +166,16 @@ static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *
     if (c->writer != NOBODY && !comes_before(c->writer, c->write, block, thread, known))
         report(a, "written", c->writer, c->write, thread);
     if (a.stores) {
-        for (int from = 0; from < (int)c->reads.size(); from++)
-            if (c->reads[(size_t)from].thread != NOBODY &&
-                !comes_before(from, c->reads[(size_t)from], block, thread, known))
-                report(a, "read", from, c->reads[(size_t)from], thread);
+        for (int from = 0; from < observed.blocks; from++) {
+            if (c->reads[from].thread != NOBODY && !comes_before(from, c->reads[from], block, thread, known))
+                report(a, "read", from, c->reads[from], thread);
+            c->reads[from] = NONE;
+        }
         c->writer = block.index;
         c->write = now;
-        c->reads.clear();
         return;
     }
-    if (c->reads.size() <= (size_t)block.index) c->reads.resize((size_t)block.index + 1, access{NOBODY, 0, 0});
-    access &read = c->reads[(size_t)block.index];
+    access &read = c->reads[block.index];
     const bool several = read.thread != NOBODY && read.interval == block.interval && read.thread != thread;
     read = now;
     if (several) read.thread = SEVERAL;
@@ -213,7 +217,7 @@ static void count_sectors(const lh_ptx_access &a) {
     uint64_t sectors[LANES];
     int count = 0;
     for (unsigned rest = a.mask; rest; rest &= rest - 1) sectors[count++] = a.addresses[__builtin_ctz(rest)] / 32;
-    std::sort(sectors, sectors + count);
+    if (!std::is_sorted(sectors, sectors + count)) std::sort(sectors, sectors + count);
     const int part = lh_ptx_part(*a.warp->block);
     (a.stores ? lh_ptx_sectors_stored : lh_ptx_sectors_loaded)[part] += std::unique(sectors, sectors + count) - sectors;
 }

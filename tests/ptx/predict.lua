@@ -43,8 +43,9 @@ end
 function predict.rows(path)
   local counts, rows = read(path), {}
   for _, precision in ipairs({ "float32", "tf32" }) do
-    local function of(part, kind, at)
-      local list = counts[("%s %s %s"):format(precision, part, kind)] or {}
+    local function of(part, kind, at) -- what ends a step is the same in all precisions
+      local name = part:match("^end") and "float32" or precision
+      local list = counts[("%s %s %s"):format(name, part, kind)] or {}
       return list[at] or list[1] or 0
     end
     local function sectors(part, at)
