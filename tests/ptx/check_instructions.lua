@@ -325,8 +325,8 @@ local function main()
   memory_cases(text, requests, expected)
   write(folder .. "/instructions.ptx", table.concat(text, "\n"))
   write(folder .. "/requests", table.concat(requests, "\n") .. "\n")
-  local translate = "lua5.4 %s/translate.lua %s/instructions.ptx %s/instructions.program"
-  assert(os.execute(translate:format(root, folder, folder)))
+  local translate = "%s %s/translate.lua %s/instructions.ptx %s/instructions.program"
+  assert(os.execute(translate:format(arg[-1], root, folder, folder)))
   local answers = assert(io.popen(("LONGHAND_PTX=%s/instructions.program %s <%s/requests"):format(folder, run, folder)))
   local problems, order = {}, {}
   for _, item in ipairs(expected) do

@@ -104,7 +104,7 @@ end
 
 for _, mutant in ipairs(mutants) do
   write(folder .. "/mutant.ptx", mutant.text)
-  assert(os.execute(("lua5.4 %s/translate.lua %s/mutant.ptx %s/mutant.program"):format(root, folder, folder)))
+  assert(os.execute(("%s %s/translate.lua %s/mutant.ptx %s/mutant.program"):format(arg[-1], root, folder, folder)))
   local why
   for _, name in ipairs(mutant.tests) do
     why = why or finds(name)

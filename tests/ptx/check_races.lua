@@ -30,6 +30,8 @@ local CASES = {
   { "meet", 3, without = { "atom.add.u32 %r5, [%rd1], 1;", 1 }, fails = "deadlock: " },
   -- Lane l has l * (l % 8 + 1) and gets that of lane l ~ 16.
   { "diverge", 1, gives = "10000000240000003c000000" },
+  -- Odd lane l: the 16 bits of -1 as a byte with its sign, 16, 256 and l.
+  { "calls", 1, gives = "000000001001010000000000120101000000000014010100" },
   { "together", 1, fails = "race: " },
   { "together", 3, fails = "race: " },
   { "partial", 1, fails = "threads wait for one another in vain" },
@@ -59,7 +61,7 @@ local function answers_of(case, text)
     text = without(text, case[1], case.without[1], case.without[2])
   end
   write(folder .. "/races.ptx", text)
-  assert(os.execute(("lua5.4 %s/translate.lua %s/races.ptx %s/races.program"):format(root, folder, folder)))
+  assert(os.execute(("%s %s/translate.lua %s/races.ptx %s/races.program"):format(arg[-1], root, folder, folder)))
   local requests = {}
   for i, order in ipairs(ORDERS) do
     requests[i] = ("%s %d %d 64 256 512 00\n"):format(case[1], order, case[2])

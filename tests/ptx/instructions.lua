@@ -6,9 +6,10 @@
 --     operands  their types, in order; { } groups them as braces do, | joins as in shfl
 --     does      the statement; d is the first operand, a, b, c, e the ones behind it
 --     kind      what it is counted as
---     whole     instead of `does`: a function of machine.h that is called once for the warp, with all its lanes present
+--     whole     instead of `does`: a function of operations.cpp, called once for the warp with all its lanes present
 --
--- Registers are typed by their size: an operand's register has the size of its type. Integers wrap.
+-- Registers are typed by their size: an operand's register has the size of its type. Integers wrap. Loads and stores
+-- are known by their parts, at the end; assemble.lua knows what branches, calls, waits or orders memory.
 
 local instructions = {}
 
@@ -148,14 +149,6 @@ add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", whole = "mult
 add({ form = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", whole = "multiply_bf16", kind = "matrix",
   operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })
 
--- What changes the flow, or waits; machine.cpp knows these by name.
-instructions.CONTROL = {
-  ["bra"] = "branch", ["bra.uni"] = "branch", ["call.uni"] = "branch", ["ret"] = "branch",
-  ["bar.sync"] = "barrier", ["nanosleep.u32"] = "sleep",
-}
--- Order of memory (races.cpp) and addition in memory (memory.cpp); generic addresses.
-instructions.ORDER = { ["membar.gl"] = "fence", ["atom.add.u32"] = "atomic" }
-
 -- Loads and stores: space, how many elements, of which type. "generic": an address without a space. A register may be
 -- wider than what is loaded or stored.
 instructions.ELEMENTS = {
@@ -163,7 +156,7 @@ instructions.ELEMENTS = {
   f32 = { "uint32_t", 4 }, u64 = { "uint64_t", 8 }, f64 = { "uint64_t", 8 }, b32 = { "uint32_t", 4 },
   b64 = { "uint64_t", 8 },
 }
-local SPACES = { shared = "shared", global = "global", ["local"] = "local", param = "param" }
+local SPACES = { shared = true, global = true, ["local"] = true, param = true }
 local COUNTS = { v2 = 2, v4 = 4 }
 
 -- "ld.shared.v4.f32" -> { load = true, space = "shared", count = 4, element = "f32" }, or nil.
