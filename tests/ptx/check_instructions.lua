@@ -117,14 +117,11 @@ local function kernel_of(case)
     names[i] = register(type_name, i)
     odd_names[i] = register(type_name, i > case.sets and i or i + 20)
   end
-  if entry.form:match("^shfl") then
-    names[6], odd_names[6] = "-1", "-1"
-  end
   line("%s \t%s;", entry.form, with_operands(case.shape, names))
   for i = 1, case.sets do
     line("%s", load(entry.types[i], i + 20, ("%%rd3+%d"):format((i - 1) * SLOT))) -- zeros
   end
-  if not entry.whole then
+  if entry.does then
     line("@%%p63 %s \t%s;", entry.form, with_operands(case.shape, odd_names))
   end
   for i = 1, case.sets do
@@ -171,14 +168,15 @@ local function plain_case(case, round)
 end
 
 local function shuffle_case(_, round)
-  local a, b, c = {}, {}, {}
+  local a, b, c, members = {}, {}, {}, {}
   for lane = 0, LANES - 1 do
     a[lane], b[lane], c[lane] = 1000 + 7 * lane, 1 << (round % 5), ({ 31, 0x1c1f, 0x181f, 15 })[round % 4 + 1]
+    members[lane] = round % 5 < 2 and 15 << (lane & 28) or 0xffffffff
   end
   local d, p = formulas.butterfly(a, b, c)
   local inputs, results = {}, {}
   for lane = 0, LANES - 1 do
-    inputs[lane] = { [3] = a[lane], [4] = b[lane], [5] = c[lane], [6] = 0 }
+    inputs[lane] = { [3] = a[lane], [4] = b[lane], [5] = c[lane], [6] = members[lane] }
     results[lane] = { d[lane], p[lane] }
   end
   return inputs, results
@@ -288,7 +286,7 @@ local function compare(case, results, answer)
     for half = 0, 1 do
       for i = 1, case.sets do
         local type_name, want = case.entry.types[i], results[lane][i]
-        if half == 1 and (lane % 2 == 0 or case.entry.whole) then
+        if half == 1 and (lane % 2 == 0 or not case.entry.does) then
           want = type_name:sub(1, 1) == "f" and 0.0 or 0
         end
         local at = ((lane * 2 + half) * case.sets + i - 1) * SLOT + 1

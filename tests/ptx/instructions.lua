@@ -6,7 +6,8 @@
 --     operands  their types, in order; { } groups them as braces do, | joins as in shfl
 --     does      the statement; d is the first operand, a, b, c, e the ones behind it
 --     kind      what it is counted as
---     whole     instead of `does`: a function of operations.cpp, called once for the warp with all its lanes present
+--     whole     instead of `does`: a function of operations.cpp, called once with all lanes of the warp present
+--     members   likewise, with the lanes present that the last operand names
 --
 -- Registers are typed by their size: an operand's register has the size of its type. Integers wrap. Loads and stores
 -- are known by their parts, at the end; assemble.lua knows what branches, calls, waits or orders memory.
@@ -142,7 +143,7 @@ convert("rna.tf32.f32", "b32", "f32", "d = to_tf32(a)")
 convert("rn.bf16x2.f32", "b32", "f32 f32", "d = pack_bf16(b, a)")
 
 -- What a warp does together.
-add({ form = "shfl.sync.bfly.b32", whole = "shuffle_butterfly", kind = "shuffle",
+add({ form = "shfl.sync.bfly.b32", members = "shuffle_butterfly", kind = "shuffle",
   operands = "b32 | pred b32 u32 u32 u32" })
 add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", whole = "multiply_tf32", kind = "matrix",
   operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })

@@ -70,6 +70,36 @@ static unsigned guarded(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mas
     return mask & (s.guard > 0 ? holds : ~holds);
 }
 
+/* Of lanes at a step, those whose other lanes are all among them. */
+static unsigned complete(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    if (s.flow == WHOLE || s.flow == BARRIER) return mask == w.live ? mask : 0;
+    if (s.flow != MEMBERS) return mask;
+    const uint32_t *members = reinterpret_cast<const uint32_t *>(w.registers + s.operands[MEMBER_MASK]);
+    unsigned lanes = 0;
+    for (unsigned rest = mask; rest; rest &= rest - 1) {
+        int n = __builtin_ctz(rest);
+        if (!(members[n] >> n & 1)) lh_ptx_fail(s, "a lane is not in its own mask");
+        if ((members[n] & w.live & ~mask) == 0) lanes |= 1u << n;
+    }
+    return lanes;
+}
+
+/* Whether a group goes on as it is; else those of its lanes wait whose other lanes are not among them, and are parted
+ * from the rest, if any. */
+static bool all_go(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
+    const unsigned goes = complete(w, s, g.mask);
+    if (goes == g.mask) return true;
+    lh_ptx_group waiting = g;
+    waiting.mask &= ~goes;
+    waiting.waits = true;
+    if (goes == 0) g = waiting;
+    else {
+        g.mask = goes;
+        w.groups.push_back(waiting); /* g is no more */
+    }
+    return false;
+}
+
 /* Does a step that changes the flow; true: the group goes on by itself. */
 static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == BRANCH) {
@@ -118,10 +148,7 @@ static void run_group(lh_ptx_warp &w, size_t index) {
     long long *issued = machine.issued[lh_ptx_part(*w.block)].data();
     for (;;) {
         const lh_ptx_step &s = steps[g->at];
-        if ((s.flow == WHOLE || s.flow == BARRIER) && g->mask != w.live) {
-            g->waits = true;
-            return;
-        }
+        if (s.flow != PLAIN && !all_go(w, *g, s)) return;
         issued[g->at]++;
         unsigned mask = guarded(w, s, g->mask);
         if (s.flow > WHOLE) {
@@ -129,7 +156,7 @@ static void run_group(lh_ptx_warp &w, size_t index) {
         } else {
             if (mask) s.run(w, s, mask);
             g->at++;
-            if (s.flow == WHOLE && !machine.in_step) return part_lanes(w);
+            if (s.flow != PLAIN && !machine.in_step) return part_lanes(w);
         }
         if (!alone && machine.in_step && (g->at >= limit || g->depth != depth)) return;
     }
@@ -152,7 +179,7 @@ static int next_group(const lh_ptx_warp &w) {
     int next = -1;
     for (size_t i = 0; i < w.groups.size(); i++) {
         const lh_ptx_group &g = w.groups[i];
-        if (g.asleep || (g.waits && g.mask != w.live)) continue;
+        if (g.asleep || (g.waits && !complete(w, lh_ptx_running->steps[(size_t)g.at], g.mask))) continue;
         if (next < 0 || (machine.in_step && is_behind(g, w.groups[(size_t)next]))) next = (int)i;
     }
     return next;

@@ -3,7 +3,7 @@
  *
  * Lanes that stand at the same instruction go on together, those furthest behind first, so that a warp whose lanes take
  * different ways comes together again; or one by one, where the order asks for it (machine.cpp). What a warp does
- * together (shuffles, products of fragments, barriers) waits until all of its lanes have come.
+ * together (shuffles, products of fragments, barriers) waits until the lanes that it takes have come.
  */
 #ifndef LH_TESTS_PTX_MACHINE_H
 #define LH_TESTS_PTX_MACHINE_H
@@ -15,10 +15,13 @@
 #include <string>
 #include <vector>
 
-enum { LANES = 32, MOST_OPERANDS = 16, MOST_CALLS = 8 };
+enum { LANES = 32, MOST_OPERANDS = 16, MOST_CALLS = 8, MEMBER_MASK = 5 /* operand of a shuffle */ };
 
 struct lh_ptx_warp;
 struct lh_ptx_step;
+
+/* WHOLE: what all lanes of a warp do together; MEMBERS: what those of a mask do, its last operand. */
+enum lh_ptx_flow { PLAIN, MEMBERS, WHOLE, BRANCH, CALL, RETURN, BARRIER, SLEEP };
 
 /* Does an instruction for the lanes of mask. */
 typedef void lh_ptx_function(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask);
@@ -26,11 +29,9 @@ typedef void lh_ptx_function(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask
 struct lh_ptx_operation {
     const char *name;
     lh_ptx_function *run;
-    bool whole; /* needs all lanes of the warp */
+    lh_ptx_flow flow;
 };
 extern const lh_ptx_operation lh_ptx_operations[]; /* the last has no name */
-
-enum lh_ptx_flow { PLAIN, WHOLE, BRANCH, CALL, RETURN, BARRIER, SLEEP };
 
 /* One instruction. Operands are places of rows, in bytes; of a branch or call, the instruction that comes next; of what
  * goes to memory see lh_ptx_access. */

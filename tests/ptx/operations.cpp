@@ -79,16 +79,16 @@ static uint32_t pack_bf16(float low, float high) { return to_bf16(high) << 16 | 
 static void shuffle_butterfly(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     uint32_t *d = row<uint32_t>(w, s, 0), brought[LANES];
     uint8_t *p = row<uint8_t>(w, s, 1);
-    const uint32_t *b = row<uint32_t>(w, s, 3), *c = row<uint32_t>(w, s, 4), *members = row<uint32_t>(w, s, 5);
+    const uint32_t *b = row<uint32_t>(w, s, 3), *c = row<uint32_t>(w, s, 4),
+                   *members = row<uint32_t>(w, s, MEMBER_MASK);
     memcpy(brought, row<uint32_t>(w, s, 2), sizeof brought);
     for (int n = 0; n < LANES; n++) {
         if (!(mask >> n & 1)) continue;
-        if (members[n] != 0xffffffffu) lh_ptx_fail(s, "a shuffle of a part of the warp is not known");
         int segment = (int)(c[n] >> 8 & 31), last = (n & segment) | ((int)(c[n] & 31) & ~segment);
         int source = n ^ (int)(b[n] & 31);
         p[n] = source <= last;
         if (!p[n]) source = n;
-        if (!(mask >> source & 1)) lh_ptx_fail(s, "a lane reads one that takes no part");
+        if (!((mask & members[n]) >> source & 1)) lh_ptx_fail(s, "a lane reads one that takes no part");
         d[n] = brought[source];
     }
 }

@@ -52,7 +52,7 @@ local function list_memory(prefix, template, elements)
   table.sort(names)
   for _, name in ipairs(names) do
     for _, bytes in ipairs(elements[name]) do
-      print(("    {\"%s_%s_%d\", %s<%s, %sint%d_t>, false},"):format(prefix, name, bytes, template,
+      print(("    {\"%s_%s_%d\", %s<%s, %sint%d_t>, PLAIN},"):format(prefix, name, bytes, template,
         instructions.ELEMENTS[name][1], name:sub(1, 1) == "s" and "" or "u", 8 * bytes))
     end
   end
@@ -66,11 +66,12 @@ for _, entry in ipairs(entries()) do
 end
 print("const lh_ptx_operation lh_ptx_operations[] = {")
 for _, entry in ipairs(entries()) do
-  print(("    {\"%s\", %s, %s},"):format(entry.name, entry.whole or entry.name, entry.whole and "true" or "false"))
+  local flow = entry.whole and "WHOLE" or entry.members and "MEMBERS" or "PLAIN"
+  print(("    {\"%s\", %s, %s},"):format(entry.name, entry.whole or entry.members or entry.name, flow))
 end
 list_memory("load", "load", LOADS)
 list_memory("store", "store", STORES)
 list_memory("take", "take_parameter", LOADS)
-print("    {\"hand_4\", hand_parameter<uint32_t>, false},\n    {\"hand_8\", hand_parameter<uint64_t>, false},")
-print("    {\"fence\", fence, false},\n    {\"atomic_add_u32\", atomic_add, false},")
-print("    {NULL, NULL, false},\n};")
+print("    {\"hand_4\", hand_parameter<uint32_t>, PLAIN},\n    {\"hand_8\", hand_parameter<uint64_t>, PLAIN},")
+print("    {\"fence\", fence, PLAIN},\n    {\"atomic_add_u32\", atomic_add, PLAIN},")
+print("    {NULL, NULL, PLAIN},\n};")

@@ -18,7 +18,7 @@ static std::map<std::string, lh_ptx_step> make_operations(void) {
     std::map<std::string, lh_ptx_step> operations;
     for (const lh_ptx_operation *o = lh_ptx_operations; o->name; o++) {
         lh_ptx_step &step = operations[o->name] = {};
-        step.flow = o->whole ? WHOLE : PLAIN;
+        step.flow = o->flow;
         step.run = o->run;
     }
     for (const auto &flow : flows) operations[flow.name].flow = flow.flow;
