@@ -4,7 +4,8 @@
 #     sh tests/run.sh [--long] [--only LAYER]
 #
 # Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), cuda (device
-# code compiles, needs a toolkit; runs on the host, needs a C++ compiler; both of what the compiler made), system, bench (make bench-check).
+# code compiles, needs a toolkit; runs on the host, needs a C++ compiler; what was compiled does so, too, and needs both),
+# system, bench (make bench-check).
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), and
 # tests/system/long_*.sh.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.

@@ -101,10 +101,10 @@ inline double __longlong_as_double(long long x) { return lh_bits<double>(x); }
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
 
-/* A kernel by name; bind copies its arguments, as a launch does, and gives what runs a grid with them. */
+/* A kernel by name; bind copies its arguments, as a launch does, and gives what runs a grid with them: a function that
+ * returns an lh_status. */
 struct lh_emulated_kernel {
-    typedef std::function<int(int blocks, int threads, size_t block_memory, struct lh_error *error)>
-        grid; /* lh_status */
+    typedef std::function<int(int blocks, int threads, size_t block_memory, struct lh_error *error)> grid;
     typedef std::function<grid(void **arguments)> binder;
 
     const char *name;

@@ -99,15 +99,16 @@ compare_counts() {
         }' "$COUNTS" "$1"
 }
 
-counts_of_compiled_code() {
+# Leaves the table in $work/table.
+make_counts() {
     if ! build_counts >"$work/log" 2>&1; then
         say not ok "programs that count compile"
         cat "$work/log"
-        return
+        return 1
     fi
     count_all >"$work/counts"
     sort_counts "$work/counts" >"$work/sorted"
-    write_counts "$work/sorted"
+    write_counts "$work/sorted" >"$work/table"
 }
 
 check_counts() {
@@ -117,8 +118,7 @@ check_counts() {
         say skip "instructions of a step: ${CXX:-g++} does not compile C++"
     elif [ "$recorded" != "$(counted_toolkit)" ]; then
         say skip "instructions of a step: recorded with ${recorded:-no toolkit}; this is $(counted_toolkit)"
-    else
-        counts_of_compiled_code >"$work/table"
+    elif make_counts; then
         compare_counts "$work/table" >"$work/compared"
         LC_ALL=C sort "$work/compared"
         ! grep -q '^not ok' "$work/compared" || failed=1
@@ -127,6 +127,5 @@ check_counts() {
 }
 
 record_counts() {
-    counts_of_compiled_code >"$work/table"
-    [ $failed -ne 0 ] || { cp "$work/table" $COUNTS && echo "written: $COUNTS"; }
+    make_counts && cp "$work/table" $COUNTS && echo "written: $COUNTS"
 }

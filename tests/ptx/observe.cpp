@@ -5,7 +5,8 @@
  * then an atomic addition to a word hands on what its block did before its last barrier, and what it did itself; a
  * thread that reads that word, by a volatile load or an addition, and then makes a fence, has it, and its block has it
  * from the next barrier on. (PTX ISA, "Memory Consistency Model": fences on both sides of a word that both access.)
- * Those words themselves do not race.
+ * Those words themselves do not race. Not told apart: what a thread did itself before its fence, and after it up to the
+ * next barrier.
  */
 #include "observe.h"
 
