@@ -9,7 +9,7 @@
 --     kernel NAME FIRST BYTES...     where it begins, and the bytes of its parameters
 --     do LINE KIND GUARD OPERATION NUMBER...   an instruction; GUARD: 0 or a predicate's place + 1, negative: negated
 --
--- Functions are not recursive, so each has its registers to itself, and its parameters are registers, too.
+-- A function calls those before it only, so each has its registers to itself, and its parameters are registers, too.
 
 local instructions = require("instructions")
 local parse = require("parse")
@@ -18,6 +18,8 @@ local assemble = {}
 
 -- Types whose elements lie in memory as those of another.
 local STORED_AS = { b32 = "u32", f32 = "u32", b64 = "u64", f64 = "u64" }
+-- There are no registers of a byte.
+local REGISTER_OF = { s8 = "b16", u8 = "b16" }
 -- As in machine.h.
 local SPACES = { generic = 0, global = 0, shared = 1, ["local"] = 2, param = 3 }
 local SPECIALS = { ["%tid.x"] = true, ["%ctaid.x"] = true, ["%ntid.x"] = true, ["%nctaid.x"] = true }
@@ -162,8 +164,7 @@ function Program:memory(item, found)
   end
   local numbers, width = { SPACES[found.space], base, base_bytes, offset, found.volatile and 1 or 0, count }, nil
   for i = first, first + count - 1 do
-    local place, bytes = self:operand(item, operands[i], found.element == "s8" and "b16" or
-      found.element == "u8" and "b16" or found.element, true)
+    local place, bytes = self:operand(item, operands[i], REGISTER_OF[found.element] or found.element, true)
     if width and width ~= bytes then
       parse.fail(item, "registers of different sizes")
     end
@@ -183,9 +184,9 @@ function Program:move_parameter(item)
     parse.fail(item, "a parameter that is not known")
   end
   if item.form:match("^ld") then
-    local place, bytes = self:operand(item, item.operands[1], element == "s8" and "b16" or element, true)
-    self:emit(item, "parameter", ("take_%s_%d"):format(STORED_AS[element] or element, bytes),
-      { self.current.parameter_places[name], place })
+    local from = self.current.parameter_places[name] or parse.fail(item, "a parameter that is not known")
+    local place, bytes = self:operand(item, item.operands[1], REGISTER_OF[element] or element, true)
+    self:emit(item, "parameter", ("take_%s_%d"):format(STORED_AS[element] or element, bytes), { from, place })
   else
     local argument = self.current.arguments[name]
     if not argument or not instructions.TYPES[element] or argument.type ~= element then
@@ -199,12 +200,12 @@ end
 -- The arguments of a call get the places of its function's parameters.
 function Program:call(item)
   local callee = self.by_name[item.callee]
-  if not callee or callee.kernel or #callee.parameters ~= #item.operands then
-    parse.fail(item, "a call that is not known")
+  if not callee or not callee.first or callee == self.current or #callee.parameters ~= #item.operands then
+    parse.fail(item, "a call that is not known") -- of a function that stands before it
   end
   for i, name in ipairs(item.operands) do
     local argument = self.current.arguments[name]
-    if not argument or argument.type ~= callee.parameters[i].type then
+    if not argument or argument.place or argument.type ~= callee.parameters[i].type then
       parse.fail(item, "an argument that is not known")
     end
     argument.place = callee.parameter_places[callee.parameters[i].name]
