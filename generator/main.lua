@@ -159,19 +159,23 @@ local function provide(project, arguments, request)
   if build.fresh(dir, job, request.linking) then
     return made
   end
-  say(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
-  if job.cuda then
-    say(("building its CUDA half: %s\n"):format(build.cuda_words(job.cuda)))
-  end
   local text
-  code, text = build.build(project, job, dir)
+  code, text = build.renew(project, job, dir, dir, request.linking)
+  made.how = "new defaults, nothing compiled,"
+  if not code then
+    say(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
+    if job.cuda then
+      say(("building its CUDA half: %s\n"):format(build.cuda_words(job.cuda)))
+    end
+    code, text = build.build(project, job, dir)
+    made.how = "built"
+  end
   if text then
     say(text)
   end
   if code ~= 0 then
     return nil, fail(code, ("%s: nothing was built"):format(dir))
   end
-  made.how = "built"
   return made
 end
 

@@ -4,15 +4,14 @@
 -- there is one (expression/score.lua).
 -- Output: pure data that the templates read by name; the modules below say which names are theirs.
 
-local canonical = require("canonical")
 local costs = require("costs")
 local cuda = require("cuda")
+local defaults = require("defaults")
 local describe = require("describe")
 local digests = require("digests")
 local encoding = require("encoding")
 local experiment = require("experiment")
 local layout = require("layout")
-local literals = require("literals")
 local network = require("network")
 local page = require("plan_page")
 local signatures = require("signatures")
@@ -21,10 +20,11 @@ local M = {}
 
 local ABI = 2 -- LH_ABI
 
--- The files of the CPU half, in the order of rendering.
+-- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says.
 local function file_list(plan)
   local files = {
     { template = "common/spec.c.tpl", path = "spec.c" },
+    { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
     { template = "common/config.h.tpl", path = "config.h" },
     { template = "cpu/step.c.tpl", path = "step.c" },
   }
@@ -47,7 +47,7 @@ function M.build(resolved, facts)
     source = resolved.source,
     precision = resolved.precision,
     resolved = resolved,
-    resolved_lines = literals.text(canonical.text(resolved)),
+    defaults = defaults.of(resolved),
   }
   experiment.derive(plan, facts.task)
   network.derive(plan)

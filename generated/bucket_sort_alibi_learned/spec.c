@@ -4,10 +4,12 @@
  * spec      spec/runs/bucket_sort_alibi_learned.lua
  * template  templates/common/spec.c.tpl
  *
- * What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.
+ * What the runtime knows of this experiment: tensors, task, instruction-set levels.
  * 249421 parameters.
  */
 #include "longhand/spec.h"
+
+#include "defaults.inc"
 
 /* Of tensors that begin with given numbers, one after another. */
 static const double initial_values[] = {0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625};
@@ -193,19 +195,8 @@ const lh_spec lh_bucket_sort_alibi_learned = {
         .plan_digest = "34c2bb00b449cb90",
         .model_digest = "c30253e46fa8680c",
         .source_digest = "0c4ffb1bb25266fe",
-        .resolved =
-                "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"parameters\":{\"slope\":{\"learned\":true,\"per\":"
-                "\"head\",\"values\":[0.5,0.25,0.125,0.0625,0.03125,0.015625,0.0078125,0.00390625]}},\"positions\":{"
-                "\"kind\":\"index\"},\"relative\":{\"kind\":\"none\"},\"rotation\":{\"kind\":\"none\"},\"score\":\"x."
-                "score - x.slope * abs(x.distance)\"},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\":{\"first\":4"
-                "1,\"last\":500,\"step\":1}},\"id\":\"bucket_sort_alibi_learned\",\"model\":{\"dropout\":0.1,\"feedfo"
-                "rward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"float32\",\""
-                "source\":\"spec/runs/bucket_sort_alibi_learned.lua\",\"task\":{\"kind\":\"bucket_sort\"},\"train\":{"
-                "\"batch\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last\",\"minutes\":10},\"clip\":{\"kind\":"
-                "\"global_norm\",\"max_norm\":1},\"learning_rate\":0.0003,\"lengths\":{\"first\":1,\"last\":40,\"step"
-                "\":1},\"log_every\":100,\"optimizer\":{\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,\"kind\":\"ad"
-                "am\"},\"shards\":16,\"steps\":2000000}}"
-                "",
+        .defaults = defaults,
+        .defaults_room = sizeof defaults,
         .precision = "float32",
         .tensors = tensors,
         .tensor_count = 64,
@@ -224,18 +215,10 @@ const lh_spec lh_bucket_sort_alibi_learned = {
                         .batch = 128,
                         .shards = 16,
                         .lengths = {NULL, 0, 1, 40, 1},
-                        .steps = 2000000,
-                        .learning_rate = 0.00029999999999999997,
-                        .log_every = 100,
-                        .checkpoint_every = 10000,
-                        .checkpoint_minutes = 10.0,
                 },
         .eval =
                 {
                         .axis = "length",
-                        .lengths = {NULL, 0, 41, 500, 1},
-                        .examples = 500,
-                        .draws = 1,
                 },
         .optimizer =
                 {

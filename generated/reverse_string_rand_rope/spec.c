@@ -4,10 +4,12 @@
  * spec      spec/runs/reverse_string_rand_rope.lua
  * template  templates/common/spec.c.tpl
  *
- * What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.
+ * What the runtime knows of this experiment: tensors, task, instruction-set levels.
  * 249026 parameters.
  */
 #include "longhand/spec.h"
+
+#include "defaults.inc"
 
 static const lh_tensor tensors[] = {
         {"embed.token.weight", 2, {4, 64}, 0, 64, LH_INIT_TRUNCATED_NORMAL, 0.02, true},
@@ -189,18 +191,8 @@ const lh_spec lh_reverse_string_rand_rope = {
         .plan_digest = "531f515541391022",
         .model_digest = "40353c67a9df0634",
         .source_digest = "ea1da2d52f4d7cce",
-        .resolved =
-                "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
-                "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"none\"},"
-                "\"rotation\":{\"base\":10000,\"kind\":\"rope\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\":"
-                "{\"first\":41,\"last\":500,\"step\":1}},\"id\":\"reverse_string_rand_rope\",\"model\":{\"dropout\":0"
-                ".1,\"feedforward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"f"
-                "loat32\",\"source\":\"spec/runs/reverse_string_rand_rope.lua\",\"task\":{\"kind\":\"reverse_string\""
-                "},\"train\":{\"batch\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last\",\"minutes\":10},\"clip"
-                "\":{\"kind\":\"global_norm\",\"max_norm\":1},\"learning_rate\":0.0003,\"lengths\":{\"first\":1,\"las"
-                "t\":40,\"step\":1},\"log_every\":100,\"optimizer\":{\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,"
-                "\"kind\":\"adam\"},\"shards\":16,\"steps\":2000000}}"
-                "",
+        .defaults = defaults,
+        .defaults_room = sizeof defaults,
         .precision = "float32",
         .tensors = tensors,
         .tensor_count = 63,
@@ -220,18 +212,10 @@ const lh_spec lh_reverse_string_rand_rope = {
                         .batch = 128,
                         .shards = 16,
                         .lengths = {NULL, 0, 1, 40, 1},
-                        .steps = 2000000,
-                        .learning_rate = 0.00029999999999999997,
-                        .log_every = 100,
-                        .checkpoint_every = 10000,
-                        .checkpoint_minutes = 10.0,
                 },
         .eval =
                 {
                         .axis = "length",
-                        .lengths = {NULL, 0, 41, 500, 1},
-                        .examples = 500,
-                        .draws = 1,
                 },
         .optimizer =
                 {

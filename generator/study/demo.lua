@@ -171,7 +171,7 @@ local function announce(options)
     options.say(("the trainer's bench failed (exit code %d)"):format(code))
     return nil, code
   end
-  local wanted = options.steps or RUNS[1].plan.train.steps
+  local wanted = options.steps or RUNS[1].plan.resolved.train.steps
   local steps, seconds = decide_steps(options, rate, wanted)
   options.say(("\n%.0f steps per second here: %d runs of %d steps take about %s"):format(rate, #RUNS, steps,
     board.duration(seconds)))

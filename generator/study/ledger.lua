@@ -21,8 +21,8 @@ end
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, {}, 0
-  local wanted = { steps = plan.train.steps, log_every = plan.train.log_every, conditions = {}, eval_work = {},
-    lengths = tasks.lengths(eval.lengths), train_work = (plan.train.steps or 0) * plan.flops_per_step }
+  local wanted = { steps = resolved.train.steps, log_every = resolved.train.log_every, conditions = {}, eval_work = {},
+    lengths = tasks.lengths(eval.lengths), train_work = (resolved.train.steps or 0) * plan.flops_per_step }
   for _, n in ipairs(tasks.lengths(resolved.train.lengths)) do
     trained[n] = true
   end

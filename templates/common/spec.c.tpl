@@ -1,6 +1,8 @@
 % include("parts/banner.tpl", { template = "common/spec.c.tpl", about = about.spec })
 #include "longhand/spec.h"
 
+#include "defaults.inc"
+
 % if initial_values then
 /* Of tensors that begin with given numbers, one after another. */
 static const double initial_values[] = {${initial_values}};
@@ -200,11 +202,8 @@ const lh_spec lh_${id} = {
         .plan_digest = "${digest}",
         .model_digest = "${model_digest}",
         .source_digest = "${source_digest}",
-        .resolved =
-% for _, line in ipairs(resolved_lines) do
-                "${line}"
-% end
-                "",
+        .defaults = defaults,
+        .defaults_room = sizeof defaults,
         .precision = "${precision}",
         .tensors = tensors,
         .tensor_count = ${tensor_count},
@@ -240,39 +239,12 @@ const lh_spec lh_${id} = {
                         .batch = ${train.batch},
                         .shards = ${train.shards},
                         .lengths = ${train.lengths_text},
-% if train.epochs then
-                        .epochs = ${train.epochs},
-% else
-                        .steps = ${train.steps},
-% end
-                        .learning_rate = ${f64(train.learning_rate)},
-                        .log_every = ${train.log_every},
-                        .checkpoint_every = ${train.checkpoint_every},
-                        .checkpoint_minutes = ${f64(train.checkpoint_minutes)},
-% if train.keep_all then
-            .keep_all = true,
-% end
-% if train.keep_steps then
-            .keep_steps = keep_steps,
-            .keep_steps_count = ${train.keep_steps},
-% end
                 },
         .eval =
                 {
                         .axis = "length",
-                        .lengths = ${eval.lengths_text},
-                        .examples = ${eval.examples},
-% if eval.batch then
-                        .batch = ${eval.batch},
-% end
-                        .draws = ${eval.draws},
 % if eval_dropout then
                         .dropout = true,
-% end
-% if eval.during then
-            .during_every = ${eval.during.every},
-            .during_lengths = ${eval.during.lengths_text},
-            .during_examples = ${eval.during.examples},
 % end
                 },
         .optimizer =
