@@ -215,6 +215,12 @@ local function compile_words(project, job, staging, threads)
   }
 end
 
+-- Forces files to the disk, before they take the place of others; nil and a message.
+local function force(...)
+  local said, code = shell.capture({ "sh", "-c", 'exec sync -- "$@" 2>&1', "sync", ... })
+  return code == 0 or nil, said
+end
+
 -- Puts the new folder where the old one is.
 local function replace(staging, dir)
   write.remove_tree(staging .. "/obj")
@@ -277,6 +283,9 @@ function M.finish(work, code)
   local stamped = stamp and stamp:write(work.compiled, ("defaults %s\n"):format(job.loose_stamp)) and stamp:close()
   local ok, reason = stamped, "the disk is full"
   if ok then
+    ok, reason = force(staging .. "/trainer", staging .. "/stamp")
+  end
+  if ok then
     ok, reason = replace(staging, work.dir)
   end
   if not ok then
@@ -312,15 +321,28 @@ function M.build(project, job, dir)
   end)
 end
 
--- The same without a compiler, where the trainer in the folder `from`, linked like this, differs from what is wanted in
--- its defaults alone; or nil.
-function M.renew(project, job, from, dir, linking)
-  local lines = compiled(from, job, linking)
-  if not lines then
+-- The job with the sources in dir that it has not itself: those of a CUDA half that the trainer there keeps.
+local function with_sources_of(dir, job)
+  local files, known = {}, {}
+  for i, file in ipairs(job.files) do
+    files[i], known[file.path] = file, true
+  end
+  for name in lfs.dir(dir .. "/src") do
+    local text = not known[name] and write.read(dir .. "/src/" .. name)
+    files[#files + 1] = text and { path = name, text = text } or nil
+  end
+  return setmetatable({ files = files }, { __index = job })
+end
+
+-- The same without a compiler, where the trainer in dir, linked like this, differs from what is wanted in its defaults
+-- alone; or nil.
+function M.renew(project, job, dir, linking)
+  local lines = compiled(dir, job, linking)
+  if not lines or lfs.attributes(dir .. "/src", "mode") ~= "directory" then
     return nil
   end
-  return build_by(project, job, dir, function(work)
-    local done, message = trainer_defaults.write(from .. "/trainer", work.staging .. "/trainer", job.defaults)
+  return build_by(project, with_sources_of(dir, job), dir, function(work)
+    local done, message = trainer_defaults.write(dir .. "/trainer", work.staging .. "/trainer", job.defaults)
     if done == false then
       return 4, message .. "\n"
     elseif done then

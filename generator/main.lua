@@ -160,7 +160,7 @@ local function provide(project, arguments, request)
     return made
   end
   local text
-  code, text = build.renew(project, job, dir, dir, request.linking)
+  code, text = build.renew(project, job, dir, request.linking)
   made.how = "new defaults, nothing compiled,"
   if not code then
     say(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))

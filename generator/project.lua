@@ -10,6 +10,7 @@ local load_module = require("load")
 local paths = require("paths")
 local plan_module = require("plan")
 local sha256 = require("sha256")
+local shell = require("shell")
 local tasks = require("tasks")
 local validate = require("validate")
 local write = require("write")
@@ -190,6 +191,21 @@ function Project:runtime_digest()
   return self.hand_written
 end
 
+-- SHA-256 of files of the repository, by the system's program where there is one: it is a hundred times as fast.
+function Project:digests_of(names)
+  local words, list = { "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, {}
+  for i, name in ipairs(names) do
+    words[i + 4] = self.root .. "/" .. name
+  end
+  for line in shell.capture(words):gmatch("[^\n]+") do
+    list[#list + 1] = line:match("^\\?(%x+) ")
+  end
+  for i = #list == #names and #names + 1 or 1, #names do
+    list[i] = sha256.hex(write.read(words[i + 4]) or "")
+  end
+  return list
+end
+
 function Project:digest_runtime()
   local parts, sources = {}, { "Makefile", "cuda.mk" }
   local function collect(folder)
@@ -207,8 +223,8 @@ function Project:digest_runtime()
   collect("kernels/cpu")
   collect("kernels/cuda")
   table.sort(sources)
-  for _, path in ipairs(sources) do
-    parts[#parts + 1] = path .. "\n" .. (write.read(self.root .. "/" .. path) or "")
+  for i, digest in ipairs(self:digests_of(sources)) do
+    parts[i] = sources[i] .. " " .. digest
   end
   return sha256.digest(table.concat(parts, "\n"))
 end

@@ -1,7 +1,8 @@
 -- The trainers of a study's cells: which are there, and how those that are not are built, several at once.
 --
--- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, fresh }. The first is built
--- alone, because all share the objects of the runtime.
+-- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, fresh }. A trainer that another
+-- study has left with its own defaults is given those of the cell. Of those that are compiled the first is built alone,
+-- because all share the objects of the runtime.
 
 local build = require("build")
 local jobs = require("jobs")
@@ -96,14 +97,31 @@ local function build_these(project, items, state, threads)
   return how
 end
 
--- Builds what is not fresh; item.fresh says what there is then. Returns what jobs.run returns.
-function M.build(project, items, say)
-  local stale = {}
+-- Gives what is not fresh its defaults where that is enough. Returns the items that must be compiled.
+local function renew(project, items, say)
+  local stale, renewed = {}, 0
   for _, item in ipairs(items) do
+    local code, text
     if not item.fresh then
-      stale[#stale + 1] = item
+      code, text = build.renew(project, item.job, item.dir)
+      stale[#stale + 1] = not code and item or nil
+    end
+    if code then
+      item.fresh, item.code, renewed = code == 0, code, renewed + (code == 0 and 1 or 0)
+    end
+    if text then
+      say((text:gsub("\n$", "")))
     end
   end
+  if renewed > 0 then
+    say(("%d %s given new defaults, nothing compiled"):format(renewed, renewed == 1 and "trainer" or "trainers"))
+  end
+  return stale
+end
+
+-- Builds what is not fresh; item.fresh says what there is then. Returns what jobs.run returns.
+function M.build(project, items, say)
+  local stale = renew(project, items, say)
   if #stale == 0 then
     return "done"
   end
