@@ -113,6 +113,11 @@ function M.fresh(dir, job, linking)
   return lines ~= nil and loose == job.loose_stamp
 end
 
+-- Whether there is nothing to compile for it: its defaults may still be others.
+function M.is_compiled(dir, job, linking)
+  return compiled(dir, job, linking) ~= nil
+end
+
 -- What a spec with its files is compiled for: { id, files, defaults, levels, linking, stamp, cuda, cuda_stamp,
 -- loose_stamp }. cuda: words of M.cuda, or nil.
 function M.job(project, spec, levels, linking, cuda)
@@ -328,7 +333,8 @@ local function with_sources_of(dir, job)
     files[i], known[file.path] = file, true
   end
   for name in lfs.dir(dir .. "/src") do
-    local text = not known[name] and write.read(dir .. "/src/" .. name)
+    local path = dir .. "/src/" .. name
+    local text = not known[name] and lfs.attributes(path, "mode") == "file" and write.read(path)
     files[#files + 1] = text and { path = name, text = text } or nil
   end
   return setmetatable({ files = files }, { __index = job })

@@ -306,7 +306,7 @@ local function dry_run(options, study)
     return code
   end
   for _, item in ipairs(items) do
-    stale = stale + (item.fresh and 0 or 1)
+    stale = stale + (item.compiled and 0 or 1)
   end
   local one
   one, code = ensure_one(options, items)

@@ -1,8 +1,8 @@
 -- The trainers of a study's cells: which are there, and how those that are not are built, several at once.
 --
--- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, fresh }. A trainer that another
--- study has left with its own defaults is given those of the cell. Of those that are compiled the first is built alone,
--- because all share the objects of the runtime.
+-- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, fresh, compiled }. A trainer that
+-- another study has left with its own defaults is compiled, not fresh, and is given those of the cell. Of those that
+-- are not, the first is built alone, because all share the objects of the runtime.
 
 local build = require("build")
 local jobs = require("jobs")
@@ -45,7 +45,8 @@ function M.list(project, cells, request)
       end
     end
     local job, dir = build.job(project, spec, levels, "dynamic", cuda), build.folder(project, spec)
-    items[i] = { cell = cell, dir = dir, job = job, fresh = build.fresh(dir, job) }
+    items[i] = { cell = cell, dir = dir, job = job, fresh = build.fresh(dir, job),
+      compiled = build.is_compiled(dir, job) }
   end
   return items
 end

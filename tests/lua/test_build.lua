@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local build = require("build")
+local lfs = require("lfs")
 local lu = require("luaunit")
 local shell = require("shell")
 
@@ -128,6 +129,14 @@ function TestStamps.test_what_is_loose_has_a_stamp_of_its_own()
   lu.assertEquals(cpu, (stamps("1", "b")))
   lu.assertNotEquals(loose, (select(3, stamps("2", "a"))))
   lu.assertNotEquals(loose, (select(3, stamps("1", "b"))))
+end
+
+-- By the system's program where there is one and it reads every file, else in Lua.
+function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
+  local project = require("project").new(lfs.currentdir())
+  local want = require("sha256").hex(support.read("Makefile"))
+  lu.assertEquals(project:digests_of({ "Makefile" }), { want })
+  lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], want)
 end
 
 TestWords = {}

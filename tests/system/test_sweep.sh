@@ -73,8 +73,10 @@ second_call_does_nothing() {
 # Another study of the same cells trains nothing and compiles nothing, and evaluates as it says itself.
 other_study_of_the_cells() {
     study 40000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
+    ends_with 0 '0 trainers to build' ./longhand sweep "$work/other.lua" --out "$work/both" --dry-run &&
+        study 40000 1e-3 other 9 || return
     ends_with 0 '2 trainers given new defaults, nothing compiled' ./longhand sweep "$work/other.lua" --out "$work/both" &&
-        ! grep -q building "$work/.got" && grep -q '"examples":8,' "$work/both"/sort/*/*/eval.jsonl &&
+        ! grep -q building "$work/.got" && grep -q '"examples":9,' "$work/both"/sort/*/*/eval.jsonl &&
         grep -q '"examples":16,' "$work/both"/sort/*/*/eval.jsonl
 }
 
