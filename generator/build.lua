@@ -222,8 +222,8 @@ end
 
 -- Forces files to the disk, before they take the place of others; nil and a message.
 local function force(...)
-  local said, code = shell.capture({ "sh", "-c", 'exec sync -- "$@" 2>&1', "sync", ... })
-  return code == 0 or nil, said
+  local said, code = shell.capture({ "sh", "-c", 'exec sync "$@" 2>&1', "sync", ... })
+  return code == 0 or nil, (said:gsub("%s+$", ""))
 end
 
 -- Puts the new folder where the old one is.

@@ -11,7 +11,7 @@
 
 enum { HEAD = 96, MOST_INTEGER = INT32_MAX };
 
-typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, LIST, TEXT } value_kind;
+typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, TEXT } value_kind;
 
 static const struct {
     const char *name;
@@ -25,7 +25,7 @@ static const struct {
     {"train.checkpoint_every", LONG, offsetof(lh_spec, train.checkpoint_every)},
     {"train.checkpoint_minutes", NUMBER, offsetof(lh_spec, train.checkpoint_minutes)},
     {"train.keep_all", SWITCH, offsetof(lh_spec, train.keep_all)},
-    {"train.keep_steps", LIST, offsetof(lh_spec, train.keep_steps)},
+    {"train.keep_steps", STEPS, offsetof(lh_spec, train)},
     {"eval.lengths", LENGTHS, offsetof(lh_spec, eval.lengths)},
     {"eval.examples", INTEGER, offsetof(lh_spec, eval.examples)},
     {"eval.batch", INTEGER, offsetof(lh_spec, eval.batch)},
@@ -63,31 +63,33 @@ static bool take_range(char *text, lh_lengths *lengths) {
     return step > 0;
 }
 
-/* Room for the numbers between the commas of a text, each of so many bytes; NULL without memory. */
-static void *make_list(lh_defaults *d, const char *text, size_t bytes, int *count) {
+/* The integers between the commas of a text, int32_t or int64_t by their bytes; NULL where it is something else. */
+static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
     *count = 1;
     for (const char *at = text; *at != 0; at++) *count += *at == ',';
-    return d->lists < LH_DEFAULTS_LISTS ? d->list[d->lists++] = calloc((size_t)*count, bytes) : NULL;
-}
-
-static bool take_list(lh_defaults *d, char *text, const int64_t **list, int *count) {
-    int64_t *values = make_list(d, text, sizeof *values, count);
-    for (int i = 0; values != NULL && i < *count; i++)
-        if (!take_integer(&text, INT64_MAX, &values[i]) || *text++ != (i + 1 < *count ? ',' : 0)) return false;
-    *list = values;
-    return values != NULL;
+    void *list = d->lists < LH_DEFAULTS_LISTS ? calloc((size_t)*count, bytes) : NULL;
+    if (list == NULL) return NULL;
+    d->list[d->lists++] = list;
+    for (int i = 0; i < *count; i++) {
+        int64_t value = 0;
+        bool small = bytes == sizeof(int32_t);
+        if (!take_integer(&text, small ? MOST_INTEGER : INT64_MAX, &value)) return NULL;
+        if (*text++ != (i + 1 < *count ? ',' : 0)) return NULL;
+        if (small) ((int32_t *)list)[i] = (int32_t)value;
+        else ((int64_t *)list)[i] = value;
+    }
+    return list;
 }
 
 static bool take_lengths(lh_defaults *d, char *text, lh_lengths *lengths) {
     if (strchr(text, ':') != NULL) return take_range(text, lengths);
-    int32_t *values = make_list(d, text, sizeof *values, &lengths->count);
-    for (int i = 0; values != NULL && i < lengths->count; i++) {
-        int64_t value = 0;
-        if (!take_integer(&text, MOST_INTEGER, &value) || *text++ != (i + 1 < lengths->count ? ',' : 0)) return false;
-        values[i] = (int32_t)value;
-    }
-    lengths->list = values;
-    return values != NULL;
+    lengths->list = take_list(d, text, sizeof(int32_t), &lengths->count);
+    return lengths->list != NULL;
+}
+
+static bool take_steps(lh_defaults *d, char *text, lh_train_defaults *train) {
+    train->keep_steps = take_list(d, text, sizeof(int64_t), &train->keep_steps_count);
+    return train->keep_steps != NULL;
 }
 
 static bool take_number(char *text, double *value) {
@@ -102,7 +104,7 @@ static bool take_value(lh_defaults *d, value_kind kind, void *place, char *text)
     case SWITCH: return *(bool *)place = strcmp(text, "true") == 0;
     case NUMBER: return take_number(text, place);
     case LENGTHS: return take_lengths(d, text, place);
-    case LIST: return take_list(d, text, &d->spec.train.keep_steps, &d->spec.train.keep_steps_count);
+    case STEPS: return take_steps(d, text, place);
     case LONG: return take_integer(&text, INT64_MAX, place) && *text == 0;
     case INTEGER:
         if (!take_integer(&text, MOST_INTEGER, &integer) || *text != 0) return false;
