@@ -107,10 +107,11 @@ local function compiled(dir, job, linking)
   end
 end
 
--- Whether the trainer in dir is what job asks for, linked like this.
+-- Whether the trainer in dir is what job asks for, linked like this. Its defaults are looked up in itself: two builds
+-- at once may have left those of one and the stamp of the other.
 function M.fresh(dir, job, linking)
   local lines, loose = compiled(dir, job, linking)
-  return lines ~= nil and loose == job.loose_stamp
+  return lines ~= nil and loose == job.loose_stamp and trainer_defaults.has(dir .. "/trainer", job.defaults)
 end
 
 -- Whether there is nothing to compile for it: its defaults may still be others.

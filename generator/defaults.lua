@@ -1,7 +1,8 @@
 -- What of an experiment changes no code: the text that a trainer holds of it, as runtime/train/defaults.h has it.
 --
--- Input: the resolved spec. Output: { text, room, lines }: the text whole, the bytes that a program keeps for it, and
--- the text as C string literals. Where only this differs, trainer_defaults.lua writes it into a trainer that is there.
+-- Input: the resolved spec. Output: { text, digest, room, lines }: the text whole, the digest in its first line, the
+-- bytes that a program keeps for it, and the text as C string literals. Where only this differs, trainer_defaults.lua
+-- writes it into a trainer that is there.
 
 local canonical = require("canonical")
 local literals = require("literals")
@@ -74,6 +75,12 @@ local function room_for(bytes)
   return room
 end
 
+-- What a trainer that ./longhand starts finds in its environment: where another build has given it other defaults in
+-- the meantime, it does not run.
+function M.environment(made)
+  return "LONGHAND_DEFAULTS=" .. made.digest
+end
+
 function M.of(resolved)
   local lines = {}
   for _, entry in ipairs(values(resolved)) do
@@ -83,9 +90,9 @@ function M.of(resolved)
     end
   end
   local body = table.concat(lines)
-  local room = room_for(#body)
-  local text = head(room, sha256.digest(body)) .. body
-  return { text = text, room = room, lines = literal_lines(text) }
+  local room, digest = room_for(#body), sha256.digest(body)
+  local text = head(room, digest) .. body
+  return { text = text, digest = digest, room = room, lines = literal_lines(text) }
 end
 
 return M

@@ -9,6 +9,7 @@ package.path = ("%s/generator/?.lua;%s/generator/study/?.lua;%s"):format(root, r
 local analyze = require("analyze")
 local build = require("build")
 local cli = require("cli")
+local defaults = require("defaults")
 local demo = require("demo")
 local grid = require("grid")
 local export = require("export.model")
@@ -212,14 +213,12 @@ function verbs.train(project, arguments)
     return code
   end
   local dir, files = made.dir, made.spec.data_files
-  local words = { dir .. "/trainer", "train" }
+  local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
+  local words = { "env", defaults.environment(made.spec.plan.defaults), trainer, "train" }
   -- Wherever we stand; flags of the user's win.
   words[#words + 1] = files.data and "--data=" .. files.data.real
   words[#words + 1] = files.eval and "--eval-data=" .. files.eval.real
   table.move(arguments.flags, 1, #arguments.flags, #words + 1, words)
-  if not dir:find("/") then
-    words[1] = "./" .. words[1]
-  end
   return become(words)
 end
 

@@ -1,7 +1,7 @@
--- Writes the defaults of a spec into a copy of a trainer that has those of another.
+-- The defaults in a trainer: whether they are those of a spec, and a copy of the trainer that has those of another.
 --
--- Input: the paths of the trainer and of the copy, the new defaults (defaults.lua). The text is found by its first
--- line, which must be there once, with the same room and nothing but 0 behind the text. The copy is read back.
+-- Input: paths of trainers, defaults (defaults.lua). The text is found by its first line, which must be there once,
+-- with the same room and nothing but 0 behind the text. A copy is read back.
 
 local defaults = require("defaults")
 local shell = require("shell")
@@ -19,6 +19,16 @@ local function place_of(program, room)
     return nil
   end
   return first, last
+end
+
+-- The text with all of its room.
+local function block_of(new)
+  return new.text .. ("\0"):rep(new.room - #new.text)
+end
+
+-- Whether the trainer has them.
+function M.has(path, new)
+  return (write.read(path) or ""):find(block_of(new), 1, true) ~= nil
 end
 
 -- Writes bytes at an offset of a file that is there; nil and a message.
@@ -50,7 +60,7 @@ function M.write(from, to, new)
   if code ~= 0 then
     return false, (said:gsub("%s+$", ""))
   end
-  local block = new.text .. ("\0"):rep(new.room - #new.text)
+  local block = block_of(new)
   local written, message = overwrite(to, first - 1, block)
   if written and write.read(to) ~= program:sub(1, first - 1) .. block .. program:sub(last + 1) then
     return false, to .. ": is not what was written"

@@ -6,6 +6,7 @@
 
 local board_module = require("board")
 local build = require("build")
+local defaults = require("defaults")
 local estimate = require("estimate")
 local grid = require("grid")
 local jobs = require("jobs")
@@ -73,9 +74,9 @@ local function train_words(options, study, item, threads)
   for i, rate in ipairs(study.learning_rates or { item.cell.spec.resolved.train.learning_rate }) do
     rates[i] = grid.shortest(rate)
   end
-  local words = { item.dir .. "/trainer", "train", "--missing", "--out", options.out, "--threads", threads,
-    "--seeds", ("%d:%d"):format(study.seeds[1], study.seeds[#study.seeds]), "--learning-rate", table.concat(rates, ","),
-    "--device", options.device }
+  local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
+    "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(study.seeds[1],
+      study.seeds[#study.seeds]), "--learning-rate", table.concat(rates, ","), "--device", options.device }
   words[#words + 1] = files.data and "--data=" .. files.data.real
   words[#words + 1] = files.eval and "--eval-data=" .. files.eval.real
   return words

@@ -9,7 +9,7 @@
 
 #include "base/sha256.h"
 
-enum { HEAD = 96, MOST_INTEGER = INT32_MAX };
+enum { DIGEST = 16, HEAD = 96, MOST_INTEGER = INT32_MAX };
 
 typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, TEXT } value_kind;
 
@@ -41,7 +41,7 @@ static lh_status damaged(lh_error *error, const lh_spec *spec, const char *found
     int shown = (int)strcspn(found, "\n");
     return lh_fail(error, LH_ERR_INPUT,
                    "this program is damaged where it has steps, learning rate and evaluation: %.*s\n"
-                   "  expected: %s\n  hint: remove it; ./longhand build makes the trainer of %s again",
+                   "  expected: %s\n  hint: ./longhand build makes the trainer of %s again",
                    shown < 80 ? shown : 80, found, expected, spec->id);
 }
 
@@ -126,15 +126,25 @@ static bool take_line(lh_defaults *d, char *line) {
     return false;
 }
 
+/* Who started this trainer may say which defaults it was built with. */
+static lh_status check_asked(const char *digest, lh_error *error) {
+    const char *asked = getenv("LONGHAND_DEFAULTS");
+    if (asked == NULL || strncmp(asked, digest, DIGEST) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_STALE,
+                   "this trainer was given other defaults (steps, learning rate, evaluation) by another build in the "
+                   "meantime\n  expected: LONGHAND_DEFAULTS=%.16s, found: %.16s\n  hint: the same command again",
+                   asked, digest);
+}
+
 /* Compares the first line with what it must be for those behind it, which are *body. */
 static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh_error *error) {
     char digest[LH_SHA256_TEXT], head[HEAD];
     *body = d->text + strcspn(d->text, "\n");
     *body += **body != 0;
     lh_sha256(*body, strlen(*body), digest);
-    int bytes = snprintf(head, sizeof head, "longhand defaults %d %d %.16s\n", LH_DEFAULTS_VERSION, spec->defaults_room,
-                         digest);
-    if (*body - d->text == bytes && memcmp(d->text, head, (size_t)bytes) == 0) return LH_OK;
+    int bytes = snprintf(head, sizeof head, "longhand defaults %d %d %.*s\n", LH_DEFAULTS_VERSION, spec->defaults_room,
+                         DIGEST, digest);
+    if (*body - d->text == bytes && memcmp(d->text, head, (size_t)bytes) == 0) return check_asked(digest, error);
     head[bytes - 1] = 0;
     return damaged(error, spec, d->text, head);
 }

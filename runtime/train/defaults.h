@@ -27,6 +27,7 @@ typedef struct lh_defaults {
 } lh_defaults;
 
 /* Reads the text of a spec; one without keeps its values. LH_ERR_INPUT: the text is damaged, or of another version.
+ * LH_ERR_STALE: the environment's LONGHAND_DEFAULTS is the digest of another one.
  * Ends with lh_defaults_close, also after an error. */
 lh_status lh_defaults_open(lh_defaults *defaults, const lh_spec *spec, lh_error *error);
 void lh_defaults_close(lh_defaults *defaults);

@@ -53,7 +53,7 @@ TestFresh = {}
 local MADE = "0123456789abcdef"
 
 local function job(levels, changes)
-  local made = { stamp = MADE, loose_stamp = "1005e", levels = levels }
+  local made = { stamp = MADE, loose_stamp = "1005e", levels = levels, defaults = { text = "longhand", room = 10 } }
   for name, value in pairs(changes or {}) do
     made[name] = value
   end
@@ -62,7 +62,7 @@ end
 
 -- A trainer's folder with this stamp.
 local function built(name, lines, loose)
-  local dir = support.write(name .. "/trainer", ""):match("^(.*)/")
+  local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
   support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, loose or "1005e"))
   return dir
 end
@@ -74,6 +74,7 @@ function TestFresh.test_stamp_and_levels_decide()
   lu.assertFalse(build.fresh(dir, job("x86-64-v4")))
   lu.assertFalse(build.fresh(dir, job("x86-64", { stamp = "fedcba9876543210" })))
   lu.assertFalse(build.fresh(dir, job("x86-64", { loose_stamp = "0" })))
+  lu.assertFalse(build.fresh(dir, job("x86-64", { defaults = { text = "longhand", room = 11 } })))
   lu.assertFalse(build.fresh("/nonexistent", job("x86-64")))
 end
 

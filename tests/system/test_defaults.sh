@@ -55,7 +55,7 @@ kills_leave_it_whole() {
     cp "$out/trainer" "$work/before" && mkdir "$work/bin" || return
     for program in cp sync; do
         rm -f "$work/bin"/*
-        printf '#!/bin/sh\nhead -c 99999 "$2" >"$3"\nkill -9 $PPID && echo >"%s"\n' "$work/killed.$program" \
+        printf '#!/bin/sh\nhead -c 99999 "$2" >"$3"\necho >"%s"\nkill -9 $PPID\n' "$work/killed.$program" \
             >"$work/bin/$program"
         chmod +x "$work/bin/$program"
         ! PATH=$work/bin:$PATH build --set train.steps=9 && [ -e "$work/killed.$program" ] &&
@@ -72,12 +72,25 @@ full_disk() {
         [ "$(ls "$work/disk")" = out ] && ends_with 0 'up to date' "$@" train.steps=9
 }
 
-# A byte of the text is another.
+# A byte of the text is another; build mends it.
 damaged_is_refused() {
     at=$(grep -abo 'train.steps 9' "$out/trainer" | cut -d: -f1)
     cp -p "$out/trainer" "$work/damaged" && printf 8 | dd of="$work/damaged" bs=1 seek=$((at + 12)) conv=notrunc || return
     ends_with 1 'this program is damaged where it has steps' "$work/damaged" info &&
-        ends_with 1 'this program is damaged' "$work/damaged" train --out "$work/none" && [ ! -e "$work/none" ]
+        ends_with 1 'this program is damaged' "$work/damaged" train --out "$work/none" && [ ! -e "$work/none" ] || return
+    cp "$work/damaged" "$out/trainer" && renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
+}
+
+# Another build changes the trainer after train has built it and before it runs: env, which starts it, stands in for that.
+other_build_in_between() {
+    place=build/trainers/$TINY-$("$out/trainer" info | sed -n 's/^plan *//p')
+    rm -rf "$place" "$work/bin"/* && cp -a "$out" "$place" || return
+    printf '#!/bin/sh\ncase $1 in LONGHAND_DEFAULTS=*) cp "%s" "%s" ;; esac\nexec %s "$@"\n' "$work/first" \
+        "$place/trainer" "$(command -v env)" >"$work/bin/env"
+    chmod +x "$work/bin/env"
+    set -- ./longhand train tests/specs/$TINY.lua --set train.steps=9 -- --no-eval --out "$work/between"
+    PATH=$work/bin:$PATH ends_with 3 'this trainer was given other defaults' "$@" && [ ! -e "$work/between" ] &&
+        ends_with 0 ' 9 steps in ' "$@"
 }
 
 sources_agree() {
@@ -98,5 +111,6 @@ if [ "$failures" -eq 0 ]; then
     fi
     expect defaults_damaged_is_refused damaged_is_refused
     expect defaults_sources_agree sources_agree
+    expect defaults_of_another_build_in_between other_build_in_between
 fi
 finish

@@ -134,12 +134,32 @@ static void test_defaults_that_are_not_understood_are_refused(void **state) {
     assert_refused(&spec, "expected: longhand defaults 1 1023 ");
 }
 
+/* Whoever starts a trainer says which text it was built with. */
+static void test_defaults_that_are_not_those_asked_for_are_stale(void **state) {
+    (void)state;
+    char room[ROOM], digest[LH_SHA256_TEXT];
+    lh_defaults d;
+    lh_error error;
+    lh_spec spec = holding(room, body);
+    lh_sha256(body, strlen(body), digest);
+    digest[16] = 0;
+    setenv("LONGHAND_DEFAULTS", digest, 1);
+    lh_assert_ok(lh_defaults_open(&d, &spec, &error), &error);
+    lh_defaults_close(&d);
+    setenv("LONGHAND_DEFAULTS", "0123456789abcdef", 1);
+    assert_int_equal(lh_defaults_open(&d, &spec, &error), LH_ERR_STALE);
+    assert_non_null(strstr(error.text, "expected: LONGHAND_DEFAULTS=0123456789abcdef, found: "));
+    lh_defaults_close(&d);
+    unsetenv("LONGHAND_DEFAULTS");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_read_into_the_spec),
         cmocka_unit_test(test_defaults_of_a_spec_without_a_text_are_its_own),
         cmocka_unit_test(test_defaults_with_any_flipped_bit_are_refused),
         cmocka_unit_test(test_defaults_that_are_not_understood_are_refused),
+        cmocka_unit_test(test_defaults_that_are_not_those_asked_for_are_stale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
