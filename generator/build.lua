@@ -221,10 +221,10 @@ local function compile_words(project, job, staging, threads)
   }
 end
 
--- Forces files to the disk, before they take the place of others; nil and a message.
+-- Forces files to the disk, before they take the place of others, where there is a program for it; nil and a message.
 local function force(...)
   local said, code = shell.capture({ "sh", "-c", 'exec sync "$@" 2>&1', "sync", ... })
-  return code == 0 or nil, (said:gsub("%s+$", ""))
+  return code == 0 or code == 127 or nil, (said:gsub("%s+$", ""))
 end
 
 -- Puts the new folder where the old one is.
