@@ -113,7 +113,7 @@ end
 -- The paper's files that the items name, by item; and the paper's setting.
 local function read_published(project, study, list)
   local by_item, setting = {}, nil
-  for i, item in ipairs(list) do
+  for _, item in ipairs(list) do
     local name = type(item.published) == "table" and item.published.file or item.published
     if type(name) == "string" then
       local file, message = published_module.read(project, name)
@@ -122,7 +122,7 @@ local function read_published(project, study, list)
         message = ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key)
       end
       if not file or key then
-        return nil, ("%s: error: report[%d].published: %s"):format(study.path, i, message)
+        return nil, ("%s: error: report[%d].published: %s"):format(study.path, item.place, message)
       end
       by_item[item] = file
     end
@@ -131,7 +131,7 @@ local function read_published(project, study, list)
       local message
       setting, message = published_module.read(project, of_setting)
       if not setting then
-        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, i, message)
+        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, item.place, message)
       end
     end
   end

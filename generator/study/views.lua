@@ -15,12 +15,12 @@ local M = {}
 M.MISSING = "missing"
 
 local VALUES = {
-  max = { title = "accuracy in percent, maximum over seeds and learning rates", form = "%.1f",
+  max = { title = "accuracy in percent, maximum over seeds and learning rates", form = "%.1f", short = "maximum",
     columns = { "accuracy_max" } },
   mean = { title = "accuracy in percent, mean and standard deviation (n - 1) over seeds at the best learning rate",
-    form = "%.1f", columns = { "accuracy_mean", "accuracy_sd" } },
+    form = "%.1f", short = "mean ± sd", columns = { "accuracy_mean", "accuracy_sd" } },
   hours = { title = "hours of training, evaluation excluded, mean and standard deviation (n - 1) over runs",
-    form = "%.2f", columns = { "hours_mean", "hours_sd" } },
+    form = "%.2f", short = "hours", columns = { "hours_mean", "hours_sd" } },
 }
 
 local SHORT = 0.1 -- hours below it are shown with two digits however small
@@ -81,6 +81,16 @@ function M.axis(study, name)
     end
   end
   return {}
+end
+
+-- How a value of an axis is called where its axis is not named beside it: a number alone says nothing.
+function M.label(axis, value)
+  return tonumber(value) and ("%s %s"):format(axis, value) or value
+end
+
+-- The number that a value of an axis stands for; nil where there is none in its name.
+function M.number(value)
+  return tonumber(value) or tonumber(value:match("%d+"))
 end
 
 function M.with(where, more)
@@ -189,14 +199,28 @@ local function mean_entry(rows, column, form, published)
     published and number_text(form, theirs), published and difference_text(form, mean, theirs) } }
 end
 
--- Marks the highest of a row; of a row with gaps, none.
-local function mark_best(row)
+-- Marks the highest of some cells; where one has no number, none.
+local function mark_best(cells)
   local best = -math.huge
-  for _, cell in ipairs(row.cells) do
+  for _, cell in ipairs(cells) do
     best = math.max(best, cell.value or math.huge)
   end
-  for _, cell in ipairs(row.cells) do
+  for _, cell in ipairs(cells) do
     cell.best = cell.value == best
+  end
+end
+
+-- Numbers are compared along the columns; in a table of one axis, along the rows.
+local function mark_all(rows, of_one_axis)
+  local column = {}
+  for i, row in ipairs(rows) do
+    column[i] = row.cells[1]
+    if not of_one_axis then
+      mark_best(row.cells)
+    end
+  end
+  if of_one_axis then
+    mark_best(column)
   end
 end
 
@@ -205,7 +229,8 @@ local function notes_of(rows, columns)
   for _, row in ipairs(rows) do
     for i, cell in ipairs(row.cells) do
       if cell.about then
-        notes[#notes + 1] = ("%s, %s: %s"):format(row.title, columns[i].title, cell.about)
+        local title = #columns > 1 and ("%s, %s"):format(row.title, columns[i].title) or row.title
+        notes[#notes + 1] = ("%s: %s"):format(title, cell.about)
       end
     end
   end
@@ -221,37 +246,43 @@ local function where_text(where)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""
 end
 
-local function title_of(item, default)
+-- The title of an item, with what its `where` fixes.
+function M.title_of(item, default)
   return (item.title or default) .. where_text(item.where)
 end
 
--- Rows and columns of one value.
+local function model_of(item, published, columns, rows, notes)
+  local what = VALUES[item.value].title
+  return { title = M.title_of(item, what), about = item.title and what, corner = item.rows,
+    subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
+    published = published }
+end
+
+-- Rows and columns of one value; of one axis alone, rows and a single column.
 function M.table(study, item, published)
-  local columns, rows = {}, {}
-  for i, name in ipairs(M.axis(study, item.columns)) do
-    columns[i] = { title = name }
+  local columns, rows, value = {}, {}, VALUES[item.value]
+  for i, name in ipairs(item.columns and M.axis(study, item.columns) or { false }) do
+    columns[i] = { title = name and M.label(item.columns, name) or value.short, name = name or nil }
   end
   for i, name in ipairs(M.axis(study, item.rows)) do
     rows[i] = { title = name, cells = {} }
     for j, column in ipairs(columns) do
-      local key = M.with(item.where, { [item.rows] = name, [item.columns] = column.title })
+      local key = M.with(item.where, { [item.rows] = name, [item.columns or item.rows] = column.name or name })
       rows[i].cells[j] = entry(study, item, published, key)
     end
-    if item.value ~= "hours" then
-      mark_best(rows[i])
-    end
+  end
+  if item.value ~= "hours" then
+    mark_all(rows, not item.columns)
   end
   local notes = notes_of(rows, columns)
-  if #rows > 1 and not study.found then
+  if #rows > 1 and item.columns and not study.found then
     local mean = { title = "mean", cells = {}, last = true }
     for j in ipairs(columns) do
-      mean.cells[j] = mean_entry(rows, j, VALUES[item.value].form, published)
+      mean.cells[j] = mean_entry(rows, j, value.form, published)
     end
     rows[#rows + 1] = mean
   end
-  return { title = title_of(item, VALUES[item.value].title), about = VALUES[item.value].title, corner = item.rows,
-    subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
-    published = published }
+  return model_of(item, published, columns, rows, notes)
 end
 
 -- The best of a side in one row: ours with its cell, and the paper's.
@@ -353,15 +384,13 @@ function M.best(study, item, published)
   local notes = notes_of(rows, columns)
   local mean, largest = summary_rows(rows, published)
   rows[#rows + 1], rows[#rows + 2] = mean, largest
-  return { title = title_of(item, VALUES[item.value].title), about = VALUES[item.value].title, corner = item.rows,
-    subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
-    published = published }
+  return model_of(item, published, columns, rows, notes)
 end
 
 local function key_text(study, cell)
   local parts = {}
   for _, axis in ipairs(study.axes) do
-    parts[#parts + 1] = #axis.values > 1 and cell.key[axis.name] or nil
+    parts[#parts + 1] = #axis.values > 1 and M.label(axis.name, cell.key[axis.name]) or nil
   end
   return #parts > 0 and table.concat(parts, ", ") or cell.id
 end
