@@ -4,7 +4,6 @@
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
 
 local bench = require("bench")
-local board = require("board")
 local colours = require("colours")
 local curves = require("curves")
 local draw = require("draw")
@@ -13,6 +12,7 @@ local lfs = require("lfs")
 local runs = require("runs")
 local shell = require("shell")
 local statistics = require("statistics")
+local wording = require("wording")
 local write = require("write")
 
 local M = {}
@@ -174,9 +174,9 @@ local function announce(options)
   local wanted = options.steps or RUNS[1].plan.train.steps
   local steps, seconds = decide_steps(options, rate, wanted)
   options.say(("\n%.0f steps per second here: %d runs of %d steps take about %s"):format(rate, #RUNS, steps,
-    board.duration(seconds)))
+    wording.duration(seconds)))
   if steps < wanted then
-    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, board.duration(BUDGET_SECONDS)))
+    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, wording.duration(BUDGET_SECONDS)))
   end
   return steps
 end

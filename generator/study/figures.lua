@@ -8,6 +8,7 @@ local curves = require("curves")
 local runs = require("runs")
 local statistics = require("statistics")
 local views = require("views")
+local wording = require("wording")
 
 local M = {}
 
@@ -120,8 +121,8 @@ function M.by_length(study, item)
     title = views.title_of(item, "Accuracy by length") }
   local thinned = false
   for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
-    local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length", ylabel = "token accuracy", x = { 0, 1 }, y = { 0, 100 },
-      percent = true, curves = {}, marks = {} }
+    local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
+      ylabel = "token accuracy", x = { 0, 1 }, y = { 0, 100 }, percent = true, curves = {}, marks = {} }
     for _, line in ipairs(names) do
       local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
       local cell = views.find(study, key)
@@ -198,8 +199,8 @@ local function median_time(times, runs_made)
   return median and median == median and median < math.huge and median or nil
 end
 
-local function seconds_text(seconds)
-  return seconds and ("%.0f s"):format(seconds) or "not reached"
+local function time_text(seconds)
+  return seconds and wording.duration(seconds) or "not reached"
 end
 
 local function time_row(line, cell, lists, threshold)
@@ -209,7 +210,7 @@ local function time_row(line, cell, lists, threshold)
   end
   local fastest = #times > 0 and math.min(table.unpack(times)) or nil
   local median = median_time(times, #lists)
-  local texts = { ("%d of %d"):format(#times, #lists), seconds_text(median), seconds_text(fastest) }
+  local texts = { ("%d of %d"):format(#times, #lists), time_text(median), time_text(fastest) }
   local row = { title = line, cells = {}, median = median, fastest = fastest }
   for i, text in ipairs(texts) do
     row.cells[i] = { texts = { text }, number = cell and cell.number, missing = #lists == 0 }
@@ -264,10 +265,10 @@ function M.by_time(study, item)
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
   end
-  local figure = #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, "Accuracy over training time"),
+  local figure = { panels = { panel }, title = views.title_of(item, "Accuracy over training time"),
     caption = "Bold: mean over the seeds at the best learning rate; faint: these seeds. Accuracy is that of "
-      .. "evaluations during training." } or nil
-  return figure, time_table(rows, item, threshold)
+      .. "evaluations during training." }
+  return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold)
 end
 
 local function axis_lines(study, item, values)

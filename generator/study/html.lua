@@ -2,6 +2,8 @@
 --
 -- Input: text and tables. Output: text. Nothing here refers to another file.
 
+local wording = require("wording")
+
 local M = {}
 
 local SPECIAL = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
@@ -55,8 +57,8 @@ local function notes_of(model)
   for i, note in ipairs(model.notes) do
     items[i] = "<li>" .. M.escape(note) .. "</li>"
   end
-  return #items > 0 and ('\n<details class="notes"><summary>* %d notes</summary><ul>%s</ul></details>'):format(#items,
-    table.concat(items)) or ""
+  return #items > 0 and ('\n<details class="notes"><summary>* %s</summary><ul>%s</ul></details>'):format(
+    wording.count(#items, "note"),    table.concat(items)) or ""
 end
 
 function M.table(model)

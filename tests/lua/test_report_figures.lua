@@ -91,7 +91,7 @@ function TestFigures.test_time_to_a_threshold()
   for i, row in ipairs(model.rows) do
     texts[i] = { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
   end
-  lu.assertEquals(texts, { { "2 of 3", "500 s", "500 s" }, { "2 of 3", "50 s", "50 s" },
+  lu.assertEquals(texts, { { "2 of 3", "8 min 20 s", "8 min 20 s" }, { "2 of 3", "50 s", "50 s" },
     { "", "10.0 times", "10.0 times" } })
 end
 
