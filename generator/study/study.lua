@@ -73,8 +73,7 @@ end
 
 -- The name of an axis' value: a number is the name that its text is, 16 the same as "16".
 function M.name_of(value)
-  local finite = type(value) == "number" and value == value and math.abs(value) < math.huge
-  return finite and canonical.text(value) or value
+  return type(value) == "number" and canonical.text(value) or value
 end
 
 local function is_name(text)

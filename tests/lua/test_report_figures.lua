@@ -108,6 +108,18 @@ function TestFigures.test_scores_along_an_axis()
   lu.assertAlmostEquals(curve.points[2][2], 99, 1e-9)
 end
 
+-- In rising order whatever that of the study, and on a linear axis where there is a zero.
+function TestFigures.test_scores_along_an_axis_in_any_order()
+  local study = make_study("order", SCORES)
+  study.axes = { { name = "dropout", values = { "0.5", "0" } } }
+  for i, cell in ipairs(study.cells) do
+    cell.key = { dropout = ({ "0.5", "0", "?", "?" })[i] }
+  end
+  local panel = figures.along_axis(study, { kind = "axis", x = "dropout" }).panels[1]
+  lu.assertEquals({ panel.curves[1].points[1][1], panel.curves[1].points[2][1] }, { 0, 0.5 })
+  lu.assertEquals({ panel.curves[1].title, panel.x.log, panel.x[1] < 0 }, { "maximum", nil, true })
+end
+
 TestColours = {}
 
 function TestColours.test_all_differ_and_names_have_spellings()
