@@ -422,7 +422,7 @@ end
 -- Of every cell: how many runs, best, median, quartiles, share that generalises, and the best learning rate.
 function M.distribution(study)
   local columns, rows, notes = {}, {}, {}
-  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "above 90%", "best learning rate",
+  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "above 90%", "learning rate",
     "mean ± sd there" }) do
     columns[i] = { title = title }
   end
@@ -440,7 +440,8 @@ function M.distribution(study)
     notes[#notes + 1] = note and ("%s: %s"):format(rows[i].title, note)
   end
   return { name = "distribution", title = "Every cell: accuracy in percent over all its seeds and learning rates",
-    about = "quartiles are interpolated linearly; sd has n - 1 in its denominator", corner = "cell", subs = { "" },
+    about = "quartiles are interpolated linearly; the learning rate is that of the highest mean; sd has n - 1 in its "
+      .. "denominator", corner = "cell", subs = { "" },
     columns = columns, rows = rows, notes = notes }
 end
 

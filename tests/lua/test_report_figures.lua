@@ -6,6 +6,7 @@ local cells = require("cells")
 local colours = require("colours")
 local curves = require("curves")
 local figures = require("figures")
+local html = require("html")
 local lu = require("luaunit")
 local reports = require("reports")
 
@@ -137,6 +138,49 @@ function TestColours.test_all_differ_and_names_have_spellings()
   lu.assertNotEquals(styles.reverse_string.colour, styles.missing_duplicate_string.colour)
   lu.assertEquals(styles.rope, colours.of("rope"))
   lu.assertEquals(colours.of("my_bias"), colours.of("my_bias"))
+end
+
+-- gnuplot's hollow points: 4, 6, 8, ...
+function TestColours.test_no_point_is_hollow()
+  local names = colours.names()
+  for i = 1, 200 do
+    names[#names + 1] = "x" .. i
+  end
+  for _, name in ipairs(names) do
+    local point = colours.of(name).point
+    lu.assertTrue(point <= 3 or point % 2 == 1, name)
+  end
+end
+
+TestPicture = {}
+
+-- The constant colours of a picture, but those of filters, as the strongest of red, green and blue and the weakest.
+local function constants_of(svg)
+  local list = {}
+  for colour in svg:gsub("<filter.-</filter>", ""):gmatch("%f[%w-][%l-]+=[\"'](rgb%([%d ,]+%))[\"']") do
+    local channels = {}
+    for digits in colour:gmatch("%d+") do
+      channels[#channels + 1] = tonumber(digits)
+    end
+    list[#list + 1] = { math.max(table.unpack(channels)), math.min(table.unpack(channels)), colour }
+  end
+  return list
+end
+
+-- On a dark page nothing may be drawn in black; a group's `color` is what currentColor is in it.
+function TestPicture.test_dark_colours_are_those_of_the_text()
+  local file = support.read("docs/demo.svg")
+  lu.assertStrContains(file, 'color="black"')
+  local svg = html.picture(file, "p", "x")
+  lu.assertNil(svg:match("=[\"']black[\"']"))
+  lu.assertNil(svg:match("<g [^>]*%f[%w]color="))
+  lu.assertNil(svg:match("#000"))
+  local constants = constants_of(svg)
+  lu.assertTrue(#constants > 10)
+  for _, colour in ipairs(constants) do
+    lu.assertTrue(colour[1] > 96, colour[3])
+  end
+  lu.assertStrContains(svg, "rgb(209, 160,   0)")
 end
 
 support.run()
