@@ -1,10 +1,10 @@
 -- The colour, dash and point of each encoding: the same in every picture.
 --
 -- Input: an encoding's name. Output: { colour = "#rrggbb", dash, point }, as gnuplot has dashes and points.
--- A randomized form is the stronger shade of its plain form's hue, and dashed; every hue has a point of its own, so that
--- no two curves differ in hue alone. Points are filled or of strokes: in a hollow one one sees the curve, but at its
--- ends, which then seem to mean something. The thirteen are at least 13 apart in CIE Lab for normal sight and for the
--- three dichromacies, and at least 2.4 to 1 in contrast against white and near black.
+-- A randomized form is the stronger shade of its plain form's hue, and dashed; every hue has a point of its own, so
+-- that no two curves differ in hue alone. Points are filled or of strokes: in a hollow one the curve is seen, but at
+-- its ends, which then seem to mean something. The thirteen are at least 13 apart in CIE Lab for normal sight and for
+-- the three dichromacies, and at least 2.4 to 1 in contrast against white and near black.
 
 local canonical = require("canonical")
 

@@ -5,6 +5,7 @@
 
 local readings = require("readings")
 local runs = require("runs")
+local wording = require("wording")
 
 local M = {}
 
@@ -44,9 +45,9 @@ end
 -- Of evaluated runs.
 local PICKS = {
   { "model", function(run)
-    local layers = field(run, "model", "layers")
-    return layers and ("%s layers, %s heads, width %s, feed-forward %s"):format(layers, field(run, "model", "heads"),
-      field(run, "model", "width"), field(run, "model", "feedforward"))
+    local layers, heads = field(run, "model", "layers"), field(run, "model", "heads")
+    return layers and ("%s, %s, width %s, feed-forward %s"):format(wording.count(layers, "layer"),
+      wording.count(heads, "head"), field(run, "model", "width"), field(run, "model", "feedforward"))
   end },
   { "steps", function(run)
     return ("%d"):format(run.test.step)

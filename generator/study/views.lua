@@ -423,7 +423,7 @@ end
 function M.distribution(study)
   local columns, rows, notes = {}, {}, {}
   for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "above 90%", "learning rate",
-    "mean ± sd there" }) do
+    "mean ± sd" }) do
     columns[i] = { title = title }
   end
   for i, cell in ipairs(study.cells) do
@@ -440,9 +440,9 @@ function M.distribution(study)
     notes[#notes + 1] = note and ("%s: %s"):format(rows[i].title, note)
   end
   return { name = "distribution", title = "Every cell: accuracy in percent over all its seeds and learning rates",
-    about = "quartiles are interpolated linearly; the learning rate is that of the highest mean; sd has n - 1 in its "
-      .. "denominator", corner = "cell", subs = { "" },
-    columns = columns, rows = rows, notes = notes }
+    about = "quartiles are interpolated linearly; the learning rate is that of the highest mean, which stands beside "
+      .. "it; sd has n - 1 in its denominator", corner = "cell", subs = { "" }, columns = columns, rows = rows,
+    notes = notes }
 end
 
 return M

@@ -6,7 +6,7 @@ local M = {}
 
 -- "1 run", "2 runs".
 function M.count(count, noun)
-  return ("%d %s%s"):format(count, noun, count == 1 and "" or "s")
+  return ("%s %s%s"):format(count, noun, count == 1 and "" or "s")
 end
 
 -- "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" where it is not known.
