@@ -61,10 +61,13 @@ local function notes_of(model)
     wording.count(#items, "note"),    table.concat(items)) or ""
 end
 
-function M.table(model)
-  local lines = { '<div class="wide"><table>', ("<caption>%s%s</caption>"):format(M.escape(model.title),
-    model.about and model.about ~= model.title and ": " .. M.escape(model.about) or ""),
-    "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
+-- heading: what stands above the table, which a caption need not say again.
+function M.table(model, heading)
+  local parts = {}
+  parts[1] = model.title ~= heading and M.escape(model.title) or nil
+  parts[#parts + 1] = model.about and model.about ~= model.title and M.escape(model.about) or nil
+  local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, ": ")) or ""
+  local lines = { '<div class="wide"><table>', caption, "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
   for _, row in ipairs(model.rows) do
     lines[#lines + 1] = lines_of(model, row)
   end

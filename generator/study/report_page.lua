@@ -110,7 +110,7 @@ function M.render(report)
     sections[#sections + 1] = { title = title, body = body }
   end
   for _, part in ipairs(report.parts) do
-    add(part.title, part.table and html.table(part.table) or figure_body(report, part))
+    add(part.title, part.table and html.table(part.table, part.title) or figure_body(report, part))
   end
   add("Every cell", html.table(report.distribution))
   if #report.readings > 0 then

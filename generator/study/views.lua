@@ -267,7 +267,7 @@ end
 
 -- The title of an item, with what its `where` fixes.
 function M.title_of(item, default)
-  return (item.title or default) .. where_text(item.where)
+  return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
 end
 
 local function model_of(item, what, published, columns, rows, notes)

@@ -70,7 +70,7 @@ function TestViews.test_one_axis()
   local model = views.table(study, list[1])
   model.name = "table1"
   lu.assertEquals(table_text.render(model, 60), table.concat({
-    "accuracy in percent, maximum over seeds and learning rates\n", "width  maximum", "--------------",
+    "Accuracy in percent, maximum over seeds and learning rates\n", "width  maximum", "--------------",
     "32        30.0", "8         10.0", "16        20.0\n" }, "\n"))
   lu.assertEquals({ model.rows[1].cells[1].best, model.rows[2].cells[1].best, #model.rows }, { true, false, 3 })
   lu.assertStrContains(table_latex.render(model), "\\begin{tabular}{lr}\n\\toprule\nwidth & maximum \\\\\n\\midrule\n"
@@ -116,7 +116,7 @@ function TestViews.test_times_have_a_unit_that_fits()
     return views.table(study, { kind = "table", value = "hours", rows = "width" }, file)
   end
   local model = model_of(2.5 / 3600, 5 / 3600)
-  lu.assertStrContains(model.title, "seconds of training")
+  lu.assertStrContains(model.title, "Seconds of training")
   lu.assertEquals({ model.rows[1].cells[1].texts[1], model.rows[2].cells[1].texts[1] }, { "2.50", "5.00" })
   model = model_of(2.5 / 60, 5 / 3600)
   lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "minutes", "2.50" })
