@@ -58,7 +58,7 @@ local function notes_of(model)
     items[i] = "<li>" .. M.escape(note) .. "</li>"
   end
   return #items > 0 and ('\n<details class="notes"><summary>* %s</summary><ul>%s</ul></details>'):format(
-    wording.count(#items, "note"),    table.concat(items)) or ""
+    wording.count(#items, "note"), table.concat(items)) or ""
 end
 
 -- heading: what stands above the table, which a caption need not say again.
