@@ -204,8 +204,8 @@ function M.conclusion(trained, task, classes, steps)
   local nothing = task.baseline or task.chance
   if learned < nothing + LEARNED then
     return ("After %s the plain model gets %.1f%% of the tokens right at training lengths, the majority baseline "
-      .. "%.1f%%:\nit has not learned to sort yet, so that longer sequences say nothing. More steps would show more."):format(
-      wording.count(steps, "step"), 100 * learned, 100 * nothing)
+      .. "%.1f%%:\nit has not learned to sort yet, so that longer sequences say nothing. More steps would show "
+      .. "more."):format(wording.count(steps, "step"), 100 * learned, 100 * nothing)
   end
   local beyond, last = TRAINED_TO + 1, math.huge
   return failure_text(mean(plain.accuracy, plain.accuracy.loss, beyond, last),
