@@ -156,7 +156,8 @@ end
 
 local function train_all(options, steps)
   for i, run in ipairs(RUNS) do
-    options.say(("\n[%d/%d] %s: training %d steps, then accuracy at %s"):format(i, #RUNS, run.id, steps, run.lengths))
+    options.say(("\n[%d/%d] %s: training %s, then accuracy at %s"):format(i, #RUNS, run.id,
+      wording.count(steps, "step"), run.lengths))
     local code = train(run, steps, options)
     if code ~= 0 then
       return code
@@ -174,8 +175,8 @@ local function announce(options)
   end
   local wanted = options.steps or RUNS[1].plan.train.steps
   local steps, seconds = decide_steps(options, rate, wanted)
-  options.say(("\n%.0f steps per second here: %d runs of %d steps take about %s"):format(rate, #RUNS, steps,
-    wording.duration(seconds)))
+  options.say(("\n%.0f steps per second here: %d runs of %s take about %s"):format(rate, #RUNS,
+    wording.count(steps, "step"), wording.duration(seconds)))
   if steps < wanted then
     options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, wording.duration(BUDGET_SECONDS)))
   end
