@@ -139,34 +139,28 @@ function checks.titles(_, _, value)
   end
 end
 
--- What the item does with each axis: field by axis. Or the field at fault, and what is wrong and was expected.
+-- What the item does with each axis: field by axis. Or nil, the field at fault, what is wrong and what was expected.
 local function spread_of(study, item)
-  local spread = {}
-  local function take(field, name)
-    if spread[name] then
-      return field, ("the axis %s again, which is `%s`"):format(name, spread[name]), "each axis in one place"
-    end
-    spread[name] = field
-  end
+  local uses, spread = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
     if AXES[KINDS[item.kind][field]:match("^%a+")] and item[field] then
-      local at, what, expected = take(field, item[field])
-      if at then
-        return nil, at, what, expected
-      end
+      uses[#uses + 1] = { field, item[field] }
     end
   end
   if type(item.pages) ~= "table" then
     return nil, "pages", ("is %s"):format(diagnostics.show(item.pages)), "an axis, or a list of axes"
   end
   for _, name in ipairs(item.pages) do
+    uses[#uses + 1] = { "pages", name }
+  end
+  for _, use in ipairs(uses) do
+    local field, name = use[1], use[2]
     if not axis_of(study, name) then
-      return nil, "pages", unknown("no axis of the study", name, names_of(study))
+      return nil, field, unknown("no axis of the study", name, names_of(study))
+    elseif spread[name] then
+      return nil, field, ("the axis %s again, which is `%s`"):format(name, spread[name]), "each axis in one place"
     end
-    local at, what, expected = take("pages", name)
-    if at then
-      return nil, at, what, expected
-    end
+    spread[name] = field
   end
   return spread
 end
@@ -183,6 +177,8 @@ local function check_where(study, item, spread)
       return "where." .. name, unknown("no axis of the study", name, names_of(study))
     elseif not has(axis.values, where[name]) then
       return "where." .. name, unknown("not on this axis", where[name], axis.values)
+    elseif spread[name] then
+      return "where." .. name, ("the axis is spread out by `%s`"):format(spread[name]), "each axis in one place"
     end
   end
   for _, axis in ipairs(study.axes) do

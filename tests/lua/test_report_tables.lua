@@ -189,6 +189,8 @@ function TestItems.test_mistakes_name_the_field()
       'report[1].of: not on the axis encoding: "rop"' },
     { { kind = "curves", lines = "encoding", where = { task = "sort" } },
       'report[1].where.task: not on this axis: "sort"' },
+    { { kind = "curves", lines = "encoding", pages = "task", where = { encoding = "rope" } },
+      "report[1].where.encoding: the axis is spread out by `lines`\n  expected: each axis in one place" },
     { { kind = "curves", lines = "encoding", where = 3 }, "report[1].where: is \"3\"" },
     { { kind = "table", value = "max", rows = "task", columns = "task", pages = "encoding" },
       "report[1].rows: the axis task again, which is `columns`\n  expected: each axis in one place" },
