@@ -57,6 +57,13 @@ local function check_types(facts, notes)
       facts[name] = nil
     end
   end
+  for _, n in ipairs(facts.train_lengths or {}) do
+    if math.type(n) ~= "integer" then
+      notes[#notes + 1] = "run.json: train_lengths is no list of integers"
+      facts.train_lengths = nil
+      break
+    end
+  end
   local flags = {}
   for i, flag in ipairs(facts.flags or {}) do
     flags[i] = tostring(flag)

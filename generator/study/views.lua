@@ -24,6 +24,8 @@ local VALUES = {
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
 }
 
+local SHORT = 0.1 -- times below it are shown with two digits however small
+
 -- How the value of an item is told: an entry of VALUES, for times with a unit that fits. A paper's are in hours.
 local function measure_of(study, item, published)
   local value = VALUES[item.value]
@@ -63,6 +65,7 @@ local function number_text(form, value, sd)
   if not value then
     return M.MISSING
   end
+  form = form == "%.2f" and value < SHORT and "%.2g" or form
   return form:format(value) .. (sd and " ± " .. form:format(sd) or "")
 end
 
@@ -422,8 +425,7 @@ end
 -- Of every cell: how many runs, best, median, quartiles, share that generalises, and the best learning rate.
 function M.distribution(study)
   local columns, rows, notes = {}, {}, {}
-  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "above 90%", "learning rate",
-    "mean ± sd" }) do
+  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "above 90%", "learning rate", "mean ± sd" }) do
     columns[i] = { title = title }
   end
   for i, cell in ipairs(study.cells) do

@@ -121,7 +121,7 @@ function TestViews.test_times_have_a_unit_that_fits()
   model = model_of(2.5 / 60, 5 / 3600)
   lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "minutes", "2.50" })
   model = model_of(2.5 / 60, 5 / 3600, published.read(project, "ruoss_2023/table1"))
-  lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "hours", "0.04" })
+  lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "hours", "0.042" })
 end
 
 local RANDOMIZED = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }

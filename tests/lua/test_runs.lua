@@ -88,6 +88,12 @@ function TestRuns.test_a_file_without_longer_examples_is_scored_within()
   lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 43.75 })
 end
 
+function TestRuns.test_lengths_that_are_none_are_left_out()
+  local run = data_run("no_lengths", "test", { train_lengths = { 3, "4" }, data = { train = "t", eval = "e" } })
+  lu.assertEquals(run.notes, { "run.json: train_lengths is no list of integers" })
+  lu.assertEquals(runs.lengths(run, "train"), {})
+end
+
 -- As trainers wrote them before: the split has to do.
 function TestRuns.test_a_file_whose_lengths_are_not_recorded()
   local run = data_run("older", "test", { data = { train = "t", eval = "e" } })
