@@ -68,7 +68,7 @@ local function data_run(name, split, facts)
   local spec = spec_of("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   facts.spec = spec
-  return runs.read(write_run(name, "r", 1, 0.1, { exit = 0, facts = facts, eval = eval_line(100, split, 4, 0.75)
+  return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = eval_line(100, split, 4, 0.75)
     .. eval_line(100, split, 5, 0.25) .. eval_line(100, split, 9, 0.5) .. eval_line(100, split, 12, 0.25) }))
 end
 
