@@ -158,8 +158,7 @@ function M.of_study(study, root)
 end
 
 -- The name of a run's task: its kind, or the file that its examples are from.
-local function task_of(run)
-  local spec = run.facts.spec
+local function task_of(spec)
   local task = spec and type(spec.task) == "table" and spec.task or {}
   return tostring(task.kind or task.data and tostring(task.data):match("[^/]*$") or "?")
 end
@@ -190,7 +189,7 @@ end
 function M.of_folder(root)
   local order, count = groups_of(root), {}
   for _, group in ipairs(order) do
-    group.task_kind = task_of(group.runs[1])
+    group.task_kind = task_of(group.runs[1].facts.spec)
     group.key = { task = group.task_kind, encoding = encoding_of(group) }
     local name = group.key.task .. "/" .. group.key.encoding
     count[name] = (count[name] or 0) + 1
