@@ -261,6 +261,8 @@ end
 
 function TestRenderers.test_html()
   assert_golden("table.html", html.table(mean_table("html")) .. "\n")
+  local model = mean_table("heading")
+  lu.assertNotStrContains(html.table(model, model.title), "<caption>")
   lu.assertEquals(html.escape('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
 end
 
