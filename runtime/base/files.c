@@ -37,6 +37,27 @@ static char *directory_of(const char *path) {
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+static const char *kind_of(const struct stat *found) {
+    return S_ISDIR(found->st_mode) ? "directory" : S_ISFIFO(found->st_mode) ? "pipe" : "device";
+}
+
+/* A pipe would make its reader wait for a writer, and a device may never end: open must not wait, and what was opened is
+ * looked at before it is used. What is written to is no link to somewhere else. */
+lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) {
+    struct stat found;
+    bool writes = (flags & O_CREAT) != 0;
+    lh_status wrong = writes ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
+    *file = open(path, flags | (writes ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    if (*file < 0 && writes && errno == ELOOP)
+        return lh_fail(error, wrong, "%s: is a symbolic link, expected a file", path);
+    if (*file < 0) return lh_fail(error, wrong, "%s: cannot open: %s", path, strerror(errno));
+    if (fstat(*file, &found) != 0) found.st_mode = 0;
+    if (S_ISREG(found.st_mode)) return LH_OK;
+    close(*file);
+    *file = -1;
+    return lh_fail(error, wrong, "%s: is a %s, expected a file", path, kind_of(&found));
+}
+
 static lh_status make_directory(const char *path, lh_error *error) {
     struct stat found;
     if (mkdir(path, 0777) == 0) return LH_OK;
@@ -203,9 +224,6 @@ lh_status lh_can_replace(const char *path, lh_error *error) {
 static lh_status read_open_file(int file, const char *path, char **data, size_t *bytes, lh_error *error) {
     struct stat found;
     if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
-    if (S_ISDIR(found.st_mode)) return lh_fail(error, LH_ERR_INPUT, "%s: is a directory, expected a file", path);
-    if (S_ISCHR(found.st_mode) || S_ISBLK(found.st_mode)) /* /dev/zero and /dev/full never end */
-        return lh_fail(error, LH_ERR_INPUT, "%s: is a device, expected a file", path);
     size_t room = (size_t)found.st_size + 1, used = 0;
     char *text = malloc(room);
     for (;;) {
@@ -232,9 +250,10 @@ static lh_status read_open_file(int file, const char *path, char **data, size_t 
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error) {
     *data = NULL;
     *bytes = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    lh_status status = read_open_file(file, path, data, bytes, error);
+    int file;
+    lh_status status = lh_open_file(path, O_RDONLY, &file, error);
+    if (status != LH_OK) return status;
+    status = read_open_file(file, path, data, bytes, error);
     close(file);
     return status;
 }
@@ -265,9 +284,10 @@ static lh_status append(int file, const char *path, const char *line, lh_error *
 }
 
 lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
-    int file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return system_failure(path, "cannot open", error);
-    lh_status status = append(file, path, line, error);
+    int file;
+    lh_status status = lh_open_file(path, O_RDWR | O_CREAT | O_APPEND, &file, error);
+    if (status != LH_OK) return status;
+    status = append(file, path, line, error);
     if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
     return status;
 }
@@ -333,26 +353,30 @@ static void sweep(const char *directory) {
     closedir(list);
 }
 
+static lh_status lock(const char *path, int *handle, lh_error *error) {
+    int file;
+    lh_status status = lh_open_file(path, O_RDWR | O_CREAT, &file, error);
+    if (status != LH_OK) return status;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+        *handle = file;
+        return LH_OK;
+    }
+    if (errno == EWOULDBLOCK) {
+        *handle = LH_LOCK_HELD;
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: another process is writing to this directory", path);
+    } else {
+        status = system_failure(path, "cannot lock", error);
+    }
+    close(file);
+    return status;
+}
+
 lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error) {
     char *path;
     *handle = -1;
     if (asprintf(&path, "%s/lock", directory) < 0) return no_memory(directory, error);
-    lh_status status = LH_OK;
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0) {
-        status = system_failure(path, "cannot open", error);
-    } else if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK) {
-            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: another process is writing to this directory", path);
-            *handle = LH_LOCK_HELD;
-        } else {
-            status = system_failure(path, "cannot lock", error);
-        }
-        close(file);
-    } else {
-        *handle = file;
-        sweep(directory);
-    }
+    lh_status status = lock(path, handle, error);
+    if (status == LH_OK) sweep(directory);
     free(path);
     return status;
 }

@@ -28,6 +28,11 @@ lh_status lh_can_replace(const char *path, lh_error *error);
 /* Renames within one file system, replacing `to`, and forces the directory to the disk. */
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 
+/* Opens a regular file, with flags as open(2) has them; *file is for close(). Every file that somebody else may have made
+ * is opened here: a directory, a pipe, a device, and to write, with O_CREAT, a symbolic link are refused without waiting.
+ * LH_ERR_INPUT, or with O_CREAT LH_ERR_ENVIRONMENT. */
+lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
+
 /* Reads the whole file; *data is malloc'ed, with a 0 byte after the last. LH_ERR_INPUT when missing or unreadable. */
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
 

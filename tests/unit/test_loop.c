@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -142,6 +143,38 @@ static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
     assert_non_null(strstr(result.err, "torn"));
     assert_non_null(strstr(result.err, "resuming at step 10"));
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "cut/" FOLDER "/metrics.jsonl");
+}
+
+/* A pipe that nobody writes to in place of each file that a trainer reads; reading it would wait for ever. */
+static void test_pipes_in_place_of_files_named(void **state) {
+    static const struct {
+        const char *name, *command, *says;
+        int code;
+    } cases[] = {
+        {"checkpoint.safetensors", "train --out . --steps 9 --no-eval --resume", "is a pipe, expected a file; going on",
+         0},
+        {"metrics.jsonl", "train --out . --steps 9 --no-eval --resume", "metrics.jsonl: is a pipe", 1},
+        {"eval.jsonl", "train --out . --steps 9 --no-eval --resume", "eval.jsonl: is a pipe", 1},
+        {"window.jsonl", "train --out . --steps 9 --no-eval --resume", "window.jsonl: is a pipe", 1},
+        {"lock", "train --out . --steps 9 --no-eval --resume", "lock: is a pipe", LH_ERR_ENVIRONMENT},
+        {"run.json", "train --out . --steps 9 --no-eval --missing", "run.json: is a pipe", 1},
+        {"checkpoint.safetensors", "train --out init --init " FOLDER "/checkpoint.safetensors", "is a pipe", 1},
+        {"checkpoint.safetensors", "eval --out e --checkpoint " FOLDER "/checkpoint.safetensors", "is a pipe", 1},
+        {"checkpoint.safetensors", "predict --checkpoint " FOLDER "/checkpoint.safetensors", "is a pipe", 1},
+    };
+    alarm(120);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/" FOLDER "/%s", (char *)*state, cases[i].name);
+        run(state, 0, "train --out . --steps 8 --checkpoint-every 4 --no-eval --overwrite");
+        unlink(path);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        lh_run_result result = run(state, cases[i].code, cases[i].command);
+        if (strstr(result.err, cases[i].says) == NULL) print_error("%s: got: %s\n", cases[i].name, result.err);
+        assert_non_null(strstr(result.err, cases[i].says));
+        unlink(path);
+    }
+    alarm(0);
 }
 
 static void test_train_existing_run_refused(void **state) {
@@ -360,6 +393,7 @@ int main(void) {
         RUN_TEST(test_train_resumed_same_bits_and_lines),
         RUN_TEST(test_train_seconds_go_on_after_resume),
         RUN_TEST(test_train_resume_drops_lines_beyond_checkpoint),
+        RUN_TEST(test_pipes_in_place_of_files_named),
         RUN_TEST(test_train_existing_run_refused),
         RUN_TEST(test_train_resume_without_run_starts),
         RUN_TEST(test_train_resume_evaluates_only_missing),
