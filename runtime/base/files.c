@@ -58,9 +58,27 @@ lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) 
     return lh_fail(error, wrong, "%s: is a %s, expected a file", path, kind_of(&found));
 }
 
+static lh_status sync_directory(const char *directory, lh_error *error) {
+    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (handle < 0) return system_failure(directory, "cannot open", error);
+    lh_status status = LH_OK;
+    if (fsync(handle) != 0 && errno != EINVAL) /* EINVAL: a file system that has no such notion */
+        status = system_failure(directory, "cannot force to the disk", error);
+    close(handle);
+    return status;
+}
+
+static lh_status sync_parent(const char *path, lh_error *error) {
+    char *directory = directory_of(path);
+    if (!directory) return no_memory(path, error);
+    lh_status status = sync_directory(directory, error);
+    free(directory);
+    return status;
+}
+
 static lh_status make_directory(const char *path, lh_error *error) {
     struct stat found;
-    if (mkdir(path, 0777) == 0) return LH_OK;
+    if (mkdir(path, 0777) == 0) return sync_parent(path, error);
     int why = errno;
     if (stat(path, &found) == 0) {
         if (S_ISDIR(found.st_mode)) return LH_OK;
@@ -148,26 +166,12 @@ static int open_temporary(const char *directory, char **name) {
     return -1;
 }
 
-static lh_status sync_directory(const char *directory, lh_error *error) {
-    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (handle < 0) return system_failure(directory, "cannot open", error);
-    lh_status status = LH_OK;
-    if (fsync(handle) != 0 && errno != EINVAL) /* EINVAL: a file system that has no such notion */
-        status = system_failure(directory, "cannot force to the disk", error);
-    close(handle);
-    return status;
-}
-
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error) {
     if (rename(from, to) != 0) {
         const char *why = strerror(errno);
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot rename to %s: %s", from, to, why);
     }
-    char *directory = directory_of(to);
-    if (!directory) return no_memory(to, error);
-    lh_status status = sync_directory(directory, error);
-    free(directory);
-    return status;
+    return sync_parent(to, error);
 }
 
 static lh_status fill_temporary(int file, const char *path, const lh_piece *pieces, int count, lh_error *error) {
@@ -292,6 +296,16 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
     return status;
 }
 
+lh_status lh_sync_file(const char *path, lh_error *error) {
+    int file;
+    if (access(path, F_OK) != 0 && errno == ENOENT) return LH_OK;
+    lh_status status = lh_open_file(path, O_RDONLY, &file, error);
+    if (status != LH_OK) return status;
+    if (fsync(file) != 0) status = system_failure(path, "cannot force to the disk", error);
+    close(file);
+    return status;
+}
+
 /* 1: the line stays, 0: its key is past last, -1: it is no JSON object with this integer. */
 static int judge_line(const char *line, size_t bytes, const char *key, int64_t last) {
     json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
@@ -302,26 +316,27 @@ static int judge_line(const char *line, size_t bytes, const char *key, int64_t l
 }
 
 /* Copies the lines that stay; returns the bytes written. kept has room for one byte more than text. */
-static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, int *torn) {
+static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, lh_cut *cut) {
     size_t used = 0;
     for (size_t at = 0; at < bytes;) {
         const char *end = memchr(text + at, '\n', bytes - at);
         size_t length = end ? (size_t)(end - (text + at)) : bytes - at;
         int verdict = judge_line(text + at, length, key, last);
-        if (verdict < 0) ++*torn;
+        if (verdict < 0) cut->torn++;
         if (verdict > 0) {
             memcpy(kept + used, text + at, length);
             used += length;
             kept[used++] = '\n';
+            cut->kept++;
         }
         at += length + 1;
     }
     return used;
 }
 
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int *torn, lh_error *error) {
-    *torn = 0;
-    if (access(path, F_OK) != 0 && errno == ENOENT) return LH_OK;
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error) {
+    *cut = (lh_cut){.there = access(path, F_OK) == 0 || errno != ENOENT};
+    if (!cut->there) return LH_OK;
     char *text;
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);
@@ -331,7 +346,7 @@ lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int
         free(text);
         return no_memory(path, error);
     }
-    size_t used = keep_lines(text, bytes, key, last, kept, torn);
+    size_t used = keep_lines(text, bytes, key, last, kept, cut);
     if (used != bytes || memcmp(kept, text, bytes) != 0) status = lh_replace_file(path, kept, used, error);
     free(kept);
     free(text);

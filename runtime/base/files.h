@@ -2,12 +2,13 @@
 #ifndef LONGHAND_FILES_H
 #define LONGHAND_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "longhand/status.h"
 
-/* Creates path and its parents. LH_ERR_ENVIRONMENT names the component that could not be made and why. */
+/* Creates path and its parents, and forces their entries to the disk. LH_ERR_ENVIRONMENT names the component that could not be made and why. */
 lh_status lh_make_directories(const char *path, lh_error *error);
 
 /* Replaces path by these bytes: path holds the old content or the new, never a part, also after a crash or with a
@@ -40,9 +41,18 @@ lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *e
  * reported. Where the file ends in a torn line, the new one starts on a line of its own. */
 lh_status lh_append_line(const char *path, const char *line, lh_error *error);
 
-/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A torn line, that is one
- * that is no JSON object with this field, is dropped and counted in *torn. A missing file is fine. */
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int *torn, lh_error *error);
+/* Forces the content of a file to the disk; a missing file is fine. Its entry in the directory is another matter. */
+lh_status lh_sync_file(const char *path, lh_error *error);
+
+/* Lines of a file that was cut back. */
+typedef struct lh_cut {
+    bool there;   /* the file */
+    int64_t kept; /* lines */
+    int torn;     /* lines that were dropped because they are no JSON object with the field */
+} lh_cut;
+
+/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A missing file is fine. */
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error);
 
 /* Takes directory/lock for this process (flock; freed by the kernel when the process dies).
  * LH_ERR_ENVIRONMENT: another process holds it, *handle being LH_LOCK_HELD, or it cannot be had. Removes temporary files

@@ -61,14 +61,15 @@ static void read_file(const char *path, int evaluations) {
     lh_window window;
     lh_eval_result results[2] = {{.split = "train", .n = 4, .examples = 5, .draws = 1}, {.split = "beyond", .n = 9}};
     bool found[2] = {false, false};
-    int torn;
+    lh_cut cut;
+    bool whole;
     lh_status status = evaluations ? lh_eval_find(path, &lh_toy_spec, 10, results, found, 2, &error)
-                                   : lh_window_load(&window, path, 10, &error);
+                                   : lh_window_load(&window, path, 10, &whole, &error);
     lh_fuzz_require(status == LH_OK, "reads lines", error.text);
-    status = lh_truncate_lines(path, "step", 10, &torn, &error);
+    status = lh_truncate_lines(path, "step", 10, &cut, &error);
     lh_fuzz_require(status == LH_OK, "cuts lines", error.text);
-    status = lh_truncate_lines(path, "step", 10, &torn, &error);
-    lh_fuzz_require(status == LH_OK && torn == 0, "nothing is torn any more", error.text);
+    status = lh_truncate_lines(path, "step", 10, &cut, &error);
+    lh_fuzz_require(status == LH_OK && cut.torn == 0, "nothing is torn any more", error.text);
 }
 
 void lh_fuzz_lines(const uint8_t *data, size_t bytes) {

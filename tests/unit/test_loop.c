@@ -177,6 +177,38 @@ static void test_pipes_in_place_of_files_named(void **state) {
     alarm(0);
 }
 
+/* What is said, and that the run goes on to the same bits, when this file holds `text` (NULL: is gone) at a resume. */
+static void check_damaged_log(void **state, const char *name, const char *text, const char *says) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/cut/" FOLDER "/%s", (char *)*state, name);
+    run(state, 0, "train --out cut --steps 13 --no-eval --overwrite");
+    if (text != NULL) lh_test_write(path, text, strlen(text));
+    else unlink(path);
+    lh_run_result result = run(state, 0, "train --out cut --steps 20 --no-eval --resume");
+    if (strstr(result.err, says) == NULL) print_error("%s: got: %s\n", name, result.err);
+    assert_non_null(strstr(result.err, says));
+    assert_non_null(strstr(result.err, "warning: "));
+    lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
+    result = run(state, 0, "train --out cut --steps 21 --no-eval --resume"); /* said once */
+    assert_null(strstr(result.err, "warning: "));
+}
+
+/* Metrics of steps 5 and 10, evaluations of two lengths at steps 6 and 12, a window at the checkpoint of step 13. */
+static void test_train_resume_tells_lost_lines(void **state) {
+    toy.eval.during_every = 6;
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_examples = 4;
+    run(state, 0, "train --out whole --steps 20 --no-eval");
+    check_damaged_log(state, "metrics.jsonl", NULL, "metrics.jsonl: is gone: 0 of 2 lines up to step 13");
+    check_damaged_log(state, "metrics.jsonl", "", "metrics.jsonl: has 0 of 2 lines up to step 13");
+    check_damaged_log(state, "metrics.jsonl", "{\"step\":5}\n{\"st", "metrics.jsonl: has 1 of 2 lines");
+    check_damaged_log(state, "eval.jsonl", NULL, "eval.jsonl: is gone: 0 of 4 lines up to step 13");
+    check_damaged_log(state, "eval.jsonl", "{\"step\":6}\n", "eval.jsonl: has 1 of 4 lines up to step 13");
+    check_damaged_log(state, "window.jsonl", NULL, "window.jsonl: is gone, expected a line of step 13");
+    check_damaged_log(state, "window.jsonl", "", "window.jsonl: is empty, expected a line of step 13");
+    check_damaged_log(state, "window.jsonl", "{\"step\":13,\"steps\":3}\n", "window.jsonl: is short, expected");
+}
+
 static void test_train_existing_run_refused(void **state) {
     run(state, 0, "train --out . --no-eval");
     lh_run_result result = run(state, 1, "train --out . --no-eval");
@@ -373,13 +405,16 @@ static void test_train_second_process_refused(void **state) {
 static void test_window_save_load_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
-    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25}, other = window, back;
+    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2}, other = window, back;
+    bool found;
     other.loss = 5;
     lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
-    lh_assert_ok(lh_window_load(&back, path, 13, &error), &error);
+    lh_assert_ok(lh_window_load(&back, path, 13, &found, &error), &error);
+    assert_true(found);
     assert_memory_equal(&window, &back, sizeof window);
-    lh_assert_ok(lh_window_load(&back, path, 14, &error), &error);
+    lh_assert_ok(lh_window_load(&back, path, 14, &found, &error), &error);
+    assert_false(found);
     assert_int_equal(back.steps, 0);
 }
 
@@ -394,6 +429,7 @@ int main(void) {
         RUN_TEST(test_train_seconds_go_on_after_resume),
         RUN_TEST(test_train_resume_drops_lines_beyond_checkpoint),
         RUN_TEST(test_pipes_in_place_of_files_named),
+        RUN_TEST(test_train_resume_tells_lost_lines),
         RUN_TEST(test_train_existing_run_refused),
         RUN_TEST(test_train_resume_without_run_starts),
         RUN_TEST(test_train_resume_evaluates_only_missing),
