@@ -392,6 +392,24 @@ static void test_train_sigterm_writes_checkpoint(void **state) { check_signal(st
 
 static void test_train_sigint_writes_checkpoint(void **state) { check_signal(state, SIGINT); }
 
+static void test_train_sighup_writes_checkpoint(void **state) { check_signal(state, SIGHUP); }
+
+/* As under nohup: the run goes on, and SIGTERM still ends it. */
+static void test_train_ignored_sighup_stays_ignored(void **state) {
+    int status;
+    signal(SIGHUP, SIG_IGN);
+    pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval --log-every 7");
+    signal(SIGHUP, SIG_DFL);
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    assert_int_equal(kill(child, SIGHUP), 0);
+    usleep(50000);
+    unlink(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == LH_STOPPED);
+}
+
 static void test_train_second_process_refused(void **state) {
     int status;
     pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval");
@@ -442,6 +460,8 @@ int main(void) {
         RUN_TEST(test_train_overfit),
         RUN_TEST(test_train_sigterm_writes_checkpoint),
         RUN_TEST(test_train_sigint_writes_checkpoint),
+        RUN_TEST(test_train_sighup_writes_checkpoint),
+        RUN_TEST(test_train_ignored_sighup_stays_ignored),
         RUN_TEST(test_train_second_process_refused),
         RUN_TEST(test_window_save_load_same_sums),
     };
