@@ -42,16 +42,16 @@ void lh_progress_line(lh_progress *progress, const char *format, ...) {
     va_end(arguments);
     if (progress->live && (int)strlen(line) > terminal_width()) line[terminal_width()] = 0;
     int width = (int)strlen(line);
+    line_is_open = progress->live;
     if (progress->live) fprintf(stderr, "\r%s%*s", line, progress->width > width ? progress->width - width : 0, "");
     else fprintf(stderr, "%s\n", line);
     fflush(stderr);
-    line_is_open = progress->live;
     progress->width = width;
     progress->shown = lh_clock();
 }
 
 void lh_progress_wipe(lh_progress *progress) {
-    if (line_is_open && progress->width > 0) fprintf(stderr, "\r%*s\r", progress->width, "");
+    if (progress->live && progress->width > 0) fprintf(stderr, "\r%*s\r", progress->width, "");
     line_is_open = 0;
     progress->width = 0;
 }

@@ -58,6 +58,18 @@ static void put_data(const lh_corpus *corpus, lh_json *json, FILE *out) {
     lh_json_end(&data);
 }
 
+/* The input lengths of training examples, in ascending order: what by.length of eval.jsonl is inside or beyond. */
+static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out) {
+    int last = 0;
+    lh_json_raw(json, "train_lengths", "[");
+    for (int i = 0; i < corpus->trained_count; i++) {
+        int length = corpus->sizes[corpus->trained[i] - 1].input;
+        if (length != last) fprintf(out, "%s%d", last > 0 ? "," : "", length);
+        last = length;
+    }
+    putc(']', out);
+}
+
 /* How a run ended; NULL in its place: it is under way. */
 typedef struct ending {
     const char *time;
@@ -92,6 +104,7 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     lh_json_raw(&json, "spec", spec->resolved);
     lh_json_raw(&json, "flags", run->flags);
     if (spec->corpus != NULL) put_data(spec->corpus, &json, out);
+    if (spec->corpus != NULL) put_train_lengths(spec->corpus, &json, out);
     lh_json_integer(&json, "seed", (int64_t)run->seed);
     lh_json_number(&json, "learning_rate", run->learning_rate);
     lh_json_string(&json, "level", engine->level);

@@ -13,6 +13,7 @@ enum { LONGEST = 1 << 16 };
 
 static const char *const seeds[] = {
     "\x00{\"input\":[0,1,2,3,4,3,2,1]}",
+    "\x00{\"input\":[\"4\",0,\"1\"]}",
     "\x00{\"input\":[4,0],\"positions\":[0,1,5,63]}",
     "\x00{\"input\":[4,0],\"distances\":[0,1,5,31]}",
     "\x01"
