@@ -225,9 +225,14 @@ lh_status lh_can_replace(const char *path, lh_error *error) {
     return status;
 }
 
-static lh_status read_open_file(int file, const char *path, char **data, size_t *bytes, lh_error *error) {
+static lh_status too_long(const char *path, size_t most, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, which nothing of its kind is", path, most);
+}
+
+static lh_status read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
     struct stat found;
     if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
+    if ((uintmax_t)found.st_size > most) return too_long(path, most, error);
     size_t room = (size_t)found.st_size + 1, used = 0;
     char *text = malloc(room);
     for (;;) {
@@ -240,6 +245,10 @@ static lh_status read_open_file(int file, const char *path, char **data, size_t 
         }
         used += (size_t)got;
         if (got == 0) break;
+        if (used > most) {
+            free(text);
+            return too_long(path, most, error);
+        }
         if (used < room) continue;
         char *larger = realloc(text, room *= 2);
         if (!larger) free(text);
@@ -252,12 +261,16 @@ static lh_status read_open_file(int file, const char *path, char **data, size_t 
 }
 
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error) {
+    return lh_read_text(path, SIZE_MAX, data, bytes, error);
+}
+
+lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
     *data = NULL;
     *bytes = 0;
     int file;
     lh_status status = lh_open_file(path, O_RDONLY, &file, error);
     if (status != LH_OK) return status;
-    status = read_open_file(file, path, data, bytes, error);
+    status = read_open_file(file, path, most, data, bytes, error);
     close(file);
     return status;
 }

@@ -34,8 +34,10 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
  * LH_ERR_INPUT, or with O_CREAT LH_ERR_ENVIRONMENT. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
-/* Reads the whole file; *data is malloc'ed, with a 0 byte after the last. LH_ERR_INPUT when missing or unreadable. */
+/* Reads the whole file; *data is malloc'ed, with a 0 byte after the last. LH_ERR_INPUT when missing or unreadable, or
+ * longer than `most` bytes. */
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
+lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
 
 /* Appends one line (a newline is added) in one write; opens and closes the file. A short write is taken back and
  * reported. Where the file ends in a torn line, the new one starts on a line of its own. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "cli/fresh_start.h"
 #include "cli/member.h"
 #include "cli/train_screen.h"
 #include "cuda/fleet.h"
@@ -198,9 +199,11 @@ static lh_status open_engines(const lh_target *target, lh_member *members, int c
 }
 
 static lh_status open_members(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
+    const lh_train_flags *flags = members[0].flags;
     lh_status status = open_engines(target, members, count, threads, error);
     for (int i = 0; status == LH_OK && i < count; i++) status = lh_member_open(&members[i], error);
     if (status == LH_OK) tell_start(target, members, count, threads);
+    if (status == LH_OK && flags->resume && !flags->missing && flags->overfit == 0) lh_tell_fresh_start(members, count);
     return status;
 }
 

@@ -173,8 +173,12 @@ static lh_status name_files(lh_run *run, lh_error *error) {
     return status;
 }
 
+bool lh_run_has_checkpoint(const lh_run *run) {
+    return has_file(run, "checkpoint.safetensors") || has_file(run, "checkpoint.previous.safetensors");
+}
+
 static lh_status refuse_trained(const lh_run *run, lh_error *error) {
-    if (!has_file(run, "checkpoint.safetensors") && !has_file(run, "checkpoint.previous.safetensors")) return LH_OK;
+    if (!lh_run_has_checkpoint(run)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: there is a trained run here\n"
                    "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
@@ -204,7 +208,7 @@ lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error
     *ended = false;
     lh_status status = join(path, sizeof path, run->directory, "run.json", error);
     if (status != LH_OK || !has_file(run, "run.json")) return status;
-    status = lh_read_file(path, &text, &bytes, error);
+    status = lh_read_text(path, LH_MOST_FACTS, &text, &bytes, error);
     if (status != LH_OK) return status;
     json_t *facts = json_loads(text, 0, NULL), *code = json_object_get(facts, "exit");
     *ended = json_is_integer(code) && json_integer_value(code) == 0 &&

@@ -229,6 +229,80 @@ static void test_train_resume_without_run_starts(void **state) {
     assert_non_null(strstr(result.err, "step 20"));
 }
 
+static const char *const other_plan = "aaaaaaaaaaaaaaaa";
+
+/* --resume of a plan that has no run, beside one that has; its stderr. */
+static char *resume_another_plan(void **state) {
+    lh_run_result result = run(state, 0, "train --out . --no-eval --steps 5 --resume");
+    assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));
+    char path[512];
+    snprintf(path, sizeof path, "rm -r %s/toy/%s", (char *)*state, other_plan);
+    char *said = strdup(result.err);
+    assert_int_equal(system(path), 0);
+    return said;
+}
+
+static void test_train_resume_after_edit_tells_what_differs(void **state) {
+    toy.resolved =
+        "{\"id\":\"toy\",\"model\":{\"heads\":2,\"width\":8},\"source\":\"a\",\"train\":{\"rate\":0.1,\"x\":1}}";
+    run(state, 0, "train --out . --no-eval --steps 10");
+    toy.resolved =
+        "{\"id\":\"toy\",\"model\":{\"heads\":2,\"width\":16},\"source\":\"b\",\"train\":{\"rate\":[1],\"y\":2}}";
+    toy.plan_digest = other_plan;
+    char *said = resume_another_plan(state);
+    const char *list = strstr(said, "  there is ./" FOLDER ", of another plan:\n");
+    assert_non_null(list);
+    list = strchr(list, '\n') + 1;
+    const char *want = "    model.width: 8 there, 16 here\n"
+                       "    train.rate: 0.1 there, [1] here\n"
+                       "    train.x: 1 there, absent here\n"
+                       "    train.y: absent there, 2 here\n"
+                       "  hint: ";
+    assert_int_equal(strncmp(list, want, strlen(want)), 0);
+    free(said);
+    lh_run_result result =
+        run(state, 0, "train --out . --no-eval --steps 5 --missing"); /* as sweeps do: nothing is said */
+    assert_null(strstr(result.err, "nothing to resume"));
+    result = run(state, 0, "train --out . --no-eval --steps 5 --seed 7 --resume");
+    assert_non_null(
+        strstr(result.err, "there is ./toy/aaaaaaaaaaaaaaaa/lr0.01-seed0, of another learning rate or seed"));
+    result = run(state, 0, "train --out . --no-eval --steps 6 --seeds 6:7 --resume");
+    assert_non_null(strstr(result.err, "1 of 2 runs have nothing to resume, they start at step 0"));
+}
+
+/* Whatever lies in the other run's run.json is read up to a size and shown without control characters. */
+static void test_train_resume_beside_hostile_folder_goes_on(void **state) {
+    enum { LONG = (1 << 24) + 1, DEEP = 100000 };
+    char path[512], *text = malloc(LONG), *said;
+    assert_non_null(text);
+    snprintf(path, sizeof path, "%s/" FOLDER "/run.json", (char *)*state);
+    run(state, 0, "train --out . --no-eval --steps 10");
+    toy.plan_digest = other_plan;
+    memset(text, ' ', LONG);
+    memcpy(text, "{\"spec\":{}}", 11);
+    lh_test_write(path, text, LONG);
+    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
+    free(said);
+    memset(text, '[', DEEP);
+    lh_test_write(path, text, DEEP);
+    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
+    free(said);
+    free(text);
+    const char *codes = "{\"spec\":{\"a\\u001b[2J\\n\":\"\\u001b]0;x\\u0007\",\"b\":{},\"c\":null,\"d\":1e300}}";
+    lh_test_write(path, codes, strlen(codes));
+    said = resume_another_plan(state);
+    assert_non_null(
+        strstr(said, "    a?[2J?: \"\\u001B]0;x\\u0007\" there, absent here\n    b: {} there, absent here\n"));
+    assert_null(strchr(said, '\033'));
+    free(said);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(60);
+    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
+    alarm(0);
+    free(said);
+}
+
 static void test_train_resume_evaluates_only_missing(void **state) {
     run(state, 0, "train --out .");
     char *before = read_text(state, FOLDER "/eval.jsonl");
@@ -450,6 +524,8 @@ int main(void) {
         RUN_TEST(test_train_resume_tells_lost_lines),
         RUN_TEST(test_train_existing_run_refused),
         RUN_TEST(test_train_resume_without_run_starts),
+        RUN_TEST(test_train_resume_after_edit_tells_what_differs),
+        RUN_TEST(test_train_resume_beside_hostile_folder_goes_on),
         RUN_TEST(test_train_resume_evaluates_only_missing),
         RUN_TEST(test_train_keeps_named_steps),
         RUN_TEST(test_train_evaluates_during),
