@@ -8,7 +8,8 @@
 
 #include "longhand/status.h"
 
-/* Creates path and its parents, and forces their entries to the disk. LH_ERR_ENVIRONMENT names the component that could not be made and why. */
+/* Creates path and its parents, and forces their entries to the disk. LH_ERR_ENVIRONMENT names the component that could
+ * not be made and why. */
 lh_status lh_make_directories(const char *path, lh_error *error);
 
 /* Replaces path by these bytes: path holds the old content or the new, never a part, also after a crash or with a

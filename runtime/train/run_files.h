@@ -18,7 +18,7 @@ typedef enum lh_run_start {
     LH_RUN_OVERWRITE /* remove what is there */
 } lh_run_start;
 
-enum { LH_PATH_MAX = 4096, LH_MOST_FACTS = 1 << 24 /* bytes of run.json */ };
+enum { LH_PATH_MAX = 4096, LH_MOST_FACTS = 1 << 22 /* bytes of run.json */ };
 
 typedef struct lh_run {
     /* Set by the caller. */

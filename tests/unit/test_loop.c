@@ -14,6 +14,7 @@
 
 #include "lh_run.h"
 #include "toy_program.h"
+#include "train/run_files.h"
 #include "train/window.h"
 
 #define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
@@ -272,7 +273,7 @@ static void test_train_resume_after_edit_tells_what_differs(void **state) {
 
 /* Whatever lies in the other run's run.json is read up to a size and shown without control characters. */
 static void test_train_resume_beside_hostile_folder_goes_on(void **state) {
-    enum { LONG = (1 << 24) + 1, DEEP = 100000 };
+    enum { LONG = LH_MOST_FACTS + 1, DEEP = 100000 };
     char path[512], *text = malloc(LONG), *said;
     assert_non_null(text);
     snprintf(path, sizeof path, "%s/" FOLDER "/run.json", (char *)*state);
