@@ -212,7 +212,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_alibi_learned_cuda;
 const lh_cuda_program lh_bucket_sort_alibi_learned_cuda = {
-        .source_digest = "4e2900deae2a8999",
+        .source_digest = "7348b0243ac99e49",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_alibi_learned_train_kernel",

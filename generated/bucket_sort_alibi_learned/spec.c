@@ -192,7 +192,7 @@ const lh_spec lh_bucket_sort_alibi_learned = {
         .id = "bucket_sort_alibi_learned",
         .plan_digest = "34c2bb00b449cb90",
         .model_digest = "c30253e46fa8680c",
-        .source_digest = "0c4ffb1bb25266fe",
+        .source_digest = "34ae62c11ee9b383",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"parameters\":{\"slope\":{\"learned\":true,\"per\":"
                 "\"head\",\"values\":[0.5,0.25,0.125,0.0625,0.03125,0.015625,0.0078125,0.00390625]}},\"positions\":{"

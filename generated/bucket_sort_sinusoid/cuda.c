@@ -154,7 +154,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
 const lh_cuda_program lh_bucket_sort_sinusoid_cuda = {
-        .source_digest = "4688c39e5b15b28e",
+        .source_digest = "2e5426467cfd1dfb",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "bucket_sort_sinusoid_train_kernel",

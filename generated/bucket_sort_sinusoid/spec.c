@@ -190,7 +190,7 @@ const lh_spec lh_bucket_sort_sinusoid = {
         .id = "bucket_sort_sinusoid",
         .plan_digest = "8d3d166119d6d9ee",
         .model_digest = "3f45150bff3ea0de",
-        .source_digest = "3dd6769bb30c7d0b",
+        .source_digest = "e4455ab39be93881",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"dropout\":0.1,\"kind\":\"sinusoid\"},\"positions\":{\"kind\":\"index"
                 "\"},\"relative\":{\"kind\":\"none\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":4,\"examp"

@@ -124,7 +124,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_even_pairs_none_cuda;
 const lh_cuda_program lh_even_pairs_none_cuda = {
-        .source_digest = "79f8f6f54b127709",
+        .source_digest = "4643ff686451aded",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "even_pairs_none_train_kernel",

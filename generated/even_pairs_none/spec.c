@@ -187,7 +187,7 @@ const lh_spec lh_even_pairs_none = {
         .id = "even_pairs_none",
         .plan_digest = "83d693f32c983783",
         .model_digest = "fe24fcbfc093923b",
-        .source_digest = "42652bfd120e1d28",
+        .source_digest = "8e0f5d88fce1b640",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"kind\":\"index\"},\"relative\":{\"k"
                 "ind\":\"none\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\""

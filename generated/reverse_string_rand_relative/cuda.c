@@ -218,7 +218,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
 const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
-        .source_digest = "a624527440d1f64c",
+        .source_digest = "738bb7743c5c37b2",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_relative_train_kernel",

@@ -206,7 +206,7 @@ const lh_spec lh_reverse_string_rand_relative = {
         .id = "reverse_string_rand_relative",
         .plan_digest = "ba9192c8fd8672ff",
         .model_digest = "fc42114fe672df76",
-        .source_digest = "ff9744518aff563f",
+        .source_digest = "0e1d8ade62875517",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
                 "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"transfor"

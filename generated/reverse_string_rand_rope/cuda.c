@@ -169,7 +169,7 @@ extern const lh_cuda_image lh_cuda_images[];
 
 extern const lh_cuda_program lh_reverse_string_rand_rope_cuda;
 const lh_cuda_program lh_reverse_string_rand_rope_cuda = {
-        .source_digest = "326562d9ce1c7f70",
+        .source_digest = "3996ad9a73d20825",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "reverse_string_rand_rope_train_kernel",

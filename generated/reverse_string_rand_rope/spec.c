@@ -188,7 +188,7 @@ const lh_spec lh_reverse_string_rand_rope = {
         .id = "reverse_string_rand_rope",
         .plan_digest = "531f515541391022",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "ea1da2d52f4d7cce",
+        .source_digest = "be16ca02c016c2c0",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
                 "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"none\"},"
