@@ -73,7 +73,7 @@ typedef struct lh_cuda_result {
     int heavy_chunk, state;                                                    /* state: LH_CUDA_... */
 } lh_cuda_result;
 
-/* <id>_train_kernel: replicas * team blocks, all resident at once. A replica stops at a step that is not finite. */
+/* longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step that is not finite. */
 typedef struct lh_cuda_train {
     const lh_cuda_replica *replicas; /* [replicas] */
     const lh_cuda_step *steps;       /* [replicas][count] */
@@ -90,7 +90,7 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* <id>_evaluate_kernel: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
+/* longhand_evaluate_<id>: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
  * turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *parameters;
@@ -1834,7 +1834,7 @@ INLINE void report_update(lh_cuda_result *to) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-reverse_string_rand_relative_train_kernel(const lh_cuda_train a) {
+longhand_train_reverse_string_rand_relative(const lh_cuda_train a) {
     block_state *b = block();
     team *t = &b->members;
     if (threadIdx.x == 0) {
@@ -1885,7 +1885,7 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-reverse_string_rand_relative_evaluate_kernel(const lh_cuda_evaluate a) {
+longhand_evaluate_reverse_string_rand_relative(const lh_cuda_evaluate a) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         view_step(b, a.step, a.parameters, a.tables, a.shared);

@@ -12,44 +12,49 @@
 #include "base/real.h"
 #include "support/lh_parity.h"
 
-extern const lh_spec lh_parity_none, lh_parity_sincos, lh_parity_learned, lh_parity_rope, lh_parity_rand_sincos,
-    lh_parity_rand_learned, lh_parity_rand_rope, lh_parity_dropout_sincos, lh_parity_dropout_rand_rope,
-    lh_parity_float64_rope, lh_parity_float64_rand_learned, lh_parity_relative, lh_parity_rand_relative,
-    lh_parity_rand_relative_clamped, lh_parity_rand_relative_difference, lh_parity_shaw, lh_parity_float64_relative,
-    lh_parity_float64_rand_relative_difference;
-extern const lh_spec lh_parity_rope_linear, lh_parity_rope_ntk, lh_parity_rope_yarn, lh_parity_float64_rope_yarn;
-extern const lh_spec lh_parity_alibi, lh_parity_rand_alibi, lh_parity_float64_alibi_learned;
-extern const lh_spec lh_parity_float64_geometric, lh_parity_geometric_raw, lh_parity_geometric_plain;
+extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, longhand_spec_parity_learned,
+    longhand_spec_parity_rope, longhand_spec_parity_rand_sincos, longhand_spec_parity_rand_learned,
+    longhand_spec_parity_rand_rope, longhand_spec_parity_dropout_sincos, longhand_spec_parity_dropout_rand_rope,
+    longhand_spec_parity_float64_rope, longhand_spec_parity_float64_rand_learned, longhand_spec_parity_relative,
+    longhand_spec_parity_rand_relative, longhand_spec_parity_rand_relative_clamped,
+    longhand_spec_parity_rand_relative_difference, longhand_spec_parity_shaw, longhand_spec_parity_float64_relative,
+    longhand_spec_parity_float64_rand_relative_difference;
+extern const lh_spec longhand_spec_parity_rope_linear, longhand_spec_parity_rope_ntk, longhand_spec_parity_rope_yarn,
+    longhand_spec_parity_float64_rope_yarn;
+extern const lh_spec longhand_spec_parity_alibi, longhand_spec_parity_rand_alibi,
+    longhand_spec_parity_float64_alibi_learned;
+extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw,
+    longhand_spec_parity_geometric_plain;
 
 static const lh_parity_case CASES[] = {
-    {"none", &lh_parity_none, 0},
-    {"sincos", &lh_parity_sincos, 0},
-    {"learned", &lh_parity_learned, 0},
-    {"rope", &lh_parity_rope, 0},
-    {"rand_sincos", &lh_parity_rand_sincos, 0},
-    {"rand_learned", &lh_parity_rand_learned, 0},
-    {"rand_rope", &lh_parity_rand_rope, 0},
-    {"sincos", &lh_parity_dropout_sincos, 0.1},
-    {"rand_rope", &lh_parity_dropout_rand_rope, 0.1},
-    {"rope", &lh_parity_float64_rope, 0},
-    {"rand_learned", &lh_parity_float64_rand_learned, 0},
-    {"rope_linear", &lh_parity_rope_linear, 0},
-    {"rope_ntk", &lh_parity_rope_ntk, 0},
-    {"rope_yarn", &lh_parity_rope_yarn, 0},
-    {"rope_yarn", &lh_parity_float64_rope_yarn, 0},
-    {"relative", &lh_parity_relative, 0},
-    {"rand_relative", &lh_parity_rand_relative, 0},
-    {"rand_relative_clamped", &lh_parity_rand_relative_clamped, 0},
-    {"rand_relative_difference", &lh_parity_rand_relative_difference, 0},
-    {"shaw", &lh_parity_shaw, 0},
-    {"relative", &lh_parity_float64_relative, 0},
-    {"rand_relative_difference", &lh_parity_float64_rand_relative_difference, 0},
-    {"alibi", &lh_parity_alibi, 0},
-    {"rand_alibi", &lh_parity_rand_alibi, 0},
-    {"rand_alibi", &lh_parity_float64_alibi_learned, 0},
-    {"geometric", &lh_parity_float64_geometric, 0.1},
-    {"geometric_raw", &lh_parity_geometric_raw, 0},
-    {"geometric_plain", &lh_parity_geometric_plain, 0},
+    {"none", &longhand_spec_parity_none, 0},
+    {"sincos", &longhand_spec_parity_sincos, 0},
+    {"learned", &longhand_spec_parity_learned, 0},
+    {"rope", &longhand_spec_parity_rope, 0},
+    {"rand_sincos", &longhand_spec_parity_rand_sincos, 0},
+    {"rand_learned", &longhand_spec_parity_rand_learned, 0},
+    {"rand_rope", &longhand_spec_parity_rand_rope, 0},
+    {"sincos", &longhand_spec_parity_dropout_sincos, 0.1},
+    {"rand_rope", &longhand_spec_parity_dropout_rand_rope, 0.1},
+    {"rope", &longhand_spec_parity_float64_rope, 0},
+    {"rand_learned", &longhand_spec_parity_float64_rand_learned, 0},
+    {"rope_linear", &longhand_spec_parity_rope_linear, 0},
+    {"rope_ntk", &longhand_spec_parity_rope_ntk, 0},
+    {"rope_yarn", &longhand_spec_parity_rope_yarn, 0},
+    {"rope_yarn", &longhand_spec_parity_float64_rope_yarn, 0},
+    {"relative", &longhand_spec_parity_relative, 0},
+    {"rand_relative", &longhand_spec_parity_rand_relative, 0},
+    {"rand_relative_clamped", &longhand_spec_parity_rand_relative_clamped, 0},
+    {"rand_relative_difference", &longhand_spec_parity_rand_relative_difference, 0},
+    {"shaw", &longhand_spec_parity_shaw, 0},
+    {"relative", &longhand_spec_parity_float64_relative, 0},
+    {"rand_relative_difference", &longhand_spec_parity_float64_rand_relative_difference, 0},
+    {"alibi", &longhand_spec_parity_alibi, 0},
+    {"rand_alibi", &longhand_spec_parity_rand_alibi, 0},
+    {"rand_alibi", &longhand_spec_parity_float64_alibi_learned, 0},
+    {"geometric", &longhand_spec_parity_float64_geometric, 0.1},
+    {"geometric_raw", &longhand_spec_parity_geometric_raw, 0},
+    {"geometric_plain", &longhand_spec_parity_geometric_plain, 0},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
