@@ -246,6 +246,21 @@ static void test_every_length_and_cut_matches_reference(void **state) {
     for_each_model(check_reference);
 }
 
+static void check_limits(model *m) {
+    if (!strstr(m->about->encoding, "geometric")) return;
+    for (int i = 0; i < LH_PARITY_LIMITS; i++) {
+        lh_parity_set_limit(m->encoder, i);
+        lh_parity_load(m->spec, m->real_bytes, m->encoder, m->parameters);
+        check_reference_at(m, 1, 1, (lh_model_cut){1, 1, 0});
+        check_reference_at(m, 17, 17, (lh_model_cut){3, 2, 3});
+    }
+}
+
+static void test_geometric_limits_match_reference(void **state) {
+    (void)state;
+    for_each_model(check_limits);
+}
+
 /* Every layer reads positions of its own: what the other tests cannot tell, whose layers share a draw. */
 static void test_layers_read_draws_of_their_own(void **state) {
     (void)state;
@@ -272,6 +287,7 @@ int main(void) {
         cmocka_unit_test(test_evaluation_of_stored_batches_gives_stored_logits),
         cmocka_unit_test(test_step_on_stored_batch_gives_stored_gradients),
         cmocka_unit_test(test_every_length_and_cut_matches_reference),
+        cmocka_unit_test(test_geometric_limits_match_reference),
         cmocka_unit_test(test_layers_read_draws_of_their_own),
     };
     return cmocka_run_group_tests_name("reference", tests, NULL, NULL);
