@@ -9,6 +9,7 @@ IDS="sincos exp rng_word task_bucket_sort main linux cuda_images ab ab_ ab__ ab_
 STEPS="ab ab_cuda" # whose steps are linked as well
 level=$(make -s print-levels | cut -d ' ' -f 1)
 have=-DLH_HAVE_$(echo "$level" | tr a-z- A-Z_)
+case $level in x86*) march=-march=$level ;; *) march='' ;; esac
 includes="-Iruntime/include -Iruntime -Ikernels"
 
 write_one() {
@@ -30,7 +31,7 @@ compile() {
             $CC -std=gnu11 -O0 $includes -c -o "$work/objects/$id.cuda.o" "$work/$id/cuda.c" || return
     done
     for id in $STEPS; do
-        $CC -std=gnu11 -O0 -Wno-psabi $includes -c -o "$work/objects/$id.step.o" "$work/$id/step.c" || return
+        $CC -std=gnu11 -O0 -Wno-psabi $march $includes -c -o "$work/objects/$id.step.o" "$work/$id/step.c" || return
     done
 }
 
