@@ -15,6 +15,7 @@ local layout = require("layout")
 local network = require("network")
 local page = require("plan_page")
 local signatures = require("signatures")
+local symbols = require("symbols")
 
 local M = {}
 
@@ -44,6 +45,7 @@ function M.build(resolved, facts)
   local plan = {
     abi = ABI,
     id = resolved.id,
+    symbol = symbols.of(resolved.id),
     source = resolved.source,
     precision = resolved.precision,
     resolved = resolved,

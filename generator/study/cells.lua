@@ -157,6 +157,12 @@ function M.of_study(study, root)
     report = study.report, cells = cells })
 end
 
+-- The name of a run's task: its kind, or the file that its examples are from.
+local function task_of(spec)
+  local task = spec and type(spec.task) == "table" and spec.task or {}
+  return tostring(task.kind or task.data and tostring(task.data):match("[^/]*$") or "?")
+end
+
 -- What a run's id says beside its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
 local function encoding_of(group)
   local task = group.task_kind
@@ -183,8 +189,7 @@ end
 function M.of_folder(root)
   local order, count = groups_of(root), {}
   for _, group in ipairs(order) do
-    local spec = group.runs[1].facts.spec
-    group.task_kind = spec and type(spec.task) == "table" and tostring(spec.task.kind) or "?"
+    group.task_kind = task_of(group.runs[1].facts.spec)
     group.key = { task = group.task_kind, encoding = encoding_of(group) }
     local name = group.key.task .. "/" .. group.key.encoding
     count[name] = (count[name] or 0) + 1
@@ -197,7 +202,7 @@ function M.of_folder(root)
     add_name(tasks, seen_tasks, group.key.task)
     add_name(encodings, seen_encodings, group.key.encoding)
   end
-  return finish({ title = "Runs", cells = order, found = true,
+  return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
     axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } })
 end
 

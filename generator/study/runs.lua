@@ -4,7 +4,8 @@
 -- }: facts is run.json; test and train hold the last evaluation beyond and within the training lengths, { step,
 -- examples, draws, lengths, accuracy, exact_match, loss } with four lists in the order of lengths, the last two of them
 -- as text; during is a list of { step, accuracy }, means over lengths; notes says what could not be read. state is
--- "evaluated" or one of UNSCORED.
+-- "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within;
+-- seen: on the very examples of training.
 -- Invariants: writes nothing; a torn line, as a killed trainer leaves it, is skipped and noted.
 
 local json = require("dkjson")
@@ -44,7 +45,8 @@ end
 
 local TYPES = { id = "string", digest = "string", seed = "integer", learning_rate = "number", exit = "integer",
   train_seconds = "number", spec = "table", flags = "table", source_digest = "string", compiler = "string",
-  level = "string", variant = "string", precision = "string", machine = "string" }
+  level = "string", variant = "string", precision = "string", machine = "string", data = "table",
+  train_lengths = "table" }
 
 -- Facts of another type than trainers write are left out, and noted. Flags are text.
 local function check_types(facts, notes)
@@ -53,6 +55,13 @@ local function check_types(facts, notes)
     if value ~= nil and type(value) ~= wanted and math.type(value) ~= wanted then
       notes[#notes + 1] = ("run.json: %s is no %s"):format(name, wanted)
       facts[name] = nil
+    end
+  end
+  for _, n in ipairs(facts.train_lengths or {}) do
+    if math.type(n) ~= "integer" then
+      notes[#notes + 1] = "run.json: train_lengths is no list of integers"
+      facts.train_lengths = nil
+      break
     end
   end
   local flags = {}
@@ -193,9 +202,19 @@ local function read_evaluations(run)
   end
 end
 
--- The lengths of section.lengths of a run's spec as a list; empty where there are none.
+-- Whether a run was trained on examples of a file. Its lengths are then in run.json, not in the spec.
+local function has_data(run)
+  local spec = run.facts.spec
+  return spec ~= nil and type(spec.task) == "table" and spec.task.data ~= nil
+end
+
+-- The lengths of section.lengths of a run's spec as a list; of examples of a file, those that the trainer met there.
+-- Empty where there are none, or none are recorded.
 function M.lengths(run, section)
   local spec = run.facts.spec
+  if has_data(run) then
+    return section == "train" and run.facts.train_lengths or {}
+  end
   local field = spec and type(spec[section]) == "table" and spec[section].lengths
   if type(field) ~= "table" then
     return {}
@@ -221,10 +240,32 @@ local function lengths_asked(run)
   return count
 end
 
+-- Of examples of a file the split says which file; what lies beyond training, the lengths alone can tell.
+local function split_by_length(run)
+  local trained, parts = {}, {}
+  for _, n in ipairs(M.lengths(run, "train")) do
+    trained[n] = true
+  end
+  for _, evaluation in ipairs({ run.train or false, run.test }) do
+    for i, n in ipairs(evaluation and evaluation.lengths or {}) do
+      add(parts, { split = trained[n] and "train" or "test", length = n, step = evaluation.step,
+        examples = evaluation.examples, draws = evaluation.draws, accuracy = evaluation.accuracy[i],
+        exact_match = evaluation.exact_match[i], loss = evaluation.loss[i] })
+      parts[trained[n] and "train" or "test"].mixed = evaluation.mixed
+    end
+  end
+  run.train, run.test = parts.train, parts.test
+end
+
 -- A run that is to be evaluated at nothing but training lengths is scored there.
 local function score_within(run)
-  if not run.test and run.train and #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0 then
+  local data = has_data(run) and #M.lengths(run, "train") > 0
+  if data then
+    split_by_length(run)
+  end
+  if not run.test and run.train and (data or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0) then
     run.test, run.train, run.within = run.train, nil, true
+    run.seen = data and run.facts.data ~= nil and run.facts.data.eval == nil
   end
 end
 
