@@ -46,7 +46,7 @@ local function identity(record)
 end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }.
--- Only `what` is needed. The position may be given as a table instead: at = { path, line, col }, or at = { set = text }
+-- Only `what` is needed; a hint may be a function that makes it, called only where it is shown. The position may be given as a table instead: at = { path, line, col }, or at = { set = text }
 -- for a value that comes from the command line. An error that is known already is not added again.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
@@ -133,8 +133,12 @@ local function format(self, record, out)
   if record.expected then
     out[#out + 1] = "  expected: " .. record.expected
   end
-  if record.hint then
-    out[#out + 1] = "  hint: " .. record.hint
+  local hint = record.hint
+  if type(hint) == "function" then
+    hint = hint()
+  end
+  if hint then
+    out[#out + 1] = "  hint: " .. hint
   end
 end
 

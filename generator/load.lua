@@ -28,7 +28,7 @@ M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 -- Folder of each section's presets, below spec/.
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
 
-local LARGEST = 4 * 1024 * 1024 -- bytes of a spec file
+local LARGEST = 1024 * 1024 -- bytes of a file
 
 function M.is_id(text)
   return #text <= M.ID_LONGEST and text:find(ID) ~= nil
@@ -82,7 +82,7 @@ local function open_file(state, real, relative, used)
     return nil
   end
   state.diagnostics:source(shown, text)
-  local value, problem = sandbox.run(text)
+  local value, problem = sandbox.run(text, state.budget)
   if problem == nil and type(value) ~= "table" then
     problem = { what = "the file returns " .. diagnostics.show(value), expected = "return { ... }",
       line = locate.fields(text)[""].line, col = locate.fields(text)[""].col }
@@ -312,7 +312,8 @@ local function place_of(state, main, origin, name)
 end
 
 local function new_state(options)
-  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {} }
+  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {},
+    budget = sandbox.budget() }
 end
 
 -- What M.spec returns of a file whose parents are known; nil when there are more errors than before.

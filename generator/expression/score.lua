@@ -139,7 +139,7 @@ local function trace(state, entry, list)
   local session = { builder = state.builder, heads = state.heads, layers = state.layers, score = state.root,
     parameters = list }
   local x = traced.begin(session)
-  local good, value, problem = pcall(sandbox.call, text, entry.f.value, x)
+  local good, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
   traced.finish()
   if not good then
     error(value, 0)
@@ -256,7 +256,7 @@ function M.resolve(context, texts)
   end
   local list = list_entries(context, report)
   local state = { context = context, report = report, texts = texts, builder = builder_for(resolved), taken = {},
-    all = {}, heads = resolved.model.heads, layers = resolved.model.layers,
+    all = {}, budget = sandbox.budget(), heads = resolved.model.heads, layers = resolved.model.layers,
     largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then
