@@ -32,9 +32,8 @@ lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh
 /* Threads asked for, or all processors for 0. */
 int lh_cli_threads(int64_t asked);
 
-/* The flag --device of a verb, with what it points to: "cpu". */
-#define LH_DEVICE_OPTION(value) \
-    { "--device", LH_OPTION_TEXT, value, 0, 0, NULL, "cpu|cuda[:N]", "what computes (cpu)" }
+/* Word and help of the flag --device, which points to "cpu" unless it is given. */
+#define LH_DEVICE_WORDS "cpu|cuda[:N]", "what computes (cpu)"
 
 /* An engine for evaluation with the parameters of a checkpoint, which is of engine->step. */
 typedef struct lh_cli_model {

@@ -33,6 +33,8 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
     return LH_OK;
 }
 
+/* The generator reads the names and kinds of this table, so that it can refuse a wrong flag before it builds anything:
+ * every row begins a line, as {"--name", LH_OPTION_KIND, ...}. Those of finite data are in data_files.c, likewise. */
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;
@@ -47,16 +49,14 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
         {"--steps", LH_OPTION_INTEGER, &f->steps, 0, 4294967295.0, NULL, "N", "train up to this step"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &one, "S", "initial values, data, dropout (0)"},
         {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &many, "A:B", "one run for each, A to B"},
-        {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...",
-         "in place of the spec's; runs for each"},
+        {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...", "(the spec's); one run for each"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where runs live (runs)"},
         {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "go on from the checkpoint, where there is one"},
-        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL,
-         "--resume, and leave alone what is finished or in other hands"},
+        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL, "--resume, unless finished or in use"},
         {"--overwrite", LH_OPTION_SWITCH, &f->overwrite, 0, 0, NULL, NULL, "replace a run that is there"},
         {"--init", LH_OPTION_TEXT, &f->init, 0, 0, NULL, "FILE", "start from the parameters of a checkpoint"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors); never changes a bit"},
-        LH_DEVICE_OPTION(&f->device),
+        {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
         {"--no-eval", LH_OPTION_SWITCH, &f->no_eval, 0, 0, NULL, NULL, "no evaluation after training"},
         {"--overfit", LH_OPTION_INTEGER, &f->overfit, 1, 1e6, NULL, "K", "train on K fixed examples; must reach 100%"},
         {"--log-every", LH_OPTION_INTEGER, &f->log_every, 1, 1e9, NULL, "N", "steps per line of metrics.jsonl"},

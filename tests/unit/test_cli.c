@@ -70,6 +70,21 @@ static void test_main_bad_words_usage(void **state) {
     assert_says(state, 0, "bench --help", "--json");
 }
 
+static void test_main_flags_of_other_programs_explained(void **state) {
+    assert_says(state, 2, "train --lr 1", "did you mean --learning-rate?");
+    assert_says(state, 2, "train --epochs=3", "did you mean --steps?");
+    assert_says(state, 2, "train --max_steps 3", "did you mean --steps?");
+    assert_says(state, 2, "train --gpu", "did you mean --device cuda?");
+    assert_says(state, 2, "train --output-dir x", "did you mean --out?");
+    assert_says(state, 2, "train --num-threads 1", "did you mean --threads?");
+    assert_says(state, 2, "train --ckpt x", "did you mean --init?");
+    assert_says(state, 2, "eval --ckpt x", "did you mean --checkpoint?");
+    assert_says(state, 2, "train --batch-size 32", "a field of the spec: train.batch");
+    assert_says(state, 2, "eval --batch-size 32", "did you mean --batch?");
+    assert_says(state, 2, "train --d_model 32", "a field of the spec: model.width");
+    assert_says(state, 2, "train --frobnicate", "--help lists them");
+}
+
 static void test_options_values_parsed(void **state) {
     (void)state;
     lh_error error;
@@ -366,6 +381,7 @@ static void test_main_unknown_level_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_TOY(test_main_bad_words_usage),
+        WITH_TOY(test_main_flags_of_other_programs_explained),
         cmocka_unit_test(test_options_values_parsed),
         cmocka_unit_test(test_shortest_reads_back),
         cmocka_unit_test(test_symbols_longest_name_wins),
