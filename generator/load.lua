@@ -1,6 +1,6 @@
 -- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
 --
--- Input: a path, overrides, the repository root. Output: { id, source, tree, texts, place, beside }: base name and
+-- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, beside }: base name and
 -- display path, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the files by display
 -- path, and functions that find and read a file which the spec names. Nothing is checked against the schema here.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
@@ -28,7 +28,7 @@ M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 -- Folder of each section's presets, below spec/.
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
 
-local LARGEST = 1024 * 1024 -- bytes of a file
+local LARGEST = 512 * 1024 -- bytes of a file
 
 function M.is_id(text)
   return #text <= M.ID_LONGEST and text:find(ID) ~= nil
@@ -54,7 +54,7 @@ local function read_text(path)
   if not text then
     return nil, message and (message:gsub("^.*: ", "")) or "the file is empty"
   elseif #text > LARGEST then
-    return nil, ("larger than %d MB"):format(LARGEST // (1024 * 1024))
+    return nil, ("larger than %d KB"):format(LARGEST // 1024)
   end
   text = text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n")
   return text
@@ -329,11 +329,12 @@ local function finish(state, file, id, before)
     local at = place(origin, name)
     return at.shown, read_text(at.real)
   end
-  return { id = id, source = file.shown, tree = root, texts = state.texts, place = place, beside = beside }
+  return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts, place = place,
+    beside = beside }
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
--- Returns { id, source, tree, texts, place, beside }, or nil when there were errors; they are in options.diagnostics.
+-- Returns { id, source, root, tree, texts, place, beside }, or nil when there were errors; they are in options.diagnostics.
 function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()

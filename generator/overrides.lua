@@ -20,7 +20,7 @@ local function parse_constant(text)
   elseif tonumber(text) then
     return tonumber(text)
   elseif text:find("^[{\"']") or text:find("^%[=*%[") then
-    local value, problem = sandbox.run("return " .. text, sandbox.budget())
+    local value, problem = sandbox.run("return " .. text)
     return value, problem and problem.what
   end
   return text

@@ -2,7 +2,8 @@
 --
 -- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), and the formula of the score where
 -- there is one (expression/score.lua).
--- Output: pure data that the templates read by name; the modules below say which names are theirs.
+-- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
+-- for the diagnostics where a formula turns out too large for code.
 
 local canonical = require("canonical")
 local costs = require("costs")
@@ -40,7 +41,7 @@ local function file_list(plan)
   return files
 end
 
-function M.build(resolved, facts)
+local function build(resolved, facts)
   local plan = {
     abi = ABI,
     id = resolved.id,
@@ -61,6 +62,18 @@ function M.build(resolved, facts)
   plan.about = describe.comments(plan)
   plan.digest, plan.model_digest = digests.plan(plan), digests.model(plan)
   return plan
+end
+
+function M.build(resolved, facts)
+  local ok, plan = xpcall(build, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end, resolved, facts)
+  if ok then
+    return plan
+  elseif type(plan) ~= "table" or not plan.problem then
+    error(plan, 0)
+  end
+  return nil, { path = resolved.source, field = "encoding.score", what = plan.what, expected = plan.expected }
 end
 
 M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize

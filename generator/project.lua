@@ -126,9 +126,14 @@ function Project:resolve(argument, sets)
   return spec
 end
 
-local function add_plan(spec)
-  spec.plan = plan_module.build(spec.resolved, { task = spec.task, score = spec.score })
-  return spec
+-- The same table with its plan; nil after an error.
+local function add_plan(spec, d)
+  local problem
+  spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score })
+  if problem then
+    d:add(problem)
+  end
+  return spec.plan and spec
 end
 
 -- Resolves and plans: the same table with `plan`.
@@ -137,13 +142,14 @@ function Project:plan(argument, sets)
   if not spec then
     return nil, message
   end
-  return add_plan(spec)
+  local d = diagnostics.new()
+  return add_plan(spec, d), d:text()
 end
 
 -- Validates and plans what load.lua made; nil when there are errors in d.
 function M.settle(loaded, d, facts)
   local spec = validated(loaded, d, facts)
-  return spec and add_plan(spec)
+  return spec and add_plan(spec, d)
 end
 
 -- A template, or a file of another folder that a template splices in.

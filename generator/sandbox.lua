@@ -15,8 +15,9 @@ local traced = require("expression.traced")
 local M = {}
 
 M.INSTRUCTIONS = 5000000    -- of one budget; a spec is data, and tracing a score of ours takes less than a tenth
-M.MEMORY = 64 * 1024        -- KiB; the launcher's address-space limit stands behind it
+M.MEMORY = 128 * 1024       -- KiB; the launcher's address-space limit stands behind it
 local STEP = 1000           -- instructions between two looks at what was used
+local COLLECTION = 100000   -- what it counts for when all memory is looked through for what is not used any more
 local KB_OF_WORK = 4        -- KiB that count as one instruction where one can go over all memory
 
 local CHUNK = "spec"
@@ -136,8 +137,11 @@ end
 
 -- A hook that stops what is too long or too large. What ends before the first look has counted as one.
 local function limiter(budget, step)
-  local memory = collectgarbage
-  local before, most = memory("count"), M.MEMORY
+  local memory, most = collectgarbage, M.MEMORY
+  if step == 1 or memory("count") > most then
+    memory("collect") -- what others left behind is not the spec's
+  end
+  local before = memory("count")
   budget.instructions = budget.instructions - step
   return function()
     local held = memory("count") - before
@@ -145,6 +149,7 @@ local function limiter(budget, step)
     if budget.instructions < 0 then
       error(too_long())
     elseif held > most then
+      budget.instructions = budget.instructions - COLLECTION
       memory("collect")
       if memory("count") - before > most then
         error(too_large())
@@ -179,7 +184,7 @@ end
 -- Runs a function of the spec `text` with one argument: its first result, or nil and what went wrong.
 local function run_limited(text, f, argument, budget)
   local step = step_of(text)
-  local ok, value, co = resume(f, argument, limiter(budget, step), "", step)
+  local ok, value, co = resume(f, argument, limiter(budget or M.budget(), step), "", step)
   if ok then
     return value
   end
@@ -202,7 +207,7 @@ local function compile(text)
   return nil, tostring(ok and message or chunk)
 end
 
--- Runs the text within a budget; returns its first result (nil is an error), or nil and the error.
+-- Runs the text within a budget, one of its own unless given; returns its first result (nil is an error), or nil and the error.
 function M.run(text, budget)
   local chunk, message = compile(text)
   if not chunk then

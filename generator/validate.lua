@@ -19,6 +19,7 @@ local schema = require("schema")
 local score = require("expression.score")
 local sections = require("sections")
 local tree = require("tree")
+local unknown = require("unknown")
 local values = require("values")
 
 local M = {}
@@ -61,26 +62,19 @@ local function default_of(context, field)
 end
 
 local function unknown_field(context, node, path, kind, legal)
-  local name = path:match("[^%.]*$")
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
   local kind_text = kind and (' for kind "%s"'):format(kind) or ""
-  local expected, hint = {}, nil
+  local expected = {}
   for i, child in ipairs(legal) do
     expected[i] = child.name
   end
-  if field then
-    hint = ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
-    if kind == "none" then
-      hint = hint .. (': set %s.kind'):format(parent)
+  local function hint()
+    if field then
+      return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
+        .. (kind == "none" and (": set %s.kind"):format(parent) or "")
     end
-  else
-    local near = diagnostics.nearest(name, expected)
-    if near then
-      local meant = schema.at[(parent and parent .. "." or "") .. near]
-      hint = ('did you mean "%s"? It says: %s'):format(near, meant.doc)
-    elseif type(node.value) == "function" then
-      hint = "encoding.score takes a function, no other field"
-    end
+    return unknown.hint(path, expected, context.loaded.root)
+      or type(node.value) == "function" and "encoding.score takes a function, no other field"
   end
   add(context, node, path, "no such field" .. kind_text, table.concat(expected, ", "), hint)
 end

@@ -155,6 +155,10 @@ local function trace(state, entry, list)
     return fail({ at = at, what = "the score does not use x.score", expected = WANTED,
       hint = "x.score is the logit of the pair so far; without it the tokens themselves would not matter" })
   end
+  if ir.written(node) > ir.WRITTEN then
+    return fail({ at = at, what = ("the formula has more than %d operations, written out"):format(ir.WRITTEN),
+      expected = "a smaller one", hint = "parts of a sum are written wherever they are used" })
+  end
   local large = too_large(node, state.largest)
   if large then
     return fail({ at = at, what = ("the formula holds %s"):format(diagnostics.number(large)),

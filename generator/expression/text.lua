@@ -45,6 +45,11 @@ local function survey(root)
   return uses, size, order
 end
 
+-- How often each node of a formula is used in it.
+function M.uses(root)
+  return (survey(root))
+end
+
 local NAMES = "abcdefghijklmnopqrstuvw"
 
 function M.name_of(i)

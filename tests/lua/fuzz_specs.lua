@@ -309,7 +309,7 @@ local function run(path, sets, render)
   end
   local plan, refusal = plan_module.build(resolved, { task = info.task, score = info.score })
   if not plan then
-    assert(refusal:find("error: ", 1, true) and #validate.print_resolved(resolved, info.origins) > 0, refusal)
+    assert(#refusal.what > 0 and #validate.print_resolved(resolved, info.origins) > 0)
     return "planned"
   end
   assert(#plan_module.text(plan) > 0 and #validate.print_resolved(resolved, info.origins) > 0)
