@@ -3,6 +3,7 @@
 -- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, beside }: base name and
 -- display path, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the files by display
 -- path, and functions that find and read a file which the spec names. Nothing is checked against the schema here.
+-- A table whose preset there is not is marked `partial`, and the rest goes on, so that its mistakes are told too.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
 --
 -- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
@@ -11,6 +12,7 @@
 
 local diagnostics = require("diagnostics")
 local entries = require("expression.entries")
+local habits = require("habits")
 local lfs = require("lfs")
 local locate = require("locate")
 local overrides = require("overrides")
@@ -68,6 +70,21 @@ local function check_functions(state, text, path)
   end
 end
 
+-- What is wrong with a file as a whole. Where it is no Lua, all that is another language's is told at once, and what
+-- Lua said only where none of that comes before it.
+local function report_problem(state, shown, text, problem)
+  local explained = false
+  for _, habit in ipairs(problem.syntax and habits.find(text) or {}) do
+    habit.path, habit.what = shown, "not valid Lua: " .. habit.what
+    explained = explained or habit.line <= problem.line
+    state.diagnostics:add(habit)
+  end
+  if not explained then
+    problem.path = shown
+    state.diagnostics:add(problem)
+  end
+end
+
 -- Runs one file; returns { real, relative, shown, tree } or nil. `used` is the origin that named it, nil for the main.
 local function open_file(state, real, relative, used)
   if state.files[real] ~= nil then
@@ -88,8 +105,7 @@ local function open_file(state, real, relative, used)
       line = locate.fields(text)[""].line, col = locate.fields(text)[""].col }
   end
   if problem then
-    problem.path = shown
-    state.diagnostics:add(problem)
+    report_problem(state, shown, text, problem)
     return nil
   end
   state.texts[shown] = text
@@ -125,6 +141,7 @@ local function unknown_preset(state, section, node, field)
     what = ("there is no %s.lua in %s"):format(node.value, where),
     expected = #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
     hint = near and ('did you mean "%s"?'):format(near) })
+  state.unknown = state.unknown + 1
 end
 
 -- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error.
@@ -236,6 +253,7 @@ function resolve_own(state, file, section, own, chain)
   end
   local parent, whole = open_use(state, file, section, use, field)
   if not parent or closes_cycle(state, chain, parent, use, field) then
+    rest.partial = true
     return rest, true
   end
   local inner = longer(chain, parent)
@@ -312,14 +330,16 @@ local function place_of(state, main, origin, name)
 end
 
 local function new_state(options)
-  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {},
+  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
     budget = sandbox.budget() }
 end
 
--- What M.spec returns of a file whose parents are known; nil when there are more errors than before.
+-- What M.spec returns of a file whose parents are known; nil when there are more errors than before, unless they are
+-- but presets that are not there: what they would have given is missing from tables that are `partial` then.
 local function finish(state, file, id, before)
+  local unknown = state.unknown
   local root = resolve_file(state, file)
-  if state.diagnostics:count() > before then
+  if state.diagnostics:count() - before > state.unknown - unknown then
     return nil
   end
   local function place(origin, name)
@@ -331,6 +351,13 @@ local function finish(state, file, id, before)
   end
   return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts, place = place,
     beside = beside }
+end
+
+-- Says that a file is a study. Only that: as a spec it would be full of mistakes.
+local function refuse_study(d, file)
+  d:add({ at = file.tree.fields.axes.origin, field = "axes", what = "this is a study, a grid of specs",
+    expected = "a spec, or one cell of the study: FILE:CELL",
+    hint = ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown) })
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
@@ -347,7 +374,9 @@ function M.spec(path, options)
     d:add({ path = display(state, real, base), what = ("%s is no name for a spec"):format(diagnostics.show(base)),
       expected = M.ID_TEXT .. "; then .lua" })
   end
-  if not file then
+  if file and file.tree.fields.axes then
+    return refuse_study(d, file)
+  elseif not file then
     return nil
   end
   overrides.apply(file, options.sets or {}, d)

@@ -256,6 +256,20 @@ function M.forbidden(text)
   return found
 end
 
+-- Line on which the last statement `name = ...` before the end of `line` begins; `line` where there is none. Lua blames
+-- the last line of the value.
+function M.assignment(text, line, name)
+  local tokens, found = M.tokens(text), line
+  for i, token in ipairs(tokens) do
+    if token.line > line then
+      break
+    elseif token.text == name and is(tokens[i + 1], "=") then
+      found = token.line
+    end
+  end
+  return found
+end
+
 -- Column of a token on a line: the first that reads `word`; else the first token on it; else 1.
 function M.column(text, line, word)
   local first

@@ -56,13 +56,15 @@ function Project:find_spec(argument)
   if load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
     return path
   end
+  local study = load_module.is_id(argument) and lfs.attributes(self:path("spec/studies/" .. argument .. ".lua"), "mode")
   local ids = self:names("spec/runs", ".lua")
   local nearest = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids)
   local d = diagnostics.new()
   d:add({
     what = ("no such spec: %s"):format(argument),
     expected = "a path, or one of the ids that ./longhand list runs shows",
-    hint = nearest and ("did you mean %s?"):format(nearest) or nil,
+    hint = study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
+      argument) or nearest and ("did you mean %s?"):format(nearest) or nil,
   })
   return nil, d:text()
 end

@@ -2,13 +2,14 @@
 -- memory, and no names but the functions of score expressions (expression/traced.lua).
 --
 -- Input: the text of a Lua file, line ends "\n". Output: the value it returns, or nil and what went wrong as
--- { what, line, col, expected, hint }, line and col within the text.
+-- { what, line, col, expected, hint, syntax }, line and col within the text; syntax: it is no Lua.
 -- Invariants: text only, never bytecode; the environment cannot be changed; the string metatable is taken away
 -- while the text runs and put back whatever happens; an error in the text cannot be caught by the text, because it
 -- runs in a coroutine of its own and nothing in it can make another or protect a call; what a spec may do hangs on
 -- counts alone, never on a clock.
 
 local diagnostics = require("diagnostics")
+local habits = require("habits")
 local locate = require("locate")
 local traced = require("expression.traced")
 
@@ -34,8 +35,8 @@ local function environment()
       end
       error({ problem = true, name = name, verb = "read" })
     end,
-    __newindex = function(_, name)
-      error({ problem = true, name = name, verb = "set" })
+    __newindex = function(_, name, value)
+      error({ problem = true, name = name, verb = "set", value = value })
     end,
   })
 end
@@ -43,10 +44,11 @@ end
 local function describe_global(problem)
   local is_name = type(problem.name) == "string"
   local name = is_name and problem.name or "_ENV[...]"
-  local found = { word = name, expected = LEGAL }
+  local found = { word = name, expected = LEGAL, assigned = problem.verb == "set" }
   if problem.verb == "set" then
     found.what = ('"%s" is set as a global; a spec has none'):format(name)
-    found.hint = ("write local %s = ..."):format(name)
+    found.hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
+      or ("write local %s = ..."):format(name)
   else
     local near = is_name and #name > 2 and diagnostics.nearest(name, traced.names)
     found.what = ('"%s" is not defined; a spec has no I/O and no library'):format(name)
@@ -72,7 +74,8 @@ local function describe_syntax(text, message)
   if what:find("^'}' expected") and near then
     hint = "a comma may be missing before it"
   end
-  return { what = "not valid Lua: " .. what, line = line, col = locate.column(text, line, near), hint = hint }
+  return { what = "not valid Lua: " .. what, line = line, col = locate.column(text, line, near), hint = hint,
+    syntax = true }
 end
 
 -- The line of the spec that a coroutine which failed was at. nil where a function of ours was called in the place of
@@ -194,6 +197,8 @@ local function run_limited(text, f, argument, budget)
     line = watched_line(f, argument, step)
   end
   line = math.min(line, last_line(text))
+  line = found.assigned and locate.assignment(text, line, found.word) or line
+  found.hint = found.hint or found.word and habits.name_hint(found.word, text, line)
   return nil, { what = found.what, line = line, col = locate.column(text, line, found.word), expected = found.expected,
     hint = found.hint }
 end
@@ -217,7 +222,7 @@ function M.run(text, budget)
   if problem then
     return nil, problem
   elseif value == nil then
-    return nil, { what = "the file returns nothing", line = last_line(text), expected = "return { ... }" }
+    return nil, { what = "the file returns nothing", line = last_line(text), expected = "return { ... } at its end" }
   end
   return value
 end

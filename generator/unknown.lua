@@ -4,6 +4,7 @@
 
 local diagnostics = require("diagnostics")
 local schema = require("schema")
+local trainer_flags = require("trainer_flags")
 local usual = require("usual")
 
 local M = {}
@@ -34,11 +35,6 @@ local function namesakes(name)
   return paths
 end
 
--- What the trainer's flag of that meaning is, in a command.
-function M.flag_hint(flag)
-  return ("a flag of the trainer says this: ./longhand train SPEC -- %s"):format(flag)
-end
-
 -- A hint for a field that is not there. legal: the names that its table has.
 function M.hint(path, legal, root)
   local parent, name = path:match("^(.*)%.([^%.]*)$")
@@ -48,17 +44,21 @@ function M.hint(path, legal, root)
   if field and meant.why and field:match("^(.*)%.[^%.]*$") ~= parent then
     return meant.why
   end
-  local near = not field and not meant.flags[1] and not meant.why and diagnostics.nearest(name, legal)
+  local flags = trainer_flags.read(root)
+  local own = "--" .. name:gsub("_", "-")
+  local flag = flags[own] and own or meant.flags[1]
+  local near = not field and not flag and not meant.why and diagnostics.nearest(name, legal)
   field = field or near and (parent and parent .. "." or "") .. near or namesakes(name)[1]
   if field then
     return says(field, field:match("^(.*)%.[^%.]*$") == parent)
   end
   for _, other in ipairs(schema.fields) do
-    if other.flag == meant.flags[1] and other.flag then
+    if flag and other.flag == flag then
       return says(other.path)
     end
   end
-  return meant.flags[1] and M.flag_hint(meant.flags[1]) or meant.why
+  return flag and flags[flag:match("^%S+")] and ("a flag of the trainer says this: ./longhand train SPEC -- %s"):format(
+    flag) or meant.why
 end
 
 return M

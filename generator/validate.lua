@@ -121,10 +121,15 @@ end
 -- Reads a table's fields into `into`: its kind first, then what that kind has.
 local function read_children(context, path, node, into)
   local kind
+  local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
+  context.partial[path] = partial
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
   if kind_field then
     read_field(context, kind_field, node.fields.kind, into)
     kind = into.kind or false
+    if partial and not node.fields.kind then
+      kind = false -- the preset that is not there may have said it
+    end
   end
   if kind_field and kind_field.of then
     kind = nil -- a task has no fields of its own
@@ -135,7 +140,7 @@ local function read_children(context, path, node, into)
     if child ~= kind_field and applies then
       read_field(context, child, node.fields[child.name], into)
     end
-    if child.required and applies and not node.fields[child.name] then
+    if child.required and applies and not node.fields[child.name] and not partial then
       add(context, node, child.path, "is missing", child.type == "kind"
         and table.concat(values.kind_names(context, child), ", ") or schema.expected(child))
     end
@@ -238,7 +243,7 @@ local function settle_task(context)
   if not task or not tree.is_table(given) then
     return
   end
-  local choice = choice_of(context, given)
+  local choice = not context.partial.task and choice_of(context, given)
   for _, field in ipairs(schema.children.task) do
     local node = field.with and given.fields[field.name]
     if node and choice and choice ~= field.with then
@@ -282,12 +287,13 @@ end
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
   local context = { diagnostics = d, tasks = given.tasks, root = loaded.tree, loaded = loaded, origins = {},
-    files = {}, resolved = { id = loaded.id, source = loaded.source } }
+    files = {}, partial = {}, resolved = { id = loaded.id, source = loaded.source } }
   read_children(context, "", loaded.tree, context.resolved)
   settle_task(context)
-  local formula = resolve_score(context, loaded.texts)
+  local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
+  local formula = known and resolve_score(context, loaded.texts)
   context.good = d:count() == 0
-  local warnings = rules.apply(context)
+  local warnings = known and rules.apply(context)
   if d:count() > 0 then
     return nil
   end
@@ -296,7 +302,7 @@ function M.resolve(loaded, d, given)
     origins[path] = origin_text(origin)
   end
   return context.resolved, { origins = origins, warnings = warnings, task = context.task, files = context.files,
-    score = formula }
+    score = formula or nil }
 end
 
 local function list_text(list)
