@@ -56,7 +56,7 @@ local OPERATORS = {
   { "+", "+", "`++` is no operator", "a = a + 1" },
 }
 
--- What each token may be; the first that fits is told. tokens, i -> what, expected.
+-- What each token may be; the first that fits is told. tokens, i, brackets that are open -> what, expected.
 local rules = {}
 
 function rules.operator(tokens, i)
@@ -119,9 +119,13 @@ function rules.word(tokens, i)
   end
 end
 
--- A file that is a table, or fields alone, without return.
-function rules.return_missing(tokens, i)
-  if i == 1 and is(tokens[1], "{") then
+local ENDS = { ["}"] = true, ["end"] = true, ["true"] = true, ["false"] = true, ["nil"] = true }
+
+-- A table that stands where a statement begins: the file's, without return.
+function rules.return_missing(tokens, i, depth)
+  local before = tokens[i - 1]
+  local begins = not before or before.type == "number" or before.type == "string" or ENDS[before.text]
+  if is(tokens[i], "{") and starts_line(tokens, i) and depth == 0 and begins then
     return "the table is not returned", "return { ... }"
   end
 end
@@ -130,15 +134,18 @@ local ORDER = { "operator", "list", "key", "word", "return_missing", "comment" }
 
 -- Mistakes of this kind in a text; what a comment of another language says is skipped.
 function M.find(text)
-  local tokens, found, skip = locate.tokens(text), {}, 0
+  local tokens, found, skip, depth = locate.tokens(text), {}, 0, 0
   for i, token in ipairs(tokens) do
     for _, name in ipairs(token.line ~= skip and ORDER or {}) do
-      local what, expected = rules[name](tokens, i)
+      local what, expected = rules[name](tokens, i, depth)
       if what then
         found[#found + 1] = { line = token.line, col = token.col, what = what, expected = expected }
         skip = (name == "comment" or STATEMENTS[token.text]) and token.line or skip
         break
       end
+    end
+    if token.type ~= "string" then
+      depth = depth + (token.text:find("^[{%(%[]$") and 1 or token.text:find("^[}%)%]]$") and -1 or 0)
     end
   end
   return found
