@@ -46,7 +46,8 @@ local function identity(record)
 end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }.
--- Only `what` is needed; a hint may be a function that makes it, called only where it is shown. The position may be given as a table instead: at = { path, line, col }, or at = { set = text }
+-- Only `what` is needed; a hint may be a function that makes it, called only where it is shown. The position may be
+-- given as a table instead: at = { path, line, col }, or at = { set = text }
 -- for a value that comes from the command line. An error that is known already is not added again.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")

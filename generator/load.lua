@@ -1,8 +1,8 @@
 -- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
 --
--- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, beside }: base name and
--- display path, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the files by display
--- path, and functions that find and read a file which the spec names. Nothing is checked against the schema here.
+-- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, beside }: base name
+-- and display path, the root, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the
+-- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the schema here.
 -- A table whose preset there is not is marked `partial`, and the rest goes on, so that its mistakes are told too.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
 --
@@ -361,7 +361,8 @@ local function refuse_study(d, file)
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
--- Returns { id, source, root, tree, texts, place, beside }, or nil when there were errors; they are in options.diagnostics.
+-- Returns { id, source, root, tree, texts, place, beside }, or nil when there were errors; they are in
+-- options.diagnostics.
 function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()

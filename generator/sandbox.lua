@@ -212,7 +212,8 @@ local function compile(text)
   return nil, tostring(ok and message or chunk)
 end
 
--- Runs the text within a budget, one of its own unless given; returns its first result (nil is an error), or nil and the error.
+-- Runs the text within a budget, one of its own unless given; returns its first result (nil is an error), or nil and
+-- the error.
 function M.run(text, budget)
   local chunk, message = compile(text)
   if not chunk then

@@ -20,7 +20,7 @@ local FIELDS = {
   { "train.optimizer.beta1", "b1 beta_1 adam_beta1 betas momentum" },
   { "train.optimizer.beta2", "b2 beta_2 adam_beta2" },
   { "train.optimizer.epsilon", "eps adam_epsilon adam_eps" },
-  { "train.clip.max_norm", "grad_clip clip_grad max_grad_norm gradient_clipping gradient_clip_val clip_norm grad_norm" },
+  { "train.clip.max_norm", "grad_clip clip_grad max_grad_norm gradient_clipping gradient_clip_val clip_norm" },
   { "train.log_every", "log_interval log_freq logging_steps log_steps print_every" },
   { "train.checkpoint.every", "save_every save_steps save_interval checkpoint_every checkpoint_interval ckpt_every" },
   { "train.lengths", "train_lengths train_length max_train_length min_length" },
@@ -30,7 +30,7 @@ local FIELDS = {
   { "eval.batch", "eval_batch_size test_batch_size per_device_eval_batch_size" },
   { "eval.during.every", "eval_every eval_interval eval_steps eval_freq val_every val_check_interval" },
   { "model.layers", "num_layers n_layers n_layer nlayers num_hidden_layers num_blocks n_blocks depth encoder_layers" },
-  { "model.heads", "num_heads n_heads n_head nhead nheads num_attention_heads attention_heads encoder_attention_heads" },
+  { "model.heads", "num_heads n_heads n_head nhead nheads num_attention_heads attention_heads" },
   { "model.width", "d_model hidden_size hidden_dim embed_dim embedding_dim embedding_size emb_dim n_embd n_embed dim "
     .. "model_dim d_embed channels" },
   { "model.feedforward", "dim_feedforward d_ff d_ffn ff_dim ffn_dim ffn_hidden_size intermediate_size mlp_dim d_mlp "
@@ -38,8 +38,8 @@ local FIELDS = {
   { "model.dropout", "dropout_rate dropout_prob dropout_p hidden_dropout_prob resid_pdrop attn_dropout p_drop" },
   { "encoding.rotation.base", "theta rope_theta rope_base rotary_base rotary_emb_base" },
   { "encoding.rotation.scaling", "rope_scaling" },
-  { "encoding.positions.max_position", "max_len maxlen max_length num_positions n_positions max_positions noise_max_length",
-    "encoding.additive.rows" },
+  { "encoding.positions.max_position", "max_len maxlen max_length num_positions n_positions max_positions "
+    .. "noise_max_length", "encoding.additive.rows" },
   { "encoding.additive.rows", "num_embeddings max_position_embeddings" },
   { "encoding.additive.init_sigma", "init_std initializer_range init_scale" },
   { "encoding", "pos_encoding position_encoding positional_encoding pos_enc pe pos_emb position_embedding "
@@ -55,16 +55,16 @@ local FIELDS = {
 }
 
 local CONSTANT_RATE = "the learning rate is constant, train.learning_rate; nothing warms up or decays"
-local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range of "
-  .. "random positions"
+local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "
+  .. "of random positions"
 
 -- What has no field, and why.
 local WITHOUT = {
   { CONSTANT_RATE, "warmup warmup_steps warmup_ratio num_warmup_steps scheduler lr_scheduler lr_schedule schedule "
     .. "lr_decay decay_steps min_lr lr_scheduler_type" },
   { "Adam has no weight decay here", "weight_decay wd l2" },
-  { NO_LENGTH, "max_len maxlen max_length max_seq_len max_seq_length seq_len seq_length sequence_length block_size context_length "
-    .. "context_size" },
+  { NO_LENGTH, "max_len maxlen max_length max_seq_len max_seq_length seq_len seq_length sequence_length "
+    .. "block_size context_length context_size" },
   { "a head's width is model.width / model.heads", "head_dim d_head head_width d_k d_v dim_head d_kv head_size" },
   { "the task says what its alphabets are: ./longhand list tasks", "vocab_size vocab n_vocab num_tokens num_classes" },
   { "a spec is named after its file", "name id title run_name experiment_name" },

@@ -462,6 +462,42 @@ function TestResolved.test_the_same_spec_gives_the_same_formula()
   lu.assertEquals(first, again)
 end
 
+TestGraphs = {}
+
+local function planned(body)
+  local resolved, info = good("score = function(x) " .. body .. " end, parameters = { a = { per = 'head', init = 1 } }")
+  local facts = { kind = "bucket_sort", input_symbols = { "a", "b" }, output_symbols = { "a", "b" },
+    input_length = "n", output_length = "n", chance = 0.5 }
+  return plan_module.build(resolved, { task = facts, score = info.score })
+end
+
+-- What is small as a graph and has more parts than anybody can count as a tree.
+function TestGraphs.test_formulas_are_walked_as_graphs()
+  for _, body in ipairs({
+    "local s = x.score for i = 1, 100 do s = s * s end return s + x.a",
+    "local s = x.score for i = 1, 60 do s = s + sin(s) * cos(s) end return s + x.a",
+    "local s = x.score for i = 1, 60 do s = -(sin(s) * cos(s)) end return s + x.a",
+    "local t = x.a * x.distance for i = 1, 60 do t = t * t + sin(t) end return x.score + t",
+    "local t = less(x.query, x.key) for i = 1, 60 do t = any(all(t, less(i * x.query, x.key)), negate(t)) end "
+      .. "return x.score + select(t, x.a, 1)",
+    "local s = x.score for i = 1, 200 do s = tanh(s) * x.a + i end return s",
+  }) do
+    local plan, problem = planned(body)
+    lu.assertTrue(plan ~= nil, problem and problem.what)
+    lu.assertTrue(#plan.score.formula < 30000, body)
+  end
+end
+
+function TestGraphs.test_gradients_have_a_limit_too()
+  local limit = ir.DERIVED
+  ir.DERIVED = 300
+  local plan, problem = planned("local s = x.score for i = 1, 20 do s = s * tanh(s) * x.a end return s")
+  ir.DERIVED = limit
+  lu.assertNil(plan)
+  lu.assertEquals({ problem.field, problem.what },
+    { "encoding.score", "the formula and its gradients come to more than 300 operations" })
+end
+
 TestScoreDigests = {}
 
 local function digests(encoding)
