@@ -2,7 +2,8 @@
 --
 -- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, beside }: base name
 -- and display path, the root, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the
--- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the schema here.
+-- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the
+-- schema here.
 -- A table whose preset there is not is marked `partial`, and the rest goes on, so that its mistakes are told too.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
 --
