@@ -72,13 +72,20 @@ function rules.operator(tokens, i)
   end
 end
 
--- `#` is the length of what stands behind it; a comment's is followed by a blank, or stands where nothing can.
+-- Whether an expression may end with this token.
+local function ends_value(token)
+  return token.type == "name" or token.type == "number" or token.type == "string"
+    or token.text:find("^[%)%]}]$") ~= nil or token.text == "end" or token.text == "true" or token.text == "false"
+    or token.text == "nil"
+end
+
+-- `#` is the length of what stands behind it, `//` divides what stands before it; where neither can be, or where two
+-- words follow, a comment is meant.
 function rules.comment(tokens, i)
-  local token, after, before = tokens[i], tokens[i + 1], tokens[i - 1]
-  local slashes = is(token, "//") and (starts_line(tokens, i) or is(before, ",") or is(before, "{") or is(before, "}"))
-  local gap = not after or after.line > token.line or after.col > token.col + 1
-  local hash = is(token, "#") and (starts_line(tokens, i) or is(before, ",") or is(before, "}") or gap)
-  if slashes or hash then
+  local token, before, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
+  local text = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
+  local hash = is(token, "#") and (not before or ends_value(before) or text)
+  if hash or is(token, "//") and not (before and ends_value(before)) then
     return ("`%s` begins no comment"):format(token.text), "-- before a comment"
   end
 end
@@ -119,12 +126,11 @@ function rules.word(tokens, i)
   end
 end
 
-local ENDS = { ["}"] = true, ["end"] = true, ["true"] = true, ["false"] = true, ["nil"] = true }
-
 -- A table that stands where a statement begins: the file's, without return.
 function rules.return_missing(tokens, i, depth)
   local before = tokens[i - 1]
-  local begins = not before or before.type == "number" or before.type == "string" or ENDS[before.text]
+  local called = before and (before.type == "name" or before.text == ")" or before.text == "]")
+  local begins = not before or ends_value(before) and not called
   if is(tokens[i], "{") and starts_line(tokens, i) and depth == 0 and begins then
     return "the table is not returned", "return { ... }"
   end
