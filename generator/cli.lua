@@ -1,8 +1,8 @@
 -- The command line of ./longhand: verbs, arguments, help.
 --
 -- Input: the list of arguments, the repository's root. Output: { verb = name, ... } with the verb's arguments, trainer
--- flags (after --) in `flags`; or nil, what is wrong, and the usage of the verb. Help of a verb is printed by argparse itself, which then
--- exits; help of everything is help.txt, which the launcher shows without Lua.
+-- flags (after --) in `flags`; or nil, what is wrong, and the usage of the verb. Help of a verb is printed by argparse
+-- itself, which then exits; help of everything is help.txt, which the launcher shows without Lua.
 
 local argparse = require("argparse")
 local diagnostics = require("diagnostics")

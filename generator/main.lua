@@ -377,27 +377,22 @@ end
 
 local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"
 
--- Lua turns Ctrl-C into an error of this name.
-local function on_error(err)
-  if type(err) == "string" and err:find("interrupted!", 1, true) then
-    return { code = 130 }
-  end
-  return { code = ENVIRONMENT, text = MISTAKE .. debug.traceback(tostring(err)) }
-end
-
--- Where memory runs out, or the stack of C, no handler is called: the error is what Lua says.
-local function unhandled(err)
+-- What an error comes to: { code, text }. Lua turns Ctrl-C into an error of that name.
+local function failure_of(err, trace)
   local text = tostring(err)
-  if text:find("not enough memory", 1, true) then
+  if type(err) == "string" and text:find("interrupted!", 1, true) then
+    return { code = 130, text = "" }
+  elseif text:find("not enough memory", 1, true) then
     return { code = ENVIRONMENT, text = "longhand: out of memory; the launcher gives Lua 4 GB" }
   end
-  return { code = ENVIRONMENT, text = MISTAKE .. text }
+  return { code = ENVIRONMENT, text = MISTAKE .. (trace or text) }
 end
 
-local ok, code = xpcall(main, on_error, arg)
+local ok, code = xpcall(main, function(err) return failure_of(err, debug.traceback(tostring(err))) end, arg)
 if not ok then
-  local failure = type(code) == "table" and code or unhandled(code)
-  say(failure.text or "", "\n")
+  -- Where Lua itself has no memory, or no stack, no handler is called.
+  local failure = type(code) == "table" and code or failure_of(code)
+  say(failure.text, "\n")
   code = failure.code
 end
 if not replaced then

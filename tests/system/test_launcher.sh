@@ -140,6 +140,8 @@ expect launcher_generator_without_a_word_exit_4 dying_generator 4 'exit 0' 'ende
 expect launcher_generator_killed_exit_4 dying_generator 4 'kill -9 $$' 'killed (signal 9)'
 expect launcher_generator_terminated dying_generator 143 'kill -15 $$' ''
 expect launcher_out_of_memory_exit_4 unhandled_error 'return ("x"):rep(1 << 33)' 'out of memory'
+expect launcher_out_of_memory_in_lua_exit_4 unhandled_error \
+    'local s = ("x"):rep(1 << 28) while true do s = s .. s end' 'out of memory'
 expect launcher_stack_of_c_exit_4 unhandled_error 'local function f() return (("x"):gsub("x", f)) end return f()' \
     'mistake of the program'
 expect launcher_children_are_unlimited children_are_unlimited
