@@ -80,12 +80,12 @@ dying_generator() {
 # What no handler sees, inside one verb: memory that runs out, the stack of C.
 unhandled_error() {
     printf 'package.preload.listing = function() return { lines = function() %s end } end' "$1" >"$work/faulty.lua"
-    ulimit -S -v 4000000
+    ulimit -S -v 500000
     LUA_PATH="$work/?.lua;;" ends_with 4 "$2" "${LUA:-lua5.4}" -l faulty generator/main.lua list runs
 }
 
 children_are_unlimited() {
-    limit=$( (ulimit -S -v 4000000 && "${LUA:-lua5.4}" -e 'package.path = "generator/?.lua"
+    limit=$( (ulimit -S -v 500000 && "${LUA:-lua5.4}" -e 'package.path = "generator/?.lua"
         io.write((require("shell").capture({ "sh", "-c", "ulimit -S -v" })))'))
     [ "$limit" = "$(ulimit -H -v)" ]
 }
@@ -139,9 +139,9 @@ expect launcher_without_temporary_files without_temporary_files
 expect launcher_generator_without_a_word_exit_4 dying_generator 4 'exit 0' 'ended without a last word (status 0)'
 expect launcher_generator_killed_exit_4 dying_generator 4 'kill -9 $$' 'killed (signal 9)'
 expect launcher_generator_terminated dying_generator 143 'kill -15 $$' ''
-expect launcher_out_of_memory_exit_4 unhandled_error 'return ("x"):rep(1 << 33)' 'out of memory'
+expect launcher_out_of_memory_exit_4 unhandled_error 'return ("x"):rep(1 << 30)' 'out of memory'
 expect launcher_out_of_memory_in_lua_exit_4 unhandled_error \
-    'local s = ("x"):rep(1 << 28) while true do s = s .. s end' 'out of memory'
+    'local s = ("x"):rep(1 << 20) while true do s = s .. s end' 'out of memory'
 expect launcher_stack_of_c_exit_4 unhandled_error 'local function f() return (("x"):gsub("x", f)) end return f()' \
     'mistake of the program'
 expect launcher_children_are_unlimited children_are_unlimited
