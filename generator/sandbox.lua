@@ -15,7 +15,7 @@ local traced = require("expression.traced")
 
 local M = {}
 
-M.INSTRUCTIONS = 5000000    -- of one budget; a spec is data, and tracing a score of ours takes less than a tenth
+M.INSTRUCTIONS = 5000000    -- of one budget; a spec is data, and tracing a score of ours takes less than a hundredth
 M.MEMORY = 128 * 1024       -- KiB; the launcher's address-space limit stands behind it
 local STEP = 1000           -- instructions between two looks at what was used
 local COLLECTION = 100000   -- what it counts for when all memory is looked through for what is not used any more

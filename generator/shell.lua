@@ -5,7 +5,7 @@
 
 local M = {}
 
-local PREPARE = 'ulimit -S -v "$(ulimit -H -v)" 2>/dev/null; exec 3>&-; exec '
+local PREPARE = 'ulimit -S -v "$(ulimit -H -v)" 2>/dev/null; exec 3>&-; unset LONGHAND_LAST_WORD; exec '
 
 function M.quote(word)
   if word:find("^[%w_./=:,+@-]+$") then

@@ -66,7 +66,8 @@ local function read_parameters(state, entry)
     return state.report(own, entry.below, "is no table of names", "{ name = " .. parameters.TEXT .. ", ... }")
   end
   for name, node in tree.each(own or tree.table()) do
-    local p = parameters.read({ report = state.report, heads = state.heads, largest = state.largest }, name, node,
+    local p = parameters.read({ report = state.report, heads = state.heads, largest = state.largest,
+      room = state.room }, name, node,
       entry.below .. "." .. name)
     good = good and p ~= nil
     if p then
@@ -260,7 +261,8 @@ function M.resolve(context, texts)
   end
   local list = list_entries(context, report)
   local state = { context = context, report = report, texts = texts, builder = builder_for(resolved), taken = {},
-    all = {}, budget = sandbox.budget(), heads = resolved.model.heads, layers = resolved.model.layers,
+    all = {}, budget = sandbox.budget(), room = { values = parameters.MOST_VALUES },
+    heads = resolved.model.heads, layers = resolved.model.layers,
     largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then

@@ -498,6 +498,16 @@ function TestGraphs.test_gradients_have_a_limit_too()
     { "encoding.score", "the formula and its gradients come to more than 300 operations" })
 end
 
+function TestGraphs.test_parameters_have_a_limit_together()
+  local list, uses = {}, {}
+  for i = 1, 40 do
+    list[i] = ("t%d = { shape = 16384, per = 'layer_head', init = 1 }"):format(i)
+    uses[i] = ("lookup(x.t%d, 0)"):format(i)
+  end
+  refused("score = function(x) return x.score + " .. table.concat(uses, " + ") .. " end, parameters = { "
+    .. table.concat(list, ", ") .. " }", "the parameters have more than 1048576 values together")
+end
+
 TestScoreDigests = {}
 
 local function digests(encoding)
