@@ -16,6 +16,7 @@ local literals = require("literals")
 local network = require("network")
 local page = require("plan_page")
 local signatures = require("signatures")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -45,6 +46,7 @@ function M.build(resolved, facts)
     abi = ABI,
     id = resolved.id,
     source = resolved.source,
+    command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
     precision = resolved.precision,
     resolved = resolved,
     resolved_lines = literals.text(canonical.text(resolved)),
