@@ -7,10 +7,12 @@ local support = dofile("tests/lua/support.lua")
 
 local bench = require("bench")
 local grid = require("grid")
+local json = require("dkjson")
 local ledger = require("ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
+local reports = require("reports")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)
@@ -206,13 +208,21 @@ TestLedger = {}
 
 local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
-local ENDED = '{"id":"x","step":%d,"train_seconds":1.5,"ended":"2026-01-01T00:00:00Z","exit":%d}\n'
+
+-- run.json of the cell's first run: how it ended, nil where it goes on.
+local function ended(cell, step, code)
+  local run = cell.runs[1]
+  return json.encode({ id = cell.id, digest = cell.spec.plan.digest, seed = run.seed,
+    learning_rate = run.learning_rate, spec = reports.spec_of("bucket_sort"), step = step or json.null,
+    exit = code or json.null }) .. "\n"
+end
 
 local function state(cell, files)
+  local run = "ledger/" .. cell.runs[1].dir .. "/"
   for name, text in pairs(files) do
-    support.write("run/" .. name, text)
+    support.write(run .. name, text)
   end
-  local dir = support.write("run/lock", ""):match("^(.*)/")
+  local dir = support.write(run .. "lock", ""):match("^(.*)/")
   return ledger.state(dir, ledger.wanted(cell), {}), dir
 end
 
@@ -223,7 +233,7 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
     all = all .. LINE:format(70, "train", n, 2, "")
   end
   lu.assertEquals(state(cell, {}), "absent")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 0), ["eval.jsonl"] = all }), "done")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 0), ["eval.jsonl"] = all }), "done")
   for what, text in pairs({
     ["one missing"] = LINE:format(70, "train", 3, 2, "") .. LINE:format(70, "train", 6, 2, ""),
     ["of an earlier step"] = all:gsub('"step":70', '"step":60'),
@@ -233,10 +243,10 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
   }) do
     lu.assertEquals(state(cell, { ["eval.jsonl"] = text }), "stopped", what)
   end
-  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ENDED:format(60, 0) }), "stopped")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 1) }), "failed")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 75) }), "stopped")
-  lu.assertEquals(state(cell, { ["run.json"] = '{"id":"x","step":null,"ended":null,"exit":null}\n' }), "stopped")
+  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ended(cell, 60, 0) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 1) }), "failed")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 75) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell) }), "stopped")
 end
 
 -- A task length below 41 is one of training; a model that draws nothing has one draw.
