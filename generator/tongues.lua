@@ -63,10 +63,17 @@ function M.json(text)
   end) .. '"'
 end
 
--- A gnuplot string with its quotes. Single ones: nothing in them is special but the quote, and the end of the line,
--- where gnuplot ends the string and begins a command.
+-- A gnuplot string with its quotes, in one line: at the end of a line gnuplot ends the string and begins a command. In
+-- single quotes nothing else is special but these, and a doubled one is misread in front; in double ones it would also
+-- run what stands in backquotes.
 function M.gnuplot(text)
-  return "'" .. M.plain(text):gsub("'", "''") .. "'"
+  text = M.plain(text)
+  if not text:find("'", 1, true) then
+    return "'" .. text .. "'"
+  end
+  return '"' .. text:gsub('[`"\\]', function(byte)
+    return ("\\%03o"):format(byte:byte())
+  end) .. '"'
 end
 
 local HTML_ESCAPES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }

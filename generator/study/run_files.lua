@@ -62,7 +62,8 @@ end
 local function misplaced(facts, place)
   for _, key in ipairs({ "id", "digest" }) do
     if place[key] and place[key] ~= facts[key] then
-      return { field = key, found = facts[key], expected = place[key] .. ", the folder it lies in" }
+      return { field = key, found = diagnostics.show(facts[key]), expected = diagnostics.show(place[key])
+        .. ", the folder it lies in" }
     end
   end
   local rate, seed = (place.name or ""):match("^lr(.-)%-seed(%d+)")
@@ -159,15 +160,16 @@ local function take_evaluation(line, row, take)
       return nil
     end
   end
-  local value, problem = decode_line(line, run_shapes.evaluation)
+  local shape = run_shapes.evaluation
+  local value, problem = decode_line(line, shape)
   if not value then
     return problem
   elseif not SPLITS[value.split] then
-    return { field = "split", found = value.split, expected = run_shapes.evaluation.fields.split.expected }
+    return { field = "split", found = diagnostics.show(value.split), expected = shape.fields.split.expected }
   end
   local _, n = next(value.by)
-  fill(row, value.step, value.split, n, value.examples, value.draws, value.accuracy, tostring(value.exact_match or ""),
-    tostring(value.loss or ""))
+  fill(row, value.step, value.split, n, value.examples, value.draws, value.accuracy,
+    tostring(value.exact_match or ""), tostring(value.loss or ""))
   row.seed = value.seed
   take(row)
 end

@@ -50,7 +50,13 @@ local PARAMETER = shapes.object({
   init = shapes.either(NUMBER, shapes.object({ kind = WORD, sigma = shapes.number({ above = 0 }) },
     { required = { "kind", "sigma" } })),
   values = shapes.list(NUMBER, MOST_VALUES), outside = shapes.either(NUMBER, WORD),
-}, { required = { "per" }, others = shapes.any })
+}, { required = { "per" }, others = shapes.any, check = function(value, path)
+  if not value.init and not value.values then
+    return { field = path, found = "neither init nor values", expected = "one of them" }
+  elseif value.size and not value.first then
+    return { field = path .. ".first", found = "nothing", expected = "an integer, beside size" }
+  end
+end })
 
 local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
 

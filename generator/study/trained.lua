@@ -11,6 +11,7 @@ local lfs = require("lfs")
 local respec = require("respec")
 local run_files = require("run_files")
 local shell = require("shell")
+local tongues = require("tongues")
 local write = require("write")
 
 local M = {}
@@ -19,6 +20,7 @@ local M = {}
 local function read_info(dir)
   local info, damage = run_files.facts(dir)
   if not info then
+    dir = tongues.plain(dir)
     return nil, damage and ("%s/%s"):format(dir, damage)
       or ("%s/run.json: no such file; expected the folder of a run, or a checkpoint in one"):format(dir)
   elseif not info.spec.model.layers then

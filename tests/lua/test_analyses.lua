@@ -96,7 +96,7 @@ TestPanels = {}
 function TestPanels.test_texts_are_quoted()
   local script = panels.script({ name = "x", title = "don't", note = "n", panel = 100, settings = { "unset key" },
     rows = { { label = "one", { title = "t", lines = { "plot x" } } } } })
-  lu.assertStrContains(script, "set label 1 'don''t'")
+  lu.assertStrContains(script, "set label 1 \"don't\"")
   lu.assertStrContains(script, "set output 'x.svg'")
   lu.assertStrContains(script, "set output 'x.png'")
 end
