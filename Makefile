@@ -387,7 +387,7 @@ fmt-check: ## fails where clang-format 14 would change something, generated file
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 lint: ## luacheck
-	env -u LUA_PATH -u LUA_CPATH luacheck -q generator spec examples tests/lua
+	env -u LUA_PATH -u LUA_CPATH luacheck -q generator spec examples tests/lua tests/bits
 
 where: ## AT=FILE:LINE: the template line behind a generated line
 	@./longhand where $(AT)

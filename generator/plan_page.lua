@@ -50,7 +50,7 @@ function M.text(plan)
     string.format("task        %s%s%s, %d input symbols, %d classes%s", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
-      plan.computation and (", %s per input token"):format(plan.computation.words) or ""),
+      plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or ""),
     "parameters  " .. grouped(plan.parameters),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),

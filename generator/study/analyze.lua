@@ -11,6 +11,7 @@ local run_files = require("run_files")
 local shell = require("shell")
 local tensors = require("tensors")
 local trained = require("trained")
+local wording = require("wording")
 local write = require("write")
 
 local M = {}
@@ -65,8 +66,8 @@ function Source:shape(file, length, ending, count)
     stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
       self.run.dir, length))
   elseif entry.shape[1] < count then
-    stop(1, ("%s: there are %d examples of length %d; expected at least %d"):format(self.run.dir, entry.shape[1],
-      length, count))
+    stop(1, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
+      wording.count(entry.shape[1], "example"), count))
   end
   return entry.shape
 end

@@ -159,6 +159,12 @@ function M.of_study(study, root)
     report = study.report, cells = cells })
 end
 
+-- The name of a run's task: its kind, or the file that its examples are from.
+local function task_of(spec)
+  local task = spec and spec.task or {}
+  return task.kind or task.data and task.data:match("[^/]*$") or "?"
+end
+
 -- What a run's id says beside its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
 local function encoding_of(group)
   local task = group.task_kind
@@ -197,8 +203,7 @@ function M.of_folder(root)
   local order, problems = groups_of(root)
   local count = {}
   for _, group in ipairs(order) do
-    local spec = spec_of(group)
-    group.task_kind = spec and spec.task.kind or "?"
+    group.task_kind = task_of(spec_of(group))
     group.key = { task = group.task_kind, encoding = encoding_of(group) }
     local name = group.key.task .. "/" .. group.key.encoding
     count[name] = (count[name] or 0) + 1
@@ -211,7 +216,8 @@ function M.of_folder(root)
     add_name(tasks, seen_tasks, group.key.task)
     add_name(encodings, seen_encodings, group.key.encoding)
   end
-  return finish({ title = "Runs", cells = order, found = true, problems = problems,
+  return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
+    problems = problems,
     axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } })
 end
 

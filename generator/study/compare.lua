@@ -135,7 +135,8 @@ local function difference_text(a, b)
   elseif common == 0 then
     return "The two logged no step in common."
   end
-  return ("All %d steps that both logged have the same numbers, times aside."):format(common)
+  return common == 1 and "The only step that both logged has the same numbers, times aside."
+    or ("All %d steps that both logged have the same numbers, times aside."):format(common)
 end
 
 local function column(metrics, key)

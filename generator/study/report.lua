@@ -24,6 +24,7 @@ local table_latex = require("table_latex")
 local table_text = require("table_text")
 local tongues = require("tongues")
 local views = require("views")
+local wording = require("wording")
 local write = require("write")
 
 local M = {}
@@ -101,7 +102,7 @@ end
 -- The paper's files that the items name, by item; and the paper's setting.
 local function read_published(project, study, list)
   local by_item, setting = {}, nil
-  for i, item in ipairs(list) do
+  for _, item in ipairs(list) do
     local name = type(item.published) == "table" and item.published.file or item.published
     if type(name) == "string" then
       local file, message = published_module.read(project, name)
@@ -110,7 +111,7 @@ local function read_published(project, study, list)
         message = ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key)
       end
       if not file or key then
-        return nil, ("%s: error: report[%d].published: %s"):format(study.path, i, message)
+        return nil, ("%s: error: report[%d].published: %s"):format(study.path, item.place, message)
       end
       by_item[item] = file
     end
@@ -119,7 +120,7 @@ local function read_published(project, study, list)
       local message
       setting, message = published_module.read(project, of_setting)
       if not setting then
-        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, i, message)
+        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, item.place, message)
       end
     end
   end
@@ -211,15 +212,30 @@ local function count_runs(study)
   return counts
 end
 
+-- What a score is the mean of; all runs with one may have been evaluated at nothing but training lengths.
+local function score_text(study)
+  local beyond, within = false, false
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      beyond, within = beyond or run.score and not run.within, within or run.score and run.within
+    end
+  end
+  if within and not beyond then
+    return "all evaluated lengths, which are all training lengths (in distribution)"
+  end
+  return "all lengths beyond training (out of distribution)"
+end
+
 -- The heading's sentences: what is there, and how far it can be compared.
 local function lead_of(report, study)
   local counts, parts = count_runs(study), {}
   for _, state in ipairs(runs.UNSCORED) do
     parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
   end
-  report.lead = { ("%d of %d runs have a score%s. A score is the plain mean of the token accuracies at all lengths "
-    .. "beyond training, at the last step, in percent."):format(counts.evaluated, counts.asked,
-    #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "") }
+  report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the token accuracies at %s, at the last "
+    .. "step, in percent."):format(counts.evaluated, wording.count(counts.asked, "run"),
+    counts.evaluated == 1 and "has" or "have", #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "",
+    score_text(study)) }
   report.flagged = {}
   if report.paper and #report.differing > 0 then
     report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "
@@ -251,25 +267,25 @@ local function make_report(options, study, list, papers)
 end
 
 local function settings_text(report)
-  local lines, widest = {}, 0
+  local lines, widest, names = {}, 0, 0
   for _, item in ipairs(report.settings) do
-    widest = math.max(widest, #item.ours)
+    widest, names = math.max(widest, #item.ours), math.max(names, #item.what)
   end
   for i, item in ipairs(report.settings) do
     local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
     local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,
       item.differs and "  (differs)" or "") or ""
-    lines[i] = ("  %-22s %s"):format(item.what, tongues.plain(item.ours .. paper))
+    lines[i] = ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), tongues.plain(item.ours .. paper))
   end
   return table.concat(lines, "\n")
 end
 
 local function readings_text(report)
-  local lines = { "Readings of the paper and its code that the runs used" }
+  local lines = { "Readings (interpretations) of the paper and its code that the runs used" }
   for _, item in ipairs(report.readings) do
     local answers = {}
     for j, answer in ipairs(item.answers) do
-      answers[j] = ("%s (%d runs)"):format(answer.answer, answer.count)
+      answers[j] = ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
     end
     lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(table.concat(answers, "; "), WIDTH - 29,
       (" "):rep(29)))

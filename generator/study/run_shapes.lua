@@ -102,6 +102,7 @@ local FACTS = {
   spec = M.spec, flags = shapes.list(TEXT, MOST_FLAGS),
   data = shapes.object({ train = TEXT, train_sha256 = DIGEST, train_examples = COUNT, eval = TEXT,
     eval_sha256 = DIGEST, eval_examples = COUNT }, { others = shapes.any }),
+  train_lengths = shapes.list(LENGTH, schema.LONGEST),
   seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
   ended = TEXT, exit = shapes.integer(0, 255),

@@ -4,7 +4,8 @@
 -- notes, damaged }: facts is run.json; test and train hold the last evaluation beyond and within the training lengths,
 -- { step, examples, draws, lengths, accuracy, exact_match, loss } with four lists in the order of lengths, the last two
 -- of them as text; during is a list of { step, accuracy }, means over lengths; notes says what could not be read. state
--- is "evaluated" or one of UNSCORED.
+-- is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within;
+-- seen: on the very examples of training.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
@@ -88,9 +89,19 @@ local function read_evaluations(run)
   return damage
 end
 
--- The lengths of section.lengths of a run's spec as a list; empty where there are none.
+-- Whether a run was trained on examples of a file. Its lengths are then in run.json, not in the spec.
+local function has_data(run)
+  local spec = run.facts.spec
+  return spec ~= nil and spec.task.data ~= nil
+end
+
+-- The lengths of section.lengths of a run's spec as a list; of examples of a file, those that the trainer met there.
+-- Empty where there are none, or none are recorded.
 function M.lengths(run, section)
   local spec = run.facts.spec
+  if has_data(run) then
+    return section == "train" and run.facts.train_lengths or {}
+  end
   local field = spec and spec[section].lengths
   if not field then
     return {}
@@ -116,10 +127,35 @@ local function lengths_asked(run)
   return count
 end
 
+-- Of examples of a file the split says which file; what lies beyond training, the lengths alone can tell.
+local function split_by_length(run)
+  local trained, parts = {}, {}
+  for _, n in ipairs(M.lengths(run, "train")) do
+    trained[n] = true
+  end
+  for _, evaluation in ipairs({ run.train or false, run.test }) do
+    for i, n in ipairs(evaluation and evaluation.lengths or {}) do
+      add(parts, { split = trained[n] and "train" or "test", length = n, step = evaluation.step,
+        examples = evaluation.examples, draws = evaluation.draws, accuracy = evaluation.accuracy[i],
+        exact_match = evaluation.exact_match[i], loss = evaluation.loss[i] })
+      parts[trained[n] and "train" or "test"].mixed = evaluation.mixed
+    end
+  end
+  for _, part in pairs(parts) do
+    part.places = nil
+  end
+  run.train, run.test = parts.train, parts.test
+end
+
 -- A run that is to be evaluated at nothing but training lengths is scored there.
 local function score_within(run)
-  if not run.test and run.train and #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0 then
+  local data = has_data(run) and #M.lengths(run, "train") > 0
+  if data then
+    split_by_length(run)
+  end
+  if not run.test and run.train and (data or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0) then
     run.test, run.train, run.within = run.train, nil, true
+    run.seen = data and run.facts.data ~= nil and run.facts.data.eval == nil
   end
 end
 

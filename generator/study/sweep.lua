@@ -15,6 +15,7 @@ local lfs = require("lfs")
 local shell = require("shell")
 local tongues = require("tongues")
 local trainers = require("trainers")
+local wording = require("wording")
 local write = require("write")
 
 local M = {}
@@ -25,10 +26,6 @@ local NOTE_ORDER = { "study", "path", "scale", "set", "started" }
 
 local function say(...)
   io.stderr:write(table.concat({ ... }), "\n")
-end
-
-local function plural(count, word)
-  return ("%d %s%s"):format(count, word, count == 1 and "" or "s")
 end
 
 local function title_of(study)
@@ -155,7 +152,7 @@ end
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
   local tail = board_module.tail(job.log, job.log_from, LOG_LINES)
-  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, plural(#job.cell.missing, "run"), how,
+  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.cell.missing, "run"), how,
     tail and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, tail or "")
 end
 
@@ -180,7 +177,7 @@ function Sweep:finish(i, status, runner)
   elseif status == 0 then
     self.elsewhere = self.elsewhere + undone
     self.board:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended, #self.jobs, cell.id,
-      plural(#cell.missing - undone, "run"), board_module.duration(os.time() - job.started),
+      wording.count(#cell.missing - undone, "run"), wording.duration(os.time() - job.started),
       undone > 0 and (", %d with another process"):format(undone) or ""))
   else
     self.failed = self.failed + undone
@@ -229,9 +226,9 @@ local function conclude(sweep, how)
   ledger.survey(study, options.out)
   local counts = counts_of(study)
   io.stdout:write(("%s: %d of %s done%s%s, in %s; %s\n"):format(title_of(study), counts.done,
-    plural(counts.runs, "run"), sweep.failed > 0 and (", %d failed"):format(sweep.failed) or "",
+    wording.count(counts.runs, "run"), sweep.failed > 0 and (", %d failed"):format(sweep.failed) or "",
     counts.running > 0 and (", %d with other processes"):format(counts.running) or "",
-    board_module.duration(os.time() - sweep.begun), options.out))
+    wording.duration(os.time() - sweep.begun), options.out))
   if how == "lost" then
     say("the process that holds the trainers is not there; the same command goes on")
     return ENVIRONMENT
@@ -255,9 +252,10 @@ local function leave_note(options, study)
 end
 
 local function announce(study, counts, options, most, threads)
-  local how = most and ("; %s at a time, %s each"):format(plural(most, "cell"), plural(threads, "thread")) or ""
-  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), plural(counts.cells, "cell"),
-    plural(counts.runs, "run"), counts.done, counts.runs - counts.done, options.out, how))
+  local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
+    wording.count(threads, "thread")) or ""
+  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), wording.count(counts.cells, "cell"),
+    wording.count(counts.runs, "run"), counts.done, counts.runs - counts.done, options.out, how))
 end
 
 local function go(options, study)
@@ -322,7 +320,7 @@ local function dry_run(options, study)
     say("no trainer could be measured")
     return code ~= DONE and code or INPUT
   end
-  io.stdout:write(("%s to build\n%s\n"):format(plural(stale, "trainer"), table.concat(lines, "\n")))
+  io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale, "trainer"), table.concat(lines, "\n")))
   return DONE
 end
 
@@ -350,7 +348,7 @@ local function status(options, study)
     io.stdout:write(line, "\n")
   end
   local counts = counts_of(study)
-  io.stdout:write(("%s: %d of %s done in %s\n"):format(title_of(study), counts.done, plural(counts.runs, "run"),
+  io.stdout:write(("%s: %d of %s done in %s\n"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
     options.out))
   return say_damaged(study) and INPUT or DONE
 end

@@ -228,7 +228,7 @@ function TestVerbs.test_report_goes_on_and_says_so()
   lu.assertStrContains(message, "1 run is damaged and left out")
   lu.assertStrContains(message, told)
   local text = support.read(root .. "/report/report.txt")
-  lu.assertStrContains(text, "1 of 2 runs have a score (1 damaged)")
+  lu.assertStrContains(text, "1 of 2 runs has a score (1 damaged)")
   lu.assertStrContains(text, told)
   lu.assertStrContains(support.read(root .. "/report/index.html"), "found &quot;../../x&quot;")
 end

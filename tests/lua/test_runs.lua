@@ -63,6 +63,44 @@ function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
   lu.assertEquals({ run.state, run.within, run.test.split, runs.score(run) }, { "evaluated", true, "train", 37.5 })
 end
 
+-- A run on examples of a file; the trainer says which lengths it met there, and the split which file was evaluated.
+local function data_run(name, split, facts)
+  local spec = spec_of("bucket_sort")
+  spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
+  facts.spec = spec
+  return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = eval_line(100, split, 4, 0.75)
+    .. eval_line(100, split, 5, 0.25) .. eval_line(100, split, 9, 0.5) .. eval_line(100, split, 12, 0.25) }))
+end
+
+function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_met()
+  local run = data_run("finite", "test", { train_lengths = { 3, 4, 5 }, data = { train = "t", eval = "e" } })
+  lu.assertEquals({ run.train.lengths, run.train.split, run.train.accuracy }, { { 4, 5 }, "train", { 0.75, 0.25 } })
+  lu.assertEquals({ run.test.lengths, run.test.split, runs.score(run) }, { { 9, 12 }, "test", 37.5 })
+  lu.assertEquals(runs.lengths(run, "train"), { 3, 4, 5 })
+  lu.assertNil(run.within)
+end
+
+function TestRuns.test_a_file_without_longer_examples_is_scored_within()
+  local all = { 3, 4, 5, 9, 12 }
+  local run = data_run("held_out", "test", { train_lengths = all, data = { train = "t", eval = "e" } })
+  lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, false, 43.75 })
+  run = data_run("same", "train", { train_lengths = all, data = { train = "t" } })
+  lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 43.75 })
+end
+
+function TestRuns.test_lengths_that_are_none_are_damage()
+  local run = data_run("no_lengths", "test", { train_lengths = { 3, "4" }, data = { train = "t", eval = "e" } })
+  lu.assertEquals(run.notes, { 'run.json: train_lengths[2]: found "4"; expected an integer from 1 to 100000' })
+  lu.assertEquals(runs.lengths(run, "train"), {})
+end
+
+-- As trainers wrote them before: the split has to do.
+function TestRuns.test_a_file_whose_lengths_are_not_recorded()
+  local run = data_run("older", "test", { data = { train = "t", eval = "e" } })
+  lu.assertEquals({ run.test.lengths, run.train }, { { 4, 5, 9, 12 }, nil })
+  lu.assertEquals(runs.lengths(run, "train"), {})
+end
+
 function TestRuns.test_a_torn_line_is_skipped_and_told()
   local line = eval_line(100, "test", 20, 0.5)
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))

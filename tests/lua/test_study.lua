@@ -88,6 +88,33 @@ function TestGrid.test_runs_have_the_folders_of_the_trainer()
   lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
 end
 
+local WIDTHS = [[
+return {
+  title = "widths",
+  base = { task = { kind = "reverse_string" }, model = { use = "small_encoder" }, train = { use = "quick" },
+    eval = { use = "quick" } },
+  axes = { { name = "width", values = {
+    { name = 32, spec = { model = { width = 32 } } },
+    { name = "16", spec = { model = { width = 16 } } },
+    { name = 64, spec = { model = { width = 64 } } },
+  } } },
+  scales = { small = { axes = { width = { 16, "32" } } } },
+}]]
+
+-- In the order of the file; a digit begins no id, so the axis' name goes in front.
+function TestGrid.test_values_may_be_numbers()
+  local study = expand(support.write("widths.lua", WIDTHS))
+  lu.assertEquals(study.axes[1].values, { "32", "16", "64" })
+  lu.assertEquals(study.ids, { "width_32", "width_16", "width_64" })
+  lu.assertEquals(study.cells[1].spec.resolved.model.width, 32)
+  lu.assertEquals(expand(support.write("widths.lua", WIDTHS), { scale = "small" }).ids, { "width_16", "width_32" })
+  local rates = WIDTHS:gsub("name = 32", "name = 0.5"):gsub("name = 64", "name = 1e-3"):gsub('"32"', "5e-1")
+  lu.assertEquals(expand(support.write("rates.lua", rates)).ids, { "width_0_5", "width_16", "width_0_001" })
+  local nothing, message = grid.expand(project, support.write("twice.lua", (WIDTHS:gsub("= 64,", "= 32,"))))
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, '"32" is there twice')
+end
+
 -- What lh_shortest of the runtime gives.
 function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
