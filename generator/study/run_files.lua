@@ -106,12 +106,12 @@ local function each_line(dir, name, notes, take)
   if not text then
     return problem and line_of(name, problem)
   end
-  local number, torn = 0, text:sub(-1) ~= "\n" and text:match("[^\n]*$")
-  for line in text:gmatch("[^\n]+") do
+  local number, torn = 0, text:match("^.*\n()") or 1 -- where the last line begins that has no end
+  for at, line in text:gmatch("()([^\n]+)") do
     number = number + 1
     problem = #line > run_shapes.LONGEST_LINE and { field = "", found = ("%d bytes"):format(#line),
       expected = ("at most %d"):format(run_shapes.LONGEST_LINE) } or take(line)
-    if problem and line == torn then
+    if problem and at == torn then
       notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
     elseif problem then
       return line_of(name, problem, number)

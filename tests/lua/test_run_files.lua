@@ -142,6 +142,14 @@ function TestDamage.test_many_lengths_take_no_longer()
   lu.assertTrue(os.clock() - began < 2)
 end
 
+-- Where a line without an end begins is found in one go, however long those before it are.
+function TestDamage.test_a_long_line_takes_no_longer()
+  local began = os.clock()
+  local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(1 << 20) .. "\n{" }))
+  assert_damaged(run, "eval.jsonl: line 1: found 1048576 bytes; expected at most 65536")
+  lu.assertTrue(os.clock() - began < 2)
+end
+
 function TestDamage.test_a_loss_that_is_not_a_number_is_no_damage()
   local run = runs.read(write_run("nan", "rr", 1, 0.1, { exit = 0, eval = scored(50):gsub('"loss":0.5', '"loss":null'),
     metrics = '{"step":1,"loss":null,"grad_norm":1}\n' }))
