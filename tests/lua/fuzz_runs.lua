@@ -176,8 +176,8 @@ end
 -- The runs of one case, and a record of a sweep or nil.
 function M.case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
-  local list = { make_run(rng, "first_run", rng:below(2)),
-    make_run(rng, "second_run", rng:chance(2) and 0 or rng:below(2)) }
+  local list = { make_run(rng, "first_run", rng:below(3) - 1),
+    make_run(rng, "second_run", rng:chance(2) and 0 or 1) }
   return list, rng:chance(8) and mutate_value(rng, RECORD) or nil
 end
 

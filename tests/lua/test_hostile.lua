@@ -7,6 +7,7 @@ local support = dofile("tests/lua/support.lua")
 
 local compare = require("compare")
 local curves = require("curves")
+local diagnostics = require("diagnostics")
 local draw = require("draw")
 local gen = require("gen")
 local hostile = require("hostile")
@@ -19,6 +20,9 @@ local plan_module = require("plan")
 local pytorch = require("export.pytorch")
 local report = require("report")
 local reports = require("reports")
+local tasks = require("tasks")
+local tongues = require("tongues")
+local validate = require("validate")
 
 -- What gnuplot makes of scripts is for test_tongues.lua; here they are read.
 function draw.run()
@@ -184,22 +188,38 @@ function TestHostile.test_scripts_of_gnuplot()
   end
 end
 
+-- The generated files of a spec below a folder of that name, which counts as the root's; and the path of its data.
+local function generated(name, text)
+  local path = support.write(("root/%s/probe.lua"):format(name), text)
+  local d = diagnostics.new()
+  local loaded = load_module.spec(path, { root = path:match("^(.*/root)/"), diagnostics = d })
+  local resolved, info = validate.resolve(loaded, d, { tasks = tasks.read(support.tasks_folder, d) })
+  local plan = plan_module.build(resolved, { task = info.task, score = info.score })
+  return assert(gen.files(plan, function(template)
+    return support.read("templates/" .. template)
+  end, {})), info.files.data and info.files.data.shown
+end
+
+local FOLDERS = { "*", "a*", "a\nint x;", "??", "a\\", 'a"b', "\xff\1", "]] os.exit() --[[" }
+
+-- The data's path is a string, byte for byte; test_tongues.lua has the compiler read such strings.
+function TestHostile.test_paths_of_data()
+  for _, name in ipairs(FOLDERS) do
+    local files, shown = generated(name, [[return { task = { data = "d.jsonl", input_symbols = 2, output_symbols = 2 },
+      train = { epochs = 1 } }]])
+    lu.assertStrContains(shown, name)
+    for _, file in ipairs(files) do
+      if file.path == "spec.c" then
+        lu.assertStrContains(file.text, ('\n        .train = "%s",\n'):format(tongues.c_string(shown)))
+      end
+    end
+  end
+end
+
 -- A spec of that path: banners are comments, and the first that ends one is the banner's own.
 function TestHostile.test_sources_of_generated_code()
-  local path = support.write("probe.lua", 'return { task = { kind = "even_pairs" } }')
-  local templates = {}
-  for _, text in ipairs({ "*/ int x; /*", "/*/", "a\nint x;", "??/", "a\\", "\xff\0", "]] os.exit() --[[" }) do
-    local loaded = load_module.spec(path, { root = ".", diagnostics = require("diagnostics").new() })
-    loaded.source = text .. "/x.lua"
-    local d = require("diagnostics").new()
-    local facts = require("tasks").read(support.tasks_folder, d)
-    local resolved, info = require("validate").resolve(loaded, d, { tasks = facts })
-    local plan = plan_module.build(resolved, { task = info.task, score = info.score })
-    local files = assert(gen.files(plan, function(name)
-      templates[name] = templates[name] or support.read("templates/" .. name)
-      return templates[name]
-    end, {}))
-    for _, file in ipairs(files) do
+  for _, name in ipairs(FOLDERS) do
+    for _, file in ipairs((generated(name, 'return { task = { kind = "even_pairs" } }'))) do
       lu.assertNil(hostile.problem_of_text(file.text), file.path)
       if file.path == "plan.lua" then
         lu.assertNotNil(load(file.text, "=plan", "t", {}))
