@@ -7,12 +7,14 @@ local support = dofile("tests/lua/support.lua")
 
 local bench = require("bench")
 local grid = require("grid")
+local jobs = require("jobs")
 local json = require("dkjson")
 local ledger = require("ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
+local shell = require("shell")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)
@@ -290,6 +292,27 @@ function TestLedger.test_progress_is_counted_in_operations()
   local far = ledger.progress(dir, wanted)
   lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
   lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
+end
+
+TestJobs = {}
+
+-- A name with the end of a line in it is one name, and no second command.
+function TestJobs.test_commands_are_whatever_names_they_hold()
+  local folder = support.write("jobs/x", ""):match("^(.*)/")
+  local names, commands, codes = { "a\n: >b; exit", "c\\nd\\\\e", "f'g\\0101" }, {}, {}
+  for i, name in ipairs(names) do
+    commands[i] = shell.line({ "touch", folder .. "/" .. name })
+  end
+  local how = jobs.run(project, commands, 2, {
+    start = function() end,
+    tick = function() end,
+    finish = function(i, status) codes[i] = status end,
+  })
+  lu.assertEquals({ how, codes }, { "done", { 0, 0, 0 } })
+  for _, name in ipairs(names) do
+    lu.assertEquals(lfs.attributes(folder .. "/" .. name, "mode"), "file", name)
+  end
+  lu.assertNil(lfs.attributes(folder .. "/b", "mode"))
 end
 
 TestBench = {}
