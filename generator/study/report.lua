@@ -336,14 +336,15 @@ local function files_of(report)
   return files, names
 end
 
--- What of the runs is not in the report, or nil.
+-- What was left out of the report, or nil.
 local function damage_text(report, out)
   local count, shown = #report.damaged, {}
+  local noun = #report.study.problems > 0 and "file" or "run"
   for i = 1, math.min(count, MOST_DAMAGED_ON_SCREEN) do
     shown[i] = "\n  " .. tongues.plain(report.damaged[i])
   end
-  return count > 0 and ("longhand report: %d %s damaged and left out; %s/report.txt lists all:%s"):format(count,
-    count == 1 and "run is" or "runs are", out, table.concat(shown)) or nil
+  return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
+    wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out), table.concat(shown)) or nil
 end
 
 -- Draws, and writes everything or nothing; an exit code and a message.

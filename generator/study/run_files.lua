@@ -44,7 +44,7 @@ local function decode_facts(text)
   local known = spec and spec_of(spec)
   if known then
     local facts = input.decode(text:sub(1, front) .. "null" .. text:sub(front + #spec + 1))
-    if facts then
+    if getmetatable(facts) == input.OBJECT then
       return facts, nil, known
     end
   end

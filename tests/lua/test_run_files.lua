@@ -98,6 +98,7 @@ function TestDamage.test_run_json_as_a_whole()
     ["[]"] = "found a list; expected an object",
     ["null"] = "found null; expected an object", ["{} x"] = "found no JSON", ["{}"] = "id: found nothing",
     [("["):rep(3000000)] = "found JSON too deep to be read; expected JSON", ["{1:2}"] = "found an object",
+    ['/* "spec":' .. json.encode(reports.spec_of("bucket_sort")) .. ' */ null'] = "found null; expected an object",
     [("x"):rep((8 << 20) + 1)] = "found 8388609 bytes; expected at most 8388608",
   }) do
     local path = support.write("whole/run.json", text)
