@@ -16,6 +16,7 @@ local literals = require("literals")
 local network = require("network")
 local page = require("plan_page")
 local signatures = require("signatures")
+local symbols = require("symbols")
 local tongues = require("tongues")
 
 local M = {}
@@ -45,6 +46,7 @@ function M.build(resolved, facts)
   local plan = {
     abi = ABI,
     id = resolved.id,
+    symbol = symbols.of(resolved.id),
     source = resolved.source,
     command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
     precision = resolved.precision,

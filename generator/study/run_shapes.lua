@@ -12,7 +12,7 @@ local shapes = require("shapes")
 local M = {}
 
 -- Bytes: some thousand times what trainers write, and little enough to be read at once.
-M.LARGEST = { ["run.json"] = 8 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
+M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
 M.LONGEST_LINE = 65536
 
 local MOST = 1 << 53 -- of a count: what a double holds exactly

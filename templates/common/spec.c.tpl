@@ -161,40 +161,40 @@ static const ${list.type} ${list.name}[] = {${list.text}};
 % end
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_${id}_x86_64;
+extern const lh_cpu_program longhand_x8664_${symbol};
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_${id}_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_${symbol};
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_${id}_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_${symbol};
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_${id}_aarch64;
+extern const lh_cpu_program longhand_aarch64_${symbol};
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_${id}_cuda;
+extern const lh_cuda_program longhand_cuda_${symbol};
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_${id}_x86_64,
+        &longhand_x8664_${symbol},
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_${id}_x86_64_v3,
+        &longhand_x8664v3_${symbol},
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_${id}_x86_64_v4,
+        &longhand_x8664v4_${symbol},
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_${id}_aarch64,
+        &longhand_aarch64_${symbol},
 #endif
         NULL,
 };
 
-extern const lh_spec lh_${id};
-const lh_spec lh_${id} = {
+extern const lh_spec longhand_spec_${symbol};
+const lh_spec longhand_spec_${symbol} = {
         .abi = LH_ABI,
         .id = "${id}",
         .plan_digest = "${digest}",
@@ -286,6 +286,6 @@ const lh_spec lh_${id} = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_${id}_cuda,
+        .cuda = &longhand_cuda_${symbol},
 #endif
 };

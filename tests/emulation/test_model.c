@@ -1,6 +1,6 @@
 /* A generated model in device code, under the emulation, against the same model's CPU half: gradients with dropout on,
- * the update, evaluation. LH_MODEL names the spec, e.g. lh_emulated_relative. In float64 the two agree to the last
- * digits but a few, whatever the encoding; in float32 within the roundings of both. */
+ * the update, evaluation. LH_MODEL names the spec, e.g. longhand_spec_emulated_relative. In float64 the two agree to
+ * the last digits but a few, whatever the encoding; in float32 within the roundings of both. */
 #include "support/lh_test.h"
 
 #include <inttypes.h>

@@ -99,7 +99,7 @@ function TestDamage.test_run_json_as_a_whole()
     ["null"] = "found null; expected an object", ["{} x"] = "found no JSON", ["{}"] = "id: found nothing",
     [("["):rep(3000000)] = "found JSON too deep to be read; expected JSON", ["{1:2}"] = "found an object",
     ['/* "spec":' .. json.encode(reports.spec_of("bucket_sort")) .. ' */ null'] = "found null; expected an object",
-    [("x"):rep((8 << 20) + 1)] = "found 8388609 bytes; expected at most 8388608",
+    [("x"):rep((4 << 20) + 1)] = "found 4194305 bytes; expected at most 4194304",
   }) do
     local path = support.write("whole/run.json", text)
     assert_damaged(runs.read(path:match("^(.*)/")), "run.json: " .. what)
