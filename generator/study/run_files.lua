@@ -9,7 +9,6 @@ local diagnostics = require("diagnostics")
 local input = require("input")
 local lfs = require("lfs")
 local run_shapes = require("run_shapes")
-local schema = require("schema")
 local shapes = require("shapes")
 local tongues = require("tongues")
 
@@ -139,7 +138,7 @@ local function fits(row)
   local fields = run_shapes.evaluation.fields
   local exact, loss = tonumber(row.exact_match), tonumber(row.loss)
   return SPLITS[row.split] and math.type(row.step) == "integer" and row.step <= fields.step.max
-    and math.type(row.length) == "integer" and row.length >= 1 and row.length <= schema.LONGEST
+    and math.type(row.length) == "integer" and row.length >= 1 and row.length <= run_shapes.LONGEST_EVALUATED
     and math.type(row.examples) == "integer" and row.examples >= 1 and row.examples <= fields.examples.max
     and math.type(row.draws) == "integer" and row.draws >= 1 and row.draws <= fields.draws.max
     and row.accuracy and row.accuracy >= 0 and row.accuracy <= 1 and exact and exact >= 0 and exact <= 1

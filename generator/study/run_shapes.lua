@@ -14,9 +14,10 @@ local M = {}
 -- Bytes: some thousand times what trainers write, and little enough to be read at once.
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
 M.LONGEST_LINE = 65536
+M.LONGEST_EVALUATED = 1000000 -- of a task length that `trainer eval` takes: runtime/cli/options.h
 
 local MOST = 1 << 53 -- of a count: what a double holds exactly
-local LONGEST_TEXT = 4096
+local LONGEST_TEXT = 16384 -- a flag with a path, or with all lengths that it may name
 local LONGEST_FORMULA = 1 << 20
 local MOST_FLAGS, MOST_VALUES = 4096, 1 << 21
 
@@ -76,7 +77,7 @@ local BY_TYPE = {
   source = function() return TEXT end,
   file = function() return TEXT end,
   symbols = function() return shapes.list(TEXT, schema.MOST_SYMBOLS) end,
-  options = function() return shapes.object({}, { others = shapes.either(COUNT, TEXT), names = "^[%a_][%w_]*$" }) end,
+  options = function() return shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = "^[%a_][%w_]*$" }) end,
 }
 
 -- The fields of a table of the spec, "" being the spec itself.
@@ -116,8 +117,8 @@ M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, {
 
 M.evaluation = shapes.object({
   step = COUNT, split = shapes.text(6, "^[a-z]+$", "during, test or train"),
-  by = shapes.object({}, { others = LENGTH, names = "^[%a_][%w_]*$", expected = "{ length = n }",
-    check = function(value, path)
+  by = shapes.object({}, { others = shapes.integer(1, M.LONGEST_EVALUATED), names = "^[%a_][%w_]*$",
+    expected = "{ length = n }", check = function(value, path)
       local name = next(value)
       return (not name or next(value, name)) and { field = path, found = name and "several" or "nothing",
         expected = "one length" } or nil
