@@ -9,6 +9,7 @@ local lfs = require("lfs")
 local render = require("render")
 local sha256 = require("sha256")
 local shell = require("shell")
+local tongues = require("tongues")
 local write = require("write")
 
 local M = {}
@@ -37,7 +38,10 @@ end
 
 -- The levels that a choice (all, best, or a list) means with this compiler on this machine; or nil and a message.
 function M.levels(project, choice)
-  local levels, code = ask(project, "print-levels", "LEVELS=" .. choice)
+  local levels, code = nil, 1
+  if tongues.make((choice:gsub(" ", ","))) then
+    levels, code = ask(project, "print-levels", "LEVELS=" .. choice)
+  end
   if code ~= 0 then
     return nil, ("the compiler cannot build for these levels: %s"):format(choice)
   end
@@ -64,6 +68,9 @@ function M.cuda(project, request, least)
   words = words:gsub("%s+$", "")
   if code ~= 0 then
     return nil, words
+  elseif not tongues.make((words:gsub(" ", ","))) then
+    return nil, ("make cannot handle the toolkit's path: %s; expected %s"):format(tongues.plain(words),
+      tongues.MAKE_TEXT)
   end
   return (words .. " " .. text):gsub(" $", "")
 end
@@ -227,9 +234,9 @@ end
 -- takes its output; or nil, an exit code and text. threads: for make. Ends with M.finish and M.discard.
 function M.begin(project, job, dir, threads)
   dir = dir:sub(1, 1) == "/" and dir or lfs.currentdir() .. "/" .. dir:gsub("/+$", "")
-  if seen_from_root(project, dir):find("[%s%$#:'\"\\%%]") then
-    return nil, 2, dir .. ": make cannot handle blanks, quotes or any of $ # : % in a folder's name; choose another "
-      .. "--out\n"
+  if not tongues.make(seen_from_root(project, dir)) then
+    return nil, 2, ("%s: make cannot handle this folder's name; expected %s; choose another --out\n"):format(
+      tongues.plain(dir), tongues.MAKE_TEXT)
   end
   local staging, message = staging_folder(dir)
   if not staging then

@@ -11,6 +11,8 @@
 -- sorted by position (files in the order they were given to d:source), at most LIMIT errors, then one closing line.
 -- Invariants: no I/O; the same records give the same text, whatever the order they were added in at one position.
 
+local tongues = require("tongues")
+
 local M = {}
 
 local LIMIT = 20
@@ -110,7 +112,6 @@ local function source_lines(self, at, out)
     return
   end
   local text, col = window(line, at.col)
-  text = text:gsub("[%z\1-\8\11-\31\127]", "?")
   out[#out + 1] = ("%5d | %s"):format(at.line, text):gsub("%s+$", "")
   if col then
     local pad = text:sub(1, col - 1):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
@@ -181,7 +182,7 @@ function Diagnostics:text()
   local total = count == 1 and "1 error" or count .. " errors"
   local more = count > LIMIT and (", %d more not shown"):format(count - LIMIT) or ""
   out[#out + 1] = total .. more .. "; nothing was written"
-  return table.concat(out, "\n") .. "\n"
+  return (table.concat(out, "\n"):gsub("[^\n\t]+", tongues.plain)) .. "\n"
 end
 
 -- Edit distance with transpositions of neighbours (optimal string alignment).

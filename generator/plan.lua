@@ -17,6 +17,8 @@ local literals = require("literals")
 local network = require("network")
 local page = require("plan_page")
 local signatures = require("signatures")
+local symbols = require("symbols")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -45,7 +47,9 @@ local function build(resolved, facts)
   local plan = {
     abi = ABI,
     id = resolved.id,
+    symbol = symbols.of(resolved.id),
     source = resolved.source,
+    command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
     precision = resolved.precision,
     resolved = resolved,
     resolved_lines = literals.text(canonical.text(resolved)),

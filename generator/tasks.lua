@@ -21,6 +21,9 @@ local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline" }
 
+-- What else than samplers longhand/task.h calls lh_task_<kind>.
+local TAKEN = { sample = true }
+
 local compiled = {}
 
 -- A formula as a function of n, or nil and what is wrong with it.
@@ -264,7 +267,10 @@ local function read_task(kind, path, text, d)
       report(lines[1], ("the header has no line `%s:`"):format(key), table.concat(REQUIRED, ", "))
     end
   end
-  if not text:find("lh_task_" .. kind .. "%s*%(") then
+  if TAKEN[kind] then
+    report({ line = 1, col = 1 }, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
+      "another name for the file")
+  elseif not text:find("lh_task_" .. kind .. "%s*%(") then
     report({ line = 1, col = 1 }, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
   end
   return d:count() == before and facts or nil

@@ -18,6 +18,7 @@ local rules = require("rules")
 local schema = require("schema")
 local score = require("expression.score")
 local sections = require("sections")
+local tongues = require("tongues")
 local tree = require("tree")
 local unknown = require("unknown")
 local values = require("values")
@@ -287,7 +288,7 @@ end
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
   local context = { diagnostics = d, tasks = given.tasks, root = loaded.tree, loaded = loaded, origins = {},
-    files = {}, partial = {}, resolved = { id = loaded.id, source = loaded.source } }
+    files = {}, partial = {}, resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
   read_children(context, "", loaded.tree, context.resolved)
   settle_task(context)
   local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant

@@ -82,7 +82,7 @@ layer_lint() {
     else
         skip "clang-format 14: not installed"
     fi
-    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/cuda/*.sh tests/device/*.sh \
+    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/bits/*.sh tests/cuda/*.sh tests/device/*.sh \
         tests/system/*.sh generator/study/*.sh runtime/cuda/*.sh; do sh -n "$script" || exit; done'
 }
 

@@ -154,45 +154,45 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_bucket_sort_alibi_learned_x86_64;
+extern const lh_cpu_program longhand_x8664_bucket_sort_alibi_learned;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_bucket_sort_alibi_learned_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_bucket_sort_alibi_learned;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_bucket_sort_alibi_learned_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_bucket_sort_alibi_learned;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_bucket_sort_alibi_learned_aarch64;
+extern const lh_cpu_program longhand_aarch64_bucket_sort_alibi_learned;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_bucket_sort_alibi_learned_cuda;
+extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_bucket_sort_alibi_learned_x86_64,
+        &longhand_x8664_bucket_sort_alibi_learned,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_bucket_sort_alibi_learned_x86_64_v3,
+        &longhand_x8664v3_bucket_sort_alibi_learned,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_bucket_sort_alibi_learned_x86_64_v4,
+        &longhand_x8664v4_bucket_sort_alibi_learned,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_bucket_sort_alibi_learned_aarch64,
+        &longhand_aarch64_bucket_sort_alibi_learned,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_bucket_sort_alibi_learned;
-const lh_spec lh_bucket_sort_alibi_learned = {
+extern const lh_spec longhand_spec_bucket_sort_alibi_learned;
+const lh_spec longhand_spec_bucket_sort_alibi_learned = {
         .abi = LH_ABI,
         .id = "bucket_sort_alibi_learned",
         .plan_digest = "34c2bb00b449cb90",
         .model_digest = "c30253e46fa8680c",
-        .source_digest = "0c4ffb1bb25266fe",
+        .source_digest = "a1608220cfa9177a",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"parameters\":{\"slope\":{\"learned\":true,\"per\":"
                 "\"head\",\"values\":[0.5,0.25,0.125,0.0625,0.03125,0.015625,0.0078125,0.00390625]}},\"positions\":{"
@@ -246,6 +246,6 @@ const lh_spec lh_bucket_sort_alibi_learned = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_bucket_sort_alibi_learned_cuda,
+        .cuda = &longhand_cuda_bucket_sort_alibi_learned,
 #endif
 };

@@ -152,45 +152,45 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
 static const int32_t eval_lengths[] = {10, 20, 30, 40, 50, 60, 80, 100, 120, 150, 175, 200};
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_bucket_sort_sinusoid_x86_64;
+extern const lh_cpu_program longhand_x8664_bucket_sort_sinusoid;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_bucket_sort_sinusoid_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_bucket_sort_sinusoid;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_bucket_sort_sinusoid_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_bucket_sort_sinusoid;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_bucket_sort_sinusoid_aarch64;
+extern const lh_cpu_program longhand_aarch64_bucket_sort_sinusoid;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
+extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_bucket_sort_sinusoid_x86_64,
+        &longhand_x8664_bucket_sort_sinusoid,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_bucket_sort_sinusoid_x86_64_v3,
+        &longhand_x8664v3_bucket_sort_sinusoid,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_bucket_sort_sinusoid_x86_64_v4,
+        &longhand_x8664v4_bucket_sort_sinusoid,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_bucket_sort_sinusoid_aarch64,
+        &longhand_aarch64_bucket_sort_sinusoid,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_bucket_sort_sinusoid;
-const lh_spec lh_bucket_sort_sinusoid = {
+extern const lh_spec longhand_spec_bucket_sort_sinusoid;
+const lh_spec longhand_spec_bucket_sort_sinusoid = {
         .abi = LH_ABI,
         .id = "bucket_sort_sinusoid",
         .plan_digest = "8d3d166119d6d9ee",
         .model_digest = "3f45150bff3ea0de",
-        .source_digest = "3dd6769bb30c7d0b",
+        .source_digest = "5cd4b42e16b3abb2",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"dropout\":0.1,\"kind\":\"sinusoid\"},\"positions\":{\"kind\":\"index"
                 "\"},\"relative\":{\"kind\":\"none\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":4,\"examp"
@@ -241,6 +241,6 @@ const lh_spec lh_bucket_sort_sinusoid = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_bucket_sort_sinusoid_cuda,
+        .cuda = &longhand_cuda_bucket_sort_sinusoid,
 #endif
 };

@@ -149,45 +149,45 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_even_pairs_none_x86_64;
+extern const lh_cpu_program longhand_x8664_even_pairs_none;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_even_pairs_none_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_even_pairs_none;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_even_pairs_none_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_even_pairs_none;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_even_pairs_none_aarch64;
+extern const lh_cpu_program longhand_aarch64_even_pairs_none;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_even_pairs_none_cuda;
+extern const lh_cuda_program longhand_cuda_even_pairs_none;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_even_pairs_none_x86_64,
+        &longhand_x8664_even_pairs_none,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_even_pairs_none_x86_64_v3,
+        &longhand_x8664v3_even_pairs_none,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_even_pairs_none_x86_64_v4,
+        &longhand_x8664v4_even_pairs_none,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_even_pairs_none_aarch64,
+        &longhand_aarch64_even_pairs_none,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_even_pairs_none;
-const lh_spec lh_even_pairs_none = {
+extern const lh_spec longhand_spec_even_pairs_none;
+const lh_spec longhand_spec_even_pairs_none = {
         .abi = LH_ABI,
         .id = "even_pairs_none",
         .plan_digest = "83d693f32c983783",
         .model_digest = "fe24fcbfc093923b",
-        .source_digest = "42652bfd120e1d28",
+        .source_digest = "e97f9c3a06bfc142",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"kind\":\"index\"},\"relative\":{\"k"
                 "ind\":\"none\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\""
@@ -238,6 +238,6 @@ const lh_spec lh_even_pairs_none = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_even_pairs_none_cuda,
+        .cuda = &longhand_cuda_even_pairs_none,
 #endif
 };

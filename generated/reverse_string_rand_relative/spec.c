@@ -168,45 +168,45 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_reverse_string_rand_relative_x86_64;
+extern const lh_cpu_program longhand_x8664_reverse_string_rand_relative;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_reverse_string_rand_relative_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_reverse_string_rand_relative;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_reverse_string_rand_relative_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_reverse_string_rand_relative;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_reverse_string_rand_relative_aarch64;
+extern const lh_cpu_program longhand_aarch64_reverse_string_rand_relative;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
+extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_reverse_string_rand_relative_x86_64,
+        &longhand_x8664_reverse_string_rand_relative,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_reverse_string_rand_relative_x86_64_v3,
+        &longhand_x8664v3_reverse_string_rand_relative,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_reverse_string_rand_relative_x86_64_v4,
+        &longhand_x8664v4_reverse_string_rand_relative,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_reverse_string_rand_relative_aarch64,
+        &longhand_aarch64_reverse_string_rand_relative,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_reverse_string_rand_relative;
-const lh_spec lh_reverse_string_rand_relative = {
+extern const lh_spec longhand_spec_reverse_string_rand_relative;
+const lh_spec longhand_spec_reverse_string_rand_relative = {
         .abi = LH_ABI,
         .id = "reverse_string_rand_relative",
         .plan_digest = "ba9192c8fd8672ff",
         .model_digest = "fc42114fe672df76",
-        .source_digest = "ff9744518aff563f",
+        .source_digest = "54d9b191a215007f",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
                 "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"transfor"
@@ -260,6 +260,6 @@ const lh_spec lh_reverse_string_rand_relative = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_reverse_string_rand_relative_cuda,
+        .cuda = &longhand_cuda_reverse_string_rand_relative,
 #endif
 };

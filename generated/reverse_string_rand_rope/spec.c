@@ -150,45 +150,45 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_reverse_string_rand_rope_x86_64;
+extern const lh_cpu_program longhand_x8664_reverse_string_rand_rope;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_reverse_string_rand_rope_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_reverse_string_rand_rope;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_reverse_string_rand_rope_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_reverse_string_rand_rope;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_reverse_string_rand_rope_aarch64;
+extern const lh_cpu_program longhand_aarch64_reverse_string_rand_rope;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_reverse_string_rand_rope_cuda;
+extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_reverse_string_rand_rope_x86_64,
+        &longhand_x8664_reverse_string_rand_rope,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_reverse_string_rand_rope_x86_64_v3,
+        &longhand_x8664v3_reverse_string_rand_rope,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_reverse_string_rand_rope_x86_64_v4,
+        &longhand_x8664v4_reverse_string_rand_rope,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_reverse_string_rand_rope_aarch64,
+        &longhand_aarch64_reverse_string_rand_rope,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_reverse_string_rand_rope;
-const lh_spec lh_reverse_string_rand_rope = {
+extern const lh_spec longhand_spec_reverse_string_rand_rope;
+const lh_spec longhand_spec_reverse_string_rand_rope = {
         .abi = LH_ABI,
         .id = "reverse_string_rand_rope",
         .plan_digest = "531f515541391022",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "ea1da2d52f4d7cce",
+        .source_digest = "e1d6c08ccc324166",
         .resolved =
                 "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
                 "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"none\"},"
@@ -242,6 +242,6 @@ const lh_spec lh_reverse_string_rand_rope = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_reverse_string_rand_rope_cuda,
+        .cuda = &longhand_cuda_reverse_string_rand_rope,
 #endif
 };

@@ -72,12 +72,14 @@ local function count(axes)
   return cells
 end
 
-local function cell_id(point)
+-- The names of the values; the first axis' name goes in front where they alone are no id, as 16 and 0.5.
+local function cell_id(axes, point)
   local names = {}
   for i, value in ipairs(point) do
-    names[i] = value.name:gsub("%-", "_")
+    names[i] = value.name:gsub("[^%w]", "_")
   end
-  return table.concat(names, "_")
+  local id = table.concat(names, "_")
+  return load_module.is_id(id) and id or axes[1].name:gsub("%-", "_") .. "_" .. id
 end
 
 local function runs_of(study, id, spec)
@@ -108,7 +110,7 @@ local function make_cell(work, point)
     key[axis.name] = point[i].name
     words[i] = ("%s %s"):format(axis.name, point[i].name)
   end
-  local id = cell_id(point)
+  local id = cell_id(study.axes, point)
   d:within("in the cell of " .. table.concat(words, ", "))
   if not load_module.is_id(id) or work.ids[id] then
     d:add({ path = study.shown, what = ("%s is no name for a cell%s"):format(diagnostics.show(id),
@@ -139,7 +141,7 @@ local function make_cells(work)
     return cells
   end
   for i, point in ipairs(points(study.axes)) do
-    work.all[i] = cell_id(point)
+    work.all[i] = cell_id(study.axes, point)
     if not work.only or work.only == work.all[i] then
       cells[#cells + 1] = make_cell(work, point)
     end

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "cli/fresh_start.h"
 #include "cli/member.h"
 #include "cli/train_screen.h"
 #include "cuda/fleet.h"
@@ -17,7 +18,8 @@ static const lh_verb verb = {
     "Several seeds or learning rates train side by side, each run on one thread, to the same bits as alone; one that\n"
     "fails (a loss that is not a number) ends alone, and the exit code is 1 when the others are done.\n"
     "On a CUDA device all of them step together, with the variant for many models; --seeds S:S trains one with it.\n"
-    "SIGTERM and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on to the same bits.\n"
+    "SIGTERM, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on to the same "
+    "bits.\n"
     "--overfit K repeats K examples of the longest training length, in a folder of its own, until a model without\n"
     "dropout gets every counted position of them right; it is an error when the steps run out first."};
 
@@ -197,9 +199,11 @@ static lh_status open_engines(const lh_target *target, lh_member *members, int c
 }
 
 static lh_status open_members(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
+    const lh_train_flags *flags = members[0].flags;
     lh_status status = open_engines(target, members, count, threads, error);
     for (int i = 0; status == LH_OK && i < count; i++) status = lh_member_open(&members[i], error);
     if (status == LH_OK) tell_start(target, members, count, threads);
+    if (status == LH_OK && flags->resume && !flags->missing && flags->overfit == 0) lh_tell_fresh_start(members, count);
     return status;
 }
 

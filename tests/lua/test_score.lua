@@ -566,7 +566,7 @@ function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_a
       count = count + (resolved.encoding.score and 1 or 0)
     end
   end
-  lu.assertEquals(count, 12)
+  lu.assertEquals(count, 13)
 end
 
 -- T5's own formula, in floats: 8 + floor(log(n / 8) / log(16) * 8), at most 15.

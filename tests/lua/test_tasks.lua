@@ -146,6 +146,20 @@ function TestTasks.test_long_lines_are_told_at_once()
   lu.assertTrue(os.clock() - began < 5, "patterns that go over blanks again and again")
 end
 
+-- Whatever the headers that a sampler includes call lh_task_<kind>, but for the samplers themselves.
+function TestTasks.test_no_task_has_a_name_of_the_headers()
+  local samplers, taken = tasks.read("runtime/data/tasks", diagnostics.new()), {}
+  for _, header in ipairs({ "task", "rng" }) do
+    for kind in support.read(("runtime/include/longhand/%s.h"):format(header)):gmatch("lh_task_([%w_]+)") do
+      taken[kind] = not samplers[kind] or nil
+    end
+  end
+  lu.assertEquals(taken, { sample = true })
+  local d = diagnostics.new()
+  lu.assertNil(tasks.own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
+  lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')
+end
+
 function TestTasks.test_a_missing_folder_is_told()
   local d = diagnostics.new()
   lu.assertEquals(tasks.read("tests/golden/nowhere", d), { list = {} })
