@@ -293,7 +293,7 @@ fuzz: $(FUZZ_TARGETS) ## libFuzzer on the readers of checkpoints and lines, FUZZ
 			-print_final_stats=1 -verbosity=0 -artifact_prefix=$$target. $$target.corpus || exit; \
 	done
 
-fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines of FUZZ_SEED=1
+fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines, and a fiftieth as many run folders, of FUZZ_SEED=1
 	$(MAKE) -s unit VARIANT=asan LEVELS=best
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) build/asan/tests/unit/test_fuzz
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua

@@ -12,6 +12,7 @@ local plan_module = require("plan")
 local prune = require("prune")
 local render = require("render")
 local sha256 = require("sha256")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -27,12 +28,16 @@ local function with_digest(plan, name, digest)
   return copy
 end
 
+local function replaced(text, old, new)
+  return (text:gsub(tongues.c_comment(old):gsub("%p", "%%%0"), new))
+end
+
 -- A file's text as it counts: studies may share a cell, so which of them the banner names does not.
 local function counted(text, plan)
   if not plan.source:find("%.lua:[%w_:-]+$") then
     return text
   end
-  return (text:gsub(plan.source:gsub("%p", "%%%0"), plan.id))
+  return replaced(replaced(text, plan.command, "./longhand gen " .. plan.id), plan.source, plan.id)
 end
 
 local function digest_of(files, kernels, plan)

@@ -193,15 +193,23 @@ function verbs.build(project, arguments)
   return DONE
 end
 
+-- Our last word to the launcher; false without one. Where none listens, descriptor 3 may be any file of ours.
+local function tell_launcher(word)
+  local descriptor = os.getenv("LONGHAND_LAST_WORD")
+  local launcher = descriptor and io.open("/dev/fd/" .. descriptor, "w")
+  if launcher then
+    launcher:write(word)
+    launcher:close()
+  end
+  return launcher and true or false
+end
+
+local replaced = false -- by a command of the launcher's
+
 -- Asks the launcher to put this command in our place; without a launcher, runs it.
 local function become(words)
-  local launcher = io.open("/dev/fd/3", "w")
-  if not launcher then
-    return shell.run(words)
-  end
-  launcher:write(shell.line(words))
-  launcher:close()
-  return DONE
+  replaced = tell_launcher("exec " .. shell.line(words))
+  return replaced and DONE or shell.run(words)
 end
 
 function verbs.train(project, arguments)
@@ -359,27 +367,39 @@ local function main(arguments)
     say(cli.help(), "\n")
     return USAGE
   end
-  local parsed, message, usage = cli.parse(arguments)
+  local parsed, message, usage = cli.parse(arguments, root)
   if not parsed then
-    return fail(USAGE, ("longhand: %s\n%s"):format(message, usage))
+    return fail(USAGE, cli.refusal(message, usage))
+  elseif parsed.version then
+    io.stdout:write(("longhand %s"):format(assert(write.read(root .. "/VERSION"))))
+    return DONE
   elseif not parsed.verb then
     return fail(USAGE, cli.help())
   end
   return verbs[parsed.verb](project_module.new(root), parsed)
 end
 
--- Lua turns Ctrl-C into an error of this name.
-local function on_error(err)
-  if type(err) == "string" and err:find("interrupted!", 1, true) then
-    return { code = 130 }
+local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"
+
+-- What an error comes to: { code, text }. Lua turns Ctrl-C into an error of that name.
+local function failure_of(err, trace)
+  local text = tostring(err)
+  if type(err) == "string" and text:find("interrupted!", 1, true) then
+    return { code = 130, text = "" }
+  elseif text:find("not enough memory", 1, true) then
+    return { code = ENVIRONMENT, text = "longhand: out of memory; the launcher gives Lua 4 GB" }
   end
-  return { code = ENVIRONMENT, text = debug.traceback(tostring(err)) }
+  return { code = ENVIRONMENT, text = MISTAKE .. (trace or text) }
 end
 
-local ok, code = xpcall(main, on_error, arg)
+local ok, code = xpcall(main, function(err) return failure_of(err, debug.traceback(tostring(err))) end, arg)
 if not ok then
-  say(code.text and "longhand: this is a mistake of the program, not of yours; please report it:\n" .. code.text .. "\n"
-    or "\n")
-  code = code.code
+  -- Where Lua itself has no memory, or no stack, no handler is called.
+  local failure = type(code) == "table" and code or failure_of(code)
+  say(failure.text, "\n")
+  code = failure.code
+end
+if not replaced then
+  tell_launcher("ended")
 end
 os.exit(code, true)

@@ -2,7 +2,8 @@
 --
 -- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), and the formula of the score where
 -- there is one (expression/score.lua).
--- Output: pure data that the templates read by name; the modules below say which names are theirs.
+-- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
+-- for the diagnostics where a formula turns out too large for code.
 
 local costs = require("costs")
 local cuda = require("cuda")
@@ -16,6 +17,7 @@ local network = require("network")
 local page = require("plan_page")
 local signatures = require("signatures")
 local symbols = require("symbols")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -41,12 +43,13 @@ local function file_list(plan)
   return files
 end
 
-function M.build(resolved, facts)
+local function build(resolved, facts)
   local plan = {
     abi = ABI,
     id = resolved.id,
     symbol = symbols.of(resolved.id),
     source = resolved.source,
+    command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
     precision = resolved.precision,
     resolved = resolved,
     defaults = defaults.of(resolved),
@@ -63,6 +66,18 @@ function M.build(resolved, facts)
   plan.about = describe.comments(plan)
   plan.digest, plan.model_digest = digests.plan(plan), digests.model(plan)
   return plan
+end
+
+function M.build(resolved, facts)
+  local ok, plan = xpcall(build, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end, resolved, facts)
+  if ok then
+    return plan
+  elseif type(plan) ~= "table" or not plan.problem then
+    error(plan, 0)
+  end
+  return nil, { path = resolved.source, field = "encoding.score", what = plan.what, expected = plan.expected }
 end
 
 M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize

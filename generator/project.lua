@@ -57,13 +57,15 @@ function Project:find_spec(argument)
   if load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
     return path
   end
+  local study = load_module.is_id(argument) and lfs.attributes(self:path("spec/studies/" .. argument .. ".lua"), "mode")
   local ids = self:names("spec/runs", ".lua")
   local nearest = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids)
   local d = diagnostics.new()
   d:add({
     what = ("no such spec: %s"):format(argument),
     expected = "a path, or one of the ids that ./longhand list runs shows",
-    hint = nearest and ("did you mean %s?"):format(nearest) or nil,
+    hint = study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
+      argument) or nearest and ("did you mean %s?"):format(nearest) or nil,
   })
   return nil, d:text()
 end
@@ -127,9 +129,14 @@ function Project:resolve(argument, sets)
   return spec
 end
 
-local function add_plan(spec)
-  spec.plan = plan_module.build(spec.resolved, { task = spec.task, score = spec.score })
-  return spec
+-- The same table with its plan; nil after an error.
+local function add_plan(spec, d)
+  local problem
+  spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score })
+  if problem then
+    d:add(problem)
+  end
+  return spec.plan and spec
 end
 
 -- Resolves and plans: the same table with `plan`.
@@ -138,13 +145,14 @@ function Project:plan(argument, sets)
   if not spec then
     return nil, message
   end
-  return add_plan(spec)
+  local d = diagnostics.new()
+  return add_plan(spec, d), d:text()
 end
 
 -- Validates and plans what load.lua made; nil when there are errors in d.
 function M.settle(loaded, d, facts)
   local spec = validated(loaded, d, facts)
-  return spec and add_plan(spec)
+  return spec and add_plan(spec, d)
 end
 
 -- A template, or a file of another folder that a template splices in.

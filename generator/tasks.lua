@@ -16,6 +16,8 @@ local M = {}
 local SHOWN = "runtime/data/tasks/"
 local LENGTHS_TRIED = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
 
+local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one more than once
+
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline" }
 
@@ -91,7 +93,7 @@ local function header(text)
   for raw in (comment .. "\n"):gmatch("(.-)\n") do
     local lead = #lines == 0 and raw:match("^%s*") or raw:match("^%s*%*?%s*")
     lines[#lines + 1] = { line = line, col = #lead + 1 + (#lines == 0 and 2 or 0),
-      text = raw:sub(#lead + 1):gsub("%s+$", "") }
+      text = raw:sub(#lead + 1):match("^.*%S") or "" }
     line = line + 1
   end
   return lines
@@ -223,6 +225,16 @@ local function read_line(facts, given, entry, report)
   end
 end
 
+-- Reports the lines of a header that are too long, and cuts them.
+local function bound_lines(lines, report)
+  for _, entry in ipairs(lines) do
+    if #entry.text > LONGEST_LINE then
+      report(entry, ("the line has %d characters"):format(#entry.text), ("at most %d"):format(LONGEST_LINE))
+      entry.text = ""
+    end
+  end
+end
+
 -- The facts of one task from its text; nil after errors, which go to the diagnostics.
 local function read_task(kind, path, text, d)
   local before = d:count()
@@ -235,6 +247,7 @@ local function read_task(kind, path, text, d)
     report({ line = 1, col = 1 }, "the file does not start with a comment", "the header that longhand/task.h describes")
     return nil
   end
+  bound_lines(lines, report)
   local facts, given, summary = { kind = kind, path = path }, {}, {}
   local i = 1
   while lines[i] and lines[i].text ~= "" do

@@ -146,8 +146,8 @@ local function train(run, steps, options)
   end
   local dir = run_folder(run)
   local found = runs.read(dir)
-  if not found then
-    options.say(dir .. " is no folder of a run")
+  if not found or found.damaged then
+    options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")
     return 4
   end
   run.accuracy = accuracy_of(found)
@@ -254,12 +254,12 @@ local function report(options, steps)
     { path = "accuracy.csv", text = csv() },
     { path = "accuracy.gnuplot", text = curves.script(figure(task)) },
   }
-  local written, message = write.files(OUT, files)
+  local _, problem, drawn = draw.run(files, { "accuracy" })
+  local written, message = write.files(OUT, table.move(drawn, 1, #drawn, #files + 1, files))
   if not written then
     options.say(message)
     return 4
   end
-  local _, problem = draw.run(OUT, { "accuracy" })
   if problem then
     options.say(problem)
     return 4

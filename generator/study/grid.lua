@@ -29,18 +29,23 @@ function M.shortest(x)
   end
 end
 
+local function is_file(path)
+  return lfs.attributes(path, "mode") == "file"
+end
+
 local function find(project, argument, d)
-  if lfs.attributes(argument, "mode") == "file" then
+  if is_file(argument) then
     return argument
   end
   local path = project:path("spec/studies/" .. argument .. ".lua")
-  if load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
+  if load_module.is_id(argument) and is_file(path) then
     return path
   end
   local near = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), project:names("spec/studies", ".lua"))
   d:add({ what = ("no such study: %s"):format(argument),
     expected = "a path, or one of the names that ./longhand list studies shows",
-    hint = near and ("did you mean %s?"):format(near) or nil })
+    hint = is_file(project:path("spec/runs/" .. argument .. ".lua")) and ("%s is a spec: ./longhand train %s"):format(
+      argument, argument) or near and ("did you mean %s?"):format(near) or nil })
 end
 
 -- The points of the grid: lists of values, the last axis fastest.

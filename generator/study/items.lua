@@ -24,8 +24,19 @@ local KINDS = {
   time = { lines = "axis", threshold = "number?", slow = "one", fast = "one", published = "number?" },
   axis = { x = "numbers", lines = "axis?" },
 }
+local LARGEST = 1e9 -- of a number
 local COMMON = { kind = true, title = true, where = true, pages = true, setting = true }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name one
+
+-- Whether a value is a table whose keys are all names.
+local function is_named(value)
+  for name in pairs(type(value) == "table" and value or {}) do
+    if type(name) ~= "string" then
+      return false
+    end
+  end
+  return type(value) == "table"
+end
 
 local function axis_of(study, name)
   for _, axis in ipairs(study.axes) do
@@ -110,26 +121,51 @@ function checks.one(study, item, value)
 end
 
 function checks.number(_, _, value)
-  if type(value) ~= "number" then
+  if type(value) ~= "number" or math.abs(value) > LARGEST or value ~= value then
     return ("%s is no number"):format(diagnostics.show(value)), "a number"
   end
 end
 
+-- A name below spec/published.
+local function is_file(value)
+  return type(value) == "string" and value:find("^%w[%w_/-]*$") ~= nil
+end
+
+local function is_text_or_absent(value)
+  return value == nil or type(value) == "string"
+end
+
 function checks.published(_, _, value)
-  local file = type(value) == "table" and value.file or value
-  if type(file) ~= "string" then
+  local whole = type(value) == "table"
+  if not is_file(whole and value.file or value) or whole and not (is_text_or_absent(value.of)
+    and is_text_or_absent(value.against)) then
     return "no name of a file", 'a name such as "ruoss_2023/table1", or { file = ..., of = COLUMN, against = COLUMN }'
   end
 end
 
 function checks.names(study, _, value)
-  for name in pairs(type(value) == "table" and value or {}) do
+  local expected = "{ AXIS = { NAME = published name } }"
+  if not is_named(value) then
+    return "not a table of axes", expected
+  end
+  for _, name in ipairs(keys(value)) do
     if not axis_of(study, name) then
       return unknown("no axis of the study", name, names_of(study))
+    elseif type(value[name]) ~= "table" then
+      return ("%s is no table"):format(diagnostics.show(value[name])), expected
     end
   end
-  if type(value) ~= "table" then
-    return "not a table", "{ AXIS = { NAME = published name } }"
+end
+
+function checks.title(_, _, value)
+  if type(value) ~= "string" then
+    return ("%s is no text"):format(diagnostics.show(value)), "a text"
+  end
+end
+
+function checks.setting(_, _, value)
+  if not is_file(value) then
+    return "no name of a file", 'a name such as "ruoss_2023/setting"'
   end
 end
 
@@ -168,7 +204,7 @@ end
 -- Every axis that the item does not spread out must have one value, or be fixed by `where`.
 local function check_where(study, item, spread)
   local where = item.where or {}
-  if type(where) ~= "table" then
+  if not is_named(where) then
     return "where", ("is %s"):format(diagnostics.show(where)), "{ AXIS = one of its values }"
   end
   for _, name in ipairs(keys(where)) do
@@ -193,7 +229,9 @@ end
 -- The field at fault, what is wrong, what was expected, a hint; nothing where the item is right.
 local function problem_of(study, item)
   local fields = type(item) == "table" and KINDS[item.kind]
-  if not fields then
+  if fields and not is_named(item) then
+    return "1", "a value without a name", "name = value"
+  elseif not fields then
     return "kind", unknown("no such kind", type(item) == "table" and item.kind or item, keys(KINDS))
   end
   for _, name in ipairs(keys(item)) do
@@ -212,8 +250,13 @@ local function problem_of(study, item)
       end
     end
   end
-  if item.setting ~= nil and type(item.setting) ~= "string" then
-    return "setting", "no name of a file", 'a name such as "ruoss_2023/setting"'
+  for _, name in ipairs({ "title", "setting" }) do
+    if item[name] ~= nil then
+      local what, expected = checks[name](study, item, item[name])
+      if what then
+        return name, what, expected
+      end
+    end
   end
   local spread, at, what, expected, hint = spread_of(study, item)
   if not spread then

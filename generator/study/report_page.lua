@@ -5,12 +5,13 @@
 
 local html = require("html")
 local page = require("page")
+local tongues = require("tongues")
 local views = require("views")
 local wording = require("wording")
 
 local M = {}
 
-local escape = html.escape
+local escape = tongues.html
 
 local function paragraph(text, class)
   return ("<p%s>%s</p>"):format(class and (' class="%s"'):format(class) or "", escape(text))

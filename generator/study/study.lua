@@ -344,6 +344,17 @@ local function plain(node)
   return value
 end
 
+-- Whether the file is a spec; says so.
+local function is_spec(context)
+  local task = context.root.fields.task
+  if task and not context.root.fields.axes then
+    add(context, task, "task", "this is a spec, not a study", "a study: { title, axes, base, seeds, ... }",
+      ("./longhand train builds and trains a spec; ./longhand check %s checks it"):format(context.source.shown))
+    return true
+  end
+  return false
+end
+
 local function read_fields(context)
   local fields = context.root.fields
   check_fields(context, context.root, "", FIELDS)
@@ -369,6 +380,9 @@ function M.read(path, options)
   end
   local context = { diagnostics = d, source = source, root = source.tree, root_folder = options.root,
     scale = options.scale, names = options.names }
+  if is_spec(context) then
+    return nil
+  end
   local study = read_fields(context)
   study.source = source
   return d:count() == before and study or nil

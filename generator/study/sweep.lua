@@ -12,7 +12,9 @@ local grid = require("grid")
 local jobs = require("jobs")
 local json = require("dkjson")
 local ledger = require("ledger")
+local lfs = require("lfs")
 local shell = require("shell")
+local tongues = require("tongues")
 local trainers = require("trainers")
 local wording = require("wording")
 local write = require("write")
@@ -32,7 +34,8 @@ local function title_of(study)
 end
 
 local function counts_of(study)
-  local counts = { cells = #study.cells, runs = 0, done = 0, running = 0, failed = 0, stopped = 0, absent = 0 }
+  local counts = { cells = #study.cells, runs = 0, done = 0, running = 0, failed = 0, stopped = 0,
+    damaged = 0, absent = 0 }
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
       counts.runs = counts.runs + 1
@@ -88,7 +91,10 @@ local function make_job(options, study, item, threads)
     return nil, message
   end
   local log = folder .. "/log.txt"
-  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, study, item, threads)), shell.quote(log))
+  if lfs.symlinkattributes(log, "mode") ~= "file" then
+    os.remove(log) -- a pipe, or a link that leads out of the folder
+  end
+  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, study, item, threads)), tongues.shell(log))
   return { cell = cell, log = log, log_from = #(write.read(log) or ""), line = line, work = 0, left = #cell.missing }
 end
 
@@ -319,11 +325,25 @@ local function dry_run(options, study)
   return DONE
 end
 
+-- Says what is wrong with damaged runs; whether there are any.
+local function say_damaged(study)
+  local any = false
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.damage then
+        say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
+        any = true
+      end
+    end
+  end
+  return any
+end
+
 local function status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = counts_of({ cells = { cell } })
     local line = ("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs)
-    for _, state in ipairs({ "running", "stopped", "failed", "absent" }) do
+    for _, state in ipairs({ "running", "stopped", "failed", "damaged", "absent" }) do
       line = line .. (counts[state] > 0 and (", %d %s"):format(counts[state], state) or "")
     end
     io.stdout:write(line, "\n")
@@ -331,7 +351,7 @@ local function status(options, study)
   local counts = counts_of(study)
   io.stdout:write(("%s: %d of %s done in %s\n"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
     options.out))
-  return DONE
+  return say_damaged(study) and INPUT or DONE
 end
 
 local ACTIONS = { run = go, dry_run = dry_run, status = status }

@@ -7,6 +7,7 @@
 local build = require("build")
 local jobs = require("jobs")
 local shell = require("shell")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -69,7 +70,7 @@ local function begin_all(project, items, state, threads)
     if work then
       work.item = item
       works[#works + 1] = work
-      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.line(work.words), shell.quote(work.log))
+      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.line(work.words), tongues.shell(work.log))
     else
       conclude(state, item, code, text)
     end

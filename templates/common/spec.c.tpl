@@ -40,14 +40,14 @@ lh_task_sample lh_task_${task.kind};
 
 % end
 % if task.options then
-/* ${task.options.about} */
+/* ${c_comment(task.options.about)} */
 static const int task_options[] = {${task.options.values}};
 
 % end
 static const lh_task task = {
         .kind = "${task.kind}",
 % if task.source then
-        .source = "${task.source}",
+        .source = "${c_string(task.source)}",
 % end
 % if not task.data then
         .sample = lh_task_${task.kind},
@@ -64,16 +64,16 @@ static const lh_task task = {
         .chance = ${f64(task.chance)},
 % if task.baseline_name then
         .baseline = ${f64(task.baseline)},
-        .baseline_name = "${task.baseline_name}",
+        .baseline_name = "${c_string(task.baseline_name)}",
 % end
 };
 
 % if task.data then
 /* Examples are in files, which the trainer reads. */
 static const lh_data data = {
-        .train = "${task.data.train}",
+        .train = "${c_string(task.data.train)}",
 % if task.data.eval then
-        .eval = "${task.data.eval}",
+        .eval = "${c_string(task.data.eval)}",
 % end
         .longest = ${task.data.longest},
 };
@@ -230,7 +230,7 @@ const lh_spec longhand_spec_${symbol} = {
         .distance_range = ${distance_range},
 % end
 % if limit then
-        .limit = {${limit.tokens}, "${limit.because}"},
+        .limit = {${limit.tokens}, "${c_string(limit.because)}"},
 % end
         .nominal_flops = nominal_flops,
         .executed_flops = executed_flops,

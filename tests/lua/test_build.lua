@@ -101,6 +101,26 @@ function TestFresh.test_the_cuda_half_decides_where_it_is_asked_for()
   lu.assertFalse(build.fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
 end
 
+TestLack = {}
+
+-- A machine without room is not the input's mistake, whoever says so, or nobody; a mistake at a place is.
+function TestLack.test_what_the_machine_lacks()
+  local folder = support.write("lack/x", ""):match("^(.*)/")
+  for log, want in pairs({
+    ["/tmp/ccX.s: fatal error: closing: No space left on device"] = "No space left on device",
+    ["ar: libx.a: Disk quota exceeded"] = "Disk quota exceeded",
+    ["gcc: fatal error: Killed signal terminated program cc1"] = "Killed",
+    ["cc1: out of memory allocating 65536 bytes"] = "out of memory",
+    ["collect2: fatal error: ld terminated with signal 7 [Bus error]"] = "Bus error",
+  }) do
+    lu.assertEquals(build.lack(log, folder), want)
+  end
+  lu.assertNil(build.lack("make: *** [Makefile:174: x.o] Error 1", folder))
+  lu.assertEquals(build.lack("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"), "less than 4 MB are left")
+  lu.assertNil(build.lack("src/task.c:14:9: error: 'y' undeclared", folder .. "/gone"))
+  lu.assertEquals(support.shell("ls " .. folder), "x\n")
+end
+
 TestStamps = {}
 
 -- A change of the device code is none of the CPU half's, and the other way round.

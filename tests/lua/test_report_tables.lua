@@ -10,7 +10,9 @@ local report_csv = require("report_csv")
 local reports = require("reports")
 local table_latex = require("table_latex")
 local table_text = require("table_text")
+local tongues = require("tongues")
 local views = require("views")
+local write = require("write")
 
 local make_study, assert_golden = reports.make_study, reports.assert_golden
 local SCORES, project = reports.SCORES, reports.project
@@ -180,6 +182,18 @@ function TestItems.test_mistakes_name_the_field()
       .. "  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
+    { { kind = "curves", lines = "encoding", panels = "task", title = {} }, "report[1].title: a table is no text" },
+    { { kind = "curves", lines = "encoding", panels = "task", where = 5 }, 'report[1].where: is "5"' },
+    { { kind = "curves", lines = "encoding", panels = "task", 5 }, "report[1].1: a value without a name" },
+    { { kind = {} }, "report[1].kind: no such kind: a table" },
+    { { kind = "time", lines = "encoding", slow = "rope", fast = "rope", threshold = 1 / 0 },
+      "report[1].threshold: inf is no number" },
+    { { kind = "table", value = "max", rows = "task", columns = "encoding", names = { task = 5 } },
+      "report[1].names: 5 is no table" },
+    { { kind = "table", value = "max", rows = "task", columns = "encoding", published = { file = "x", of = {} } },
+      "report[1].published: no name of a file" },
+    { { kind = "table", value = "max", rows = "task", columns = "encoding", published = "../../x" },
+      "report[1].published: no name of a file" },
     { { kind = "curves", lines = "encodng" }, 'report[1].lines: no axis of the study: "encodng"' },
     { { kind = "curves", lines = "encoding" }, "report[1].where: the axis task has 15 values" },
     { { kind = "curves", lines = "encoding", pannels = "task" }, 'report[1].pannels: no field of kind "curves"' },
@@ -254,7 +268,7 @@ end
 
 function TestRenderers.test_latex()
   assert_golden("table.tex", table_latex.render(mean_table("latex")))
-  lu.assertEquals(table_latex.escape("a_b & 50% {x} \\ ~^ #1 $ <|>"),
+  lu.assertEquals(tongues.latex("a_b & 50% {x} \\ ~^ #1 $ <|>"),
     "a\\_b \\& 50\\% \\{x\\} \\textbackslash{} \\textasciitilde{}\\textasciicircum{} \\#1 \\$ \\textless{}\\textbar{}"
       .. "\\textgreater{}")
 end
@@ -263,12 +277,12 @@ function TestRenderers.test_html()
   assert_golden("table.html", html.table(mean_table("html")) .. "\n")
   local model = mean_table("heading")
   lu.assertNotStrContains(html.table(model, model.title), "<caption>")
-  lu.assertEquals(html.escape('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
+  lu.assertEquals(tongues.html('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
 end
 
 function TestRenderers.test_csv_fields_survive()
   for _, field in ipairs({ "plain", "a,b", 'say "x"', "", '"', "a,\"b\",c" }) do
-    local line = published.quote(field) .. "," .. published.quote("end")
+    local line = tongues.csv(field) .. "," .. tongues.csv("end")
     lu.assertEquals(published.fields(line), { field, "end" })
   end
   lu.assertNil(published.fields('"open'))
@@ -277,7 +291,7 @@ end
 function TestRenderers.test_csv_files()
   local study = make_study("csv", SCORES)
   local dir = support.write("csv_out/x", ""):match("^(.*)/")
-  lu.assertTrue(report_csv.write(dir, study))
+  lu.assertNotNil(write.files(dir, report_csv.files(study)))
   local all = assert(published.parse(support.read(dir .. "/runs.csv")))
   lu.assertEquals(#all.rows, 24)
   lu.assertEquals({ all.rows[1].task, all.rows[1].encoding, all.rows[1].state, all.rows[1].score },

@@ -7,10 +7,14 @@ local support = dofile("tests/lua/support.lua")
 
 local bench = require("bench")
 local grid = require("grid")
+local jobs = require("jobs")
+local json = require("dkjson")
 local ledger = require("ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
+local reports = require("reports")
+local shell = require("shell")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)
@@ -233,13 +237,21 @@ TestLedger = {}
 
 local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
-local ENDED = '{"id":"x","step":%d,"train_seconds":1.5,"ended":"2026-01-01T00:00:00Z","exit":%d}\n'
+
+-- run.json of the cell's first run: how it ended, nil where it goes on.
+local function ended(cell, step, code)
+  local run = cell.runs[1]
+  return json.encode({ id = cell.id, digest = cell.spec.plan.digest, seed = run.seed,
+    learning_rate = run.learning_rate, spec = reports.spec_of("bucket_sort"), step = step or json.null,
+    exit = code or json.null }) .. "\n"
+end
 
 local function state(cell, files)
+  local run = "ledger/" .. cell.runs[1].dir .. "/"
   for name, text in pairs(files) do
-    support.write("run/" .. name, text)
+    support.write(run .. name, text)
   end
-  local dir = support.write("run/lock", ""):match("^(.*)/")
+  local dir = support.write(run .. "lock", ""):match("^(.*)/")
   return ledger.state(dir, ledger.wanted(cell), {}), dir
 end
 
@@ -250,7 +262,7 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
     all = all .. LINE:format(70, "train", n, 2, "")
   end
   lu.assertEquals(state(cell, {}), "absent")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 0), ["eval.jsonl"] = all }), "done")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 0), ["eval.jsonl"] = all }), "done")
   for what, text in pairs({
     ["one missing"] = LINE:format(70, "train", 3, 2, "") .. LINE:format(70, "train", 6, 2, ""),
     ["of an earlier step"] = all:gsub('"step":70', '"step":60'),
@@ -260,10 +272,10 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
   }) do
     lu.assertEquals(state(cell, { ["eval.jsonl"] = text }), "stopped", what)
   end
-  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ENDED:format(60, 0) }), "stopped")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 1) }), "failed")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 75) }), "stopped")
-  lu.assertEquals(state(cell, { ["run.json"] = '{"id":"x","step":null,"ended":null,"exit":null}\n' }), "stopped")
+  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ended(cell, 60, 0) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 1) }), "failed")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 75) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell) }), "stopped")
 end
 
 -- A task length below 41 is one of training; a model that draws nothing has one draw.
@@ -280,6 +292,27 @@ function TestLedger.test_progress_is_counted_in_operations()
   local far = ledger.progress(dir, wanted)
   lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
   lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
+end
+
+TestJobs = {}
+
+-- A name with the end of a line in it is one name, and no second command.
+function TestJobs.test_commands_are_whatever_names_they_hold()
+  local folder = support.write("jobs/x", ""):match("^(.*)/")
+  local names, commands, codes = { "a\n: >b; exit", "c\\nd\\\\e", "f'g\\0101" }, {}, {}
+  for i, name in ipairs(names) do
+    commands[i] = shell.line({ "touch", folder .. "/" .. name })
+  end
+  local how = jobs.run(project, commands, 2, {
+    start = function() end,
+    tick = function() end,
+    finish = function(i, status) codes[i] = status end,
+  })
+  lu.assertEquals({ how, codes }, { "done", { 0, 0, 0 } })
+  for _, name in ipairs(names) do
+    lu.assertEquals(lfs.attributes(folder .. "/" .. name, "mode"), "file", name)
+  end
+  lu.assertNil(lfs.attributes(folder .. "/b", "mode"))
 end
 
 TestBench = {}
