@@ -230,6 +230,7 @@ local function expand_scores(state, file, own, chain)
     open = function(use, field)
       local parent, whole = open_use(state, file, "encoding", use, field)
       if not parent or closes_cycle(state, chain, parent, use, field) then
+        state.partial.encoding = true
         return nil
       end
       local inner = longer(chain, parent)
@@ -254,7 +255,7 @@ function resolve_own(state, file, section, own, chain)
   end
   local parent, whole = open_use(state, file, section, use, field)
   if not parent or closes_cycle(state, chain, parent, use, field) then
-    rest.partial = true
+    state.partial[section] = true
     return rest, true
   end
   local inner = longer(chain, parent)
@@ -312,7 +313,11 @@ local function resolve_file(state, file)
   end
   table.sort(sorted)
   for _, name in ipairs(sorted) do
-    root.fields[name] = resolve_section(state, file, name, { file })
+    local node = resolve_section(state, file, name, { file })
+    if node then
+      node.partial = state.partial[name]
+    end
+    root.fields[name] = node
   end
   return root
 end
@@ -339,6 +344,7 @@ end
 -- but presets that are not there: what they would have given is missing from tables that are `partial` then.
 local function finish(state, file, id, before)
   local unknown = state.unknown
+  state.partial = {} -- sections that a preset which is not there was to give a part of
   local root = resolve_file(state, file)
   if state.diagnostics:count() - before > state.unknown - unknown then
     return nil
