@@ -4,9 +4,9 @@
  * where a ReLU's input or a bound of a score crosses zero, and a difference across one is the slope of neither side. So
  * where the difference over both sides disagrees, each side of the point is looked at by itself:
  *   - one side agrees: a kink lies on the other;
- *   - both sides agree with each other and not with the gradient: there is no kink, the gradient is wrong;
- *   - neither, for kinks on both sides: the same check again a little further along the direction, with the gradient
- *     there and a shorter step. A mistake goes along, kinks stay behind. */
+ *   - all three agree with each other and not with the gradient: there is no kink, the gradient is wrong;
+ *   - anything else, such as kinks on both sides: the same check again a little further along the direction, with the
+ *     gradient there and a shorter step. A mistake goes along, kinks stay behind. */
 #include "bench/gradcheck.h"
 
 #include <math.h>
