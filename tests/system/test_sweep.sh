@@ -51,6 +51,7 @@ trainers() {
 }
 
 kill_one() { kill -9 $(trainers | head -1); }
+halt_all() { kill -STOP $(trainers); }
 
 trains() { ls "$work/$1"/*/*/*/metrics.jsonl; }
 nobody_trains() { ! trainers; }
@@ -83,7 +84,7 @@ other_study_of_the_cells() {
 # The trainers hear of it and write checkpoints. They are halted until then: they might be through before it is noticed.
 killed_sweep_leaves_checkpoints() {
     ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
-    until_true trains cut && kill -STOP $(trainers) && kill -9 $! && wait $!
+    until_true trains cut && until_true halt_all && kill -9 $! && wait $!
     [ $? -eq 137 ] && sleep 3 && kill -CONT $(trainers) && until_true nobody_trains &&
         grep -q '"exit":75}' "$work"/cut/*/*/*/run.json
 }
