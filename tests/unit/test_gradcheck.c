@@ -11,7 +11,7 @@
 #include "support/toy_program.h"
 #include "support/toy_spec.h"
 
-extern const lh_spec lh_parity_float64_rope;
+extern const lh_spec longhand_spec_parity_float64_rope;
 
 static const double PLANTED = 1e-4; /* of the largest entry of a tensor's gradient */
 static const double JUMP = 0.5;     /* of the slope at a kink of the toy */
@@ -118,7 +118,7 @@ static void close_check(lh_gradcheck_result *results) {
 }
 
 static void test_gradcheck_kinks_of_a_model_pass(void **state) {
-    const lh_spec *spec = &lh_parity_float64_rope;
+    const lh_spec *spec = &longhand_spec_parity_float64_rope;
     lh_gradcheck_result *results = open_check(spec, NULL);
     int kinks = 0;
     (void)state;
@@ -132,7 +132,7 @@ static void test_gradcheck_kinks_of_a_model_pass(void **state) {
 }
 
 static void test_gradcheck_one_element_of_a_model_found(void **state) {
-    const lh_spec *spec = &lh_parity_float64_rope;
+    const lh_spec *spec = &longhand_spec_parity_float64_rope;
     lh_gradcheck_result *results = open_check(spec, NULL);
     (void)state;
     check(spec, 1, -1, 0, results);
