@@ -96,7 +96,7 @@ LIBRARY := $(if $(filter release,$(VARIANT)),build/lib/liblonghand.a,$(B)/lib/li
 RUNTIME_SOURCES := $(sort $(shell find runtime -mindepth 2 -name '*.c'))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
-WITH_SPECS := $(shell grep -l 'extern const lh_spec lh_parity' tests/unit/test_*.c 2>/dev/null)
+WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
 # These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
 WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
@@ -135,6 +135,9 @@ $(LIBRARY): $(RUNTIME_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^
 
+# What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/symbols.lua.
+symbol = longhand_$(1)_$(subst __,_U,$(2))
+
 # A trainer: ID names it, SOURCES is the folder of its generated files, OUT takes the binary and, under obj, the rest.
 ID ?= $(RUN)
 SOURCES ?= generated/$(RUN)
@@ -158,7 +161,7 @@ trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C co
 
 $(OUT)/obj/main.o: runtime/main.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=lh_$(ID) -MMD -MP -c -o $@ $<
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=$(call symbol,spec,$(ID)) -MMD -MP -c -o $@ $<
 
 # The levels, and whether there is a CUDA half, are part of spec.o: a file that changes with them makes it out of date.
 $(OUT)/obj/levels: FORCE
@@ -290,7 +293,7 @@ fuzz: $(FUZZ_TARGETS) ## libFuzzer on the readers of checkpoints and lines, FUZZ
 			-print_final_stats=1 -verbosity=0 -artifact_prefix=$$target. $$target.corpus || exit; \
 	done
 
-fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines of FUZZ_SEED=1
+fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines, and a fiftieth as many run folders, of FUZZ_SEED=1
 	$(MAKE) -s unit VARIANT=asan LEVELS=best
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) build/asan/tests/unit/test_fuzz
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua
@@ -317,7 +320,7 @@ build/bench/$(1)/spec.o: build/bench/$(1)/src/spec.c Makefile
 	$$(CC) $$(SPEC_CFLAGS) $$(call have,$(BENCH_LEVEL)) -c -o $$@ $$<
 
 build/bench/$(1)/check: tests/bench/check.c build/bench/$(1)/spec.o build/bench/$(1)/step.o build/bench/step.o $$(LIBRARY)
-	$$(CC) $$(RUNTIME_CFLAGS) -Itests -DCHECK_SPEC=lh_$(1) -o $$@ $$^ $$(LIBRARIES)
+	$$(CC) $$(RUNTIME_CFLAGS) -Itests -DCHECK_SPEC=$(call symbol,spec,$(1)) -o $$@ $$^ $$(LIBRARIES)
 
 -include build/bench/$(1)/step.d
 endef
@@ -387,7 +390,7 @@ fmt-check: ## fails where clang-format 14 would change something, generated file
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 lint: ## luacheck
-	env -u LUA_PATH -u LUA_CPATH luacheck -q generator spec examples tests/lua tests/ptx
+	env -u LUA_PATH -u LUA_CPATH luacheck -q generator spec examples tests/bits tests/lua tests/ptx
 
 where: ## AT=FILE:LINE: the template line behind a generated line
 	@./longhand where $(AT)

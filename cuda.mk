@@ -57,8 +57,10 @@ $(IMAGES:%=$(OUT)/obj/images/%): $(OUT)/obj/images/%: $(SOURCES)/device.cu $(OUT
 
 $(OUT)/obj/images.o: runtime/images.c $(SOURCES)/device.cu $(OUT)/obj/images/made $(IMAGES:%=$(OUT)/obj/images/%) \
 		Makefile cuda.mk $(B)/compiler
-	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) $(if $(JIT),-DLH_CUDA_TEXT='"$(SOURCES)/device.cu"') $(if $(IMAGES),\
-		-DLH_CUDA_FOLDER='"$(OUT)/obj/images"' -DLH_CUDA_IMAGES='$(foreach image,$(IMAGES),IMAGE($(image)))') \
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) $(if $(JIT),-DLH_CUDA_TEXT='"$(SOURCES)/device.cu"' \
+		-DLH_CUDA_TEXT_SYMBOL='"$(call symbol,text,$(ID))"') $(if $(IMAGES),\
+		-DLH_CUDA_IMAGES_SYMBOL=$(call symbol,images,$(ID)) -DLH_CUDA_FOLDER='"$(OUT)/obj/images"' \
+		-DLH_CUDA_IMAGES='$(foreach image,$(IMAGES),IMAGE($(image)))') \
 		-MMD -MP -c -o $@ $<
 
 $(OUT)/obj/cuda.o: $(SOURCES)/cuda.c $(OUT)/obj/images/made Makefile cuda.mk $(B)/compiler

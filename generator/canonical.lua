@@ -3,6 +3,8 @@
 -- Input: nil, booleans, strings, integers, finite floats, sequences, tables with string keys. Output: one line.
 -- Floats print with seventeen digits, floats with an integer value as integers: 2e6 and 2000000 are one number.
 
+local tongues = require("tongues")
+
 local M = {}
 
 local function number_text(x)
@@ -12,15 +14,6 @@ local function number_text(x)
   end
   local short = string.format("%.15g", x)
   return tonumber(short) == x and short or string.format("%.17g", x)
-end
-
-local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }
-
-local function string_text(s)
-  local escaped = s:gsub('[%c"\\]', function(c)
-    return ESCAPES[c] or string.format("\\u%04x", c:byte())
-  end)
-  return '"' .. escaped .. '"'
 end
 
 function M.sorted_keys(t)
@@ -37,7 +30,7 @@ function M.text(value)
   if kind == "number" then
     return number_text(value)
   elseif kind == "string" then
-    return string_text(value)
+    return tongues.json(value)
   elseif kind ~= "table" then
     return tostring(value)
   end
@@ -49,7 +42,7 @@ function M.text(value)
     return "[" .. table.concat(parts, ",") .. "]"
   end
   for i, key in ipairs(M.sorted_keys(value)) do
-    parts[i] = string_text(key) .. ":" .. M.text(value[key])
+    parts[i] = tongues.json(key) .. ":" .. M.text(value[key])
   end
   return "{" .. table.concat(parts, ",") .. "}"
 end

@@ -83,8 +83,7 @@ local function cuda_choices(plan, list)
   list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
     why = "a block takes a shard through all layers and back, no block waits for another before gradients are folded" }
   list[#list + 1] = { what = "gpu, replicas", value = cuda.replicas .. " shards",
-    why = ("of each model: 1 to %d blocks, the same bits; a model has its own length, seed and rate"):format(
-      cuda.replicas) }
+    why = ("of each independent model (not data-parallel): 1 to %d blocks, the same bits"):format(cuda.replicas) }
   list[#list + 1] = { what = "gpu products", value = products[1], why = products[2] }
   list[#list + 1] = attention
 end

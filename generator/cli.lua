@@ -1,10 +1,13 @@
 -- The command line of ./longhand: verbs, arguments, help.
 --
--- Input: the list of arguments. Output: { verb = name, ... } with the verb's arguments, trainer flags (after --) in
--- `flags`; or nil, what is wrong, and the usage of the verb. Help is printed by argparse itself, which then exits.
+-- Input: the list of arguments, the repository's root. Output: { verb = name, ... } with the verb's arguments, trainer
+-- flags (after --) in `flags`; or nil, what is wrong, and the usage of the verb. Help of a verb is printed by argparse
+-- itself, which then exits; help of everything is help.txt, which the launcher shows without Lua.
 
 local argparse = require("argparse")
 local diagnostics = require("diagnostics")
+local trainer_flags = require("trainer_flags")
+local usual = require("usual")
 
 local M = {}
 
@@ -210,6 +213,7 @@ local function make_parser()
     .. "write by hand for it.", EPILOG)
   parser:usage("Usage: longhand COMMAND ...   (longhand COMMAND --help says more)")
   parser:help_max_width(120):help_description_margin(22):command_target("verb"):require_command(false)
+  parser:flag("--version"):description("print the version")
   parser:command("demo"):summary("the main job end to end on this machine: generate, compile, train, plot")
     :option("--steps"):argname("N"):convert(positive):description("training steps of each run; default: the spec's, "
       .. "fewer on a slow machine")
@@ -226,25 +230,46 @@ local function make_parser()
   return parser
 end
 
--- argparse hints only at names one edit away; this adds the others, and where a flag of the trainer belongs.
-local function hint(parser, message, verb)
-  local kind, name = message:match("^unknown (%l+) '([^']+)'")
-  if not kind or message:find("Did you mean", 1, true) then
-    return message
-  end
+-- What is legal where a word was not: the verbs, or the flags of the verb.
+local function legal_names(parser, kind)
   local names = {}
   for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
     for _, alias in ipairs(element._aliases) do
       names[#names + 1] = alias
+      names[alias] = true
     end
   end
-  local nearest = diagnostics.nearest(name, names)
-  if nearest then
-    return ("%s\nDid you mean '%s'?"):format(message, nearest)
-  elseif verb == "train" and kind == "option" then
-    return ("%s\nFlags of the trainer follow --: longhand train SPEC -- %s"):format(message, name)
+  return names
+end
+
+-- What an unknown flag of ./longhand means elsewhere: a flag of the verb, of the trainer, or a field of the spec.
+local function meant_elsewhere(name, names, verb, root)
+  local meant = usual.meanings(name, root)
+  for _, flag in ipairs(meant.flags) do
+    if names[flag:match("^%S+")] then
+      return ("Did you mean '%s'?"):format(flag)
+    end
   end
-  return message
+  local flags = trainer_flags.read(root)
+  local flag = flags[name] and name or verb == "train" and trainer_flags.meant(name, flags, root)
+  if flag then
+    return ("Flags of the trainer follow --: longhand train SPEC -- %s"):format(flag)
+  elseif meant.fields[1] and names["--set"] then
+    return ("A field of the spec says this: --set %s=..."):format(meant.fields[1])
+  end
+end
+
+-- argparse hints only at names one edit away; this adds the others, and where a flag belongs.
+local function hint(parser, message, verb, root)
+  local kind, name = message:match("^unknown (%l+) '([^']+)'")
+  if not kind or message:find("Did you mean", 1, true) then
+    return message
+  end
+  local names = legal_names(parser, kind)
+  local nearest = diagnostics.nearest(name, names)
+  local more = nearest and ("Did you mean '%s'?"):format(nearest)
+    or kind == "option" and meant_elsewhere(name, names, verb, root)
+  return more and message .. "\n" .. more or message
 end
 
 -- Splits the arguments at the first "--".
@@ -306,11 +331,16 @@ function M.help()
   return make_parser():get_help()
 end
 
-function M.parse(arguments)
+-- A refusal as it is shown.
+function M.refusal(message, usage)
+  return ("longhand: %s\n%s\n"):format(message, usage)
+end
+
+function M.parse(arguments, root)
   local own, flags = split(arguments)
   local parser = make_parser()
   parser.error = function(at, message)
-    error({ message = hint(at, message, own[1]), usage = at:get_usage() }, 0)
+    error({ message = hint(at, message, own[1], root), usage = at:get_usage() }, 0)
   end
   local ok, result = pcall(parser.parse, parser, own)
   if not ok and type(result) == "table" then
@@ -319,8 +349,10 @@ function M.parse(arguments)
     error(result, 0)
   elseif #flags > 0 and result.verb ~= "train" then
     return nil, "flags after -- are for train only", parser:get_usage()
-  elseif conflict(result) then
-    return nil, conflict(result), parser:get_usage()
+  end
+  local problem = conflict(result) or trainer_flags.problem(flags, root)
+  if problem then
+    return nil, problem, parser:get_usage()
   end
   result.flags = flags
   return result

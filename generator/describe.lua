@@ -97,8 +97,11 @@ function M.comments(plan)
   local encoding = sentence(M.encoding(plan))
   return {
     config = wrapped("Dimensions and the layout of the parameters.", size),
-    spec = wrapped("What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.",
+    spec = wrapped("What the runtime knows of this experiment: tensors, task, instruction-set levels.",
       string.format("%d parameters.", plan.parameters)),
+    defaults = wrapped("What a trainer does unless a flag says otherwise, and the resolved spec for its records.",
+      "Nothing here changes the code: where a spec differs in this alone, ./longhand build writes the text into the "
+        .. "trainer that is there. See runtime/train/defaults.h."),
     step = wrapped("One training step and one forward pass, block by block.", size, encoding),
     attention = wrapped(ATTENDS[plan.normaliser.kind], encoding),
     score = plan.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of what does not "

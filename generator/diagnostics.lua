@@ -11,6 +11,8 @@
 -- sorted by position (files in the order they were given to d:source), at most LIMIT errors, then one closing line.
 -- Invariants: no I/O; the same records give the same text, whatever the order they were added in at one position.
 
+local tongues = require("tongues")
+
 local M = {}
 
 local LIMIT = 20
@@ -46,7 +48,8 @@ local function identity(record)
 end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }.
--- Only `what` is needed. The position may be given as a table instead: at = { path, line, col }, or at = { set = text }
+-- Only `what` is needed; a hint may be a function that makes it, called only where it is shown. The position may be
+-- given as a table instead: at = { path, line, col }, or at = { set = text }
 -- for a value that comes from the command line. An error that is known already is not added again.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
@@ -109,7 +112,6 @@ local function source_lines(self, at, out)
     return
   end
   local text, col = window(line, at.col)
-  text = text:gsub("[%z\1-\8\11-\31\127]", "?")
   out[#out + 1] = ("%5d | %s"):format(at.line, text):gsub("%s+$", "")
   if col then
     local pad = text:sub(1, col - 1):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
@@ -133,8 +135,12 @@ local function format(self, record, out)
   if record.expected then
     out[#out + 1] = "  expected: " .. record.expected
   end
-  if record.hint then
-    out[#out + 1] = "  hint: " .. record.hint
+  local hint = record.hint
+  if type(hint) == "function" then
+    hint = hint()
+  end
+  if hint then
+    out[#out + 1] = "  hint: " .. hint
   end
 end
 
@@ -176,7 +182,7 @@ function Diagnostics:text()
   local total = count == 1 and "1 error" or count .. " errors"
   local more = count > LIMIT and (", %d more not shown"):format(count - LIMIT) or ""
   out[#out + 1] = total .. more .. "; nothing was written"
-  return table.concat(out, "\n") .. "\n"
+  return (table.concat(out, "\n"):gsub("[^\n\t]+", tongues.plain)) .. "\n"
 end
 
 -- Edit distance with transpositions of neighbours (optimal string alignment).

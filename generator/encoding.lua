@@ -76,7 +76,7 @@ end
 -- How often training meets each position or distance of the range, on average; nil where nothing is drawn, or where
 -- the lengths are a file's. Needs the plan's costs.
 function M.visits(plan)
-  local range, train = plan.positions.range or plan.positions.distance.range, plan.train
+  local range, train = plan.positions.range or plan.positions.distance.range, plan.resolved.train
   if not range or not train.steps or plan.task.data then
     return nil
   end

@@ -1,7 +1,7 @@
--- What spec.c tells the runtime of the experiment besides its model: the task, training and evaluation.
+-- What spec.c tells the runtime of the experiment besides its model: the task, and of training what is compiled in.
 --
--- Input: a plan with its resolved spec, the task's header (tasks.lua). Output, into the plan: task, train, eval,
--- optimizer, clip, and lists: the C arrays { type, name, text } that lengths and steps stand in.
+-- Input: a plan with its resolved spec, the task's header (tasks.lua). Output, into the plan: task, train, optimizer,
+-- clip, and lists: the C arrays { type, name, text } that lengths stand in.
 
 local literals = require("literals")
 
@@ -19,41 +19,11 @@ local function lengths_text(lengths, name, lists)
 end
 
 local function train_fields(train, lists)
-  local keep = train.checkpoint.keep
-  local fields = {
+  return {
     batch = train.batch,
     shards = train.shards,
-    steps = train.steps,
-    epochs = train.epochs,
-    learning_rate = train.learning_rate,
-    log_every = train.log_every,
-    checkpoint_every = train.checkpoint.every,
-    checkpoint_minutes = train.checkpoint.minutes,
-    keep_all = keep == "all",
     lengths_text = lengths_text(train.lengths, "train_lengths", lists),
   }
-  if type(keep) == "table" then
-    lists[#lists + 1] = { type = "int64_t", name = "keep_steps", text = table.concat(keep, ", ") }
-    fields.keep_steps = #keep
-  end
-  return fields
-end
-
-local function eval_fields(eval, lists)
-  local fields = {
-    examples = eval.examples,
-    batch = eval.batch,
-    draws = eval.draws,
-    lengths_text = lengths_text(eval.lengths, "eval_lengths", lists),
-  }
-  if eval.during then
-    fields.during = {
-      every = eval.during.every,
-      examples = eval.during.examples,
-      lengths_text = lengths_text(eval.during.lengths, "during_lengths", lists),
-    }
-  end
-  return fields
 end
 
 -- The choices as a task's code sees them: numbers as they are, words by their place from 0.
@@ -103,7 +73,6 @@ function M.derive(plan, facts)
   plan.task = task_fields(facts, resolved.task)
   plan.lists = {}
   plan.train = train_fields(resolved.train, plan.lists)
-  plan.eval = eval_fields(resolved.eval, plan.lists)
   plan.optimizer, plan.clip = resolved.train.optimizer, resolved.train.clip
 end
 

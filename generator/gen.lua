@@ -1,16 +1,18 @@
 -- All generated files of one plan, in memory.
 --
 -- Input: the plan, read(name, folder) as render.lua has it, the kernels { { path, text }... } in a fixed order, and
--- whether the CUDA half is wanted too. Output: a list of { path, text, map, cuda }, plan.lua last, cuda true for files
--- of the CUDA half; and the source digest; or nil and the engine's error. Pure.
--- The source digest names the code that computes on a CPU: every rendered file but spec.c, a user's own sampler, the
--- kernels. The CUDA source digest is that of device.cu, which holds the text of its kernels. spec.c and cuda.c carry
--- them, so each is rendered last of its half.
+-- whether the CUDA half is wanted too. Output: a list of { path, text, map, cuda, loose, counted }, plan.lua last; cuda
+-- true for files of the CUDA half, loose for those that change no code; counted is the text that stamps see. And the
+-- source digest; or nil and the engine's error. Pure.
+-- The source digest names the code that computes on a CPU: every rendered file but spec.c and what is loose, a user's
+-- own sampler, the kernels. The CUDA source digest is that of device.cu, which holds the text of its kernels. spec.c
+-- and cuda.c carry them, so each is rendered last of its half.
 
 local plan_module = require("plan")
 local prune = require("prune")
 local render = require("render")
 local sha256 = require("sha256")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -26,12 +28,16 @@ local function with_digest(plan, name, digest)
   return copy
 end
 
+local function replaced(text, old, new)
+  return (text:gsub(tongues.c_comment(old):gsub("%p", "%%%0"), new))
+end
+
 -- A file's text as it counts: studies may share a cell, so which of them the banner names does not.
 local function counted(text, plan)
   if not plan.source:find("%.lua:[%w_:-]+$") then
     return text
   end
-  return (text:gsub(plan.source:gsub("%p", "%%%0"), plan.id))
+  return replaced(replaced(text, plan.command, "./longhand gen " .. plan.id), plan.source, plan.id)
 end
 
 local function digest_of(files, kernels, plan)
@@ -39,7 +45,7 @@ local function digest_of(files, kernels, plan)
   for _, list in ipairs({ files, kernels }) do
     for _, file in ipairs(list) do
       local text = counted(file.text, plan)
-      parts[#parts + 1] = ("%s %d\n%s"):format(file.path, #text, text)
+      parts[#parts + 1] = not file.loose and ("%s %d\n%s"):format(file.path, #text, text) or nil
     end
   end
   return sha256.digest(table.concat(parts))
@@ -64,7 +70,7 @@ local function render_half(half, plan, read, files)
       if not text then
         return nil, map
       end
-      files[#files + 1] = { path = entry.path, text = text, map = map, cuda = half.cuda }
+      files[#files + 1] = { path = entry.path, text = text, map = map, cuda = half.cuda, loose = entry.loose }
     end
   end
   local digest = half.digest(files)
@@ -109,7 +115,10 @@ function M.files(plan, read, kernels, cuda)
   if not complete then
     return nil, message
   end
-  files[#files + 1] = { path = "plan.lua", text = plan_module.serialize(plan), map = {} }
+  files[#files + 1] = { path = "plan.lua", text = plan_module.serialize(plan), map = {}, loose = true }
+  for _, file in ipairs(files) do
+    file.counted = counted(file.text, plan)
+  end
   return files, digest
 end
 

@@ -2,19 +2,17 @@
 --
 -- Input: names or a text. Output: lists of lines for templates.
 
+local tongues = require("tongues")
+
 local M = {}
 
 local COLUMNS = 100
-
-local function escaped(text)
-  return (text:gsub('[\\"]', "\\%0"))
-end
 
 -- Names, each in quotes, between commas.
 function M.names(names)
   local lines, line = {}, ""
   for i, name in ipairs(names) do
-    local piece = '"' .. escaped(name) .. '"' .. (i < #names and "," or "")
+    local piece = '"' .. tongues.c_string(name) .. '"' .. (i < #names and "," or "")
     if line ~= "" and #line + 1 + #piece > COLUMNS then
       lines[#lines + 1] = line
       line = piece
@@ -29,13 +27,14 @@ end
 -- One text in pieces, without the quotes around each.
 function M.text(text)
   local lines, line = {}, ""
-  for character in text:gmatch(".") do
-    local piece = escaped(character)
+  local escaped, at = tongues.c_string(text), 1
+  while at <= #escaped do
+    local piece = escaped:match("^\\%d%d%d", at) or escaped:match("^\\.", at) or escaped:sub(at, at)
     if #line + #piece > COLUMNS then
       lines[#lines + 1] = line
       line = ""
     end
-    line = line .. piece
+    line, at = line .. piece, at + #piece
   end
   lines[#lines + 1] = line
   return lines

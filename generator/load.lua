@@ -1,8 +1,10 @@
 -- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
 --
--- Input: a path, overrides, the repository root. Output: { id, source, tree, texts, place, beside }: base name and
--- display path, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the files by display
--- path, and functions that find and read a file which the spec names. Nothing is checked against the schema here.
+-- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, beside }: base name
+-- and display path, the root, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the
+-- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the
+-- schema here.
+-- A table whose preset there is not is marked `partial`, and the rest goes on, so that its mistakes are told too.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
 --
 -- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
@@ -11,6 +13,7 @@
 
 local diagnostics = require("diagnostics")
 local entries = require("expression.entries")
+local habits = require("habits")
 local lfs = require("lfs")
 local locate = require("locate")
 local overrides = require("overrides")
@@ -28,7 +31,7 @@ M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 -- Folder of each section's presets, below spec/.
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
 
-local LARGEST = 4 * 1024 * 1024 -- bytes of a spec file
+local LARGEST = 512 * 1024 -- bytes of a file
 
 function M.is_id(text)
   return #text <= M.ID_LONGEST and text:find(ID) ~= nil
@@ -54,7 +57,7 @@ local function read_text(path)
   if not text then
     return nil, message and (message:gsub("^.*: ", "")) or "the file is empty"
   elseif #text > LARGEST then
-    return nil, ("larger than %d MB"):format(LARGEST // (1024 * 1024))
+    return nil, ("larger than %d KB"):format(LARGEST // 1024)
   end
   text = text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n")
   return text
@@ -65,6 +68,21 @@ local function check_functions(state, text, path)
     state.diagnostics:add({ path = path, line = token.line, col = token.col,
       what = ("`%s` inside a function body"):format(token.text), expected = locate.INSTEAD[token.text]
         .. "; a function of a spec is traced once, and Lua cannot trace comparisons or branches" })
+  end
+end
+
+-- What is wrong with a file as a whole. Where it is no Lua, all that is another language's is told at once, and what
+-- Lua said only where none of that comes before it.
+local function report_problem(state, shown, text, problem)
+  local explained = false
+  for _, habit in ipairs(problem.syntax and habits.find(text) or {}) do
+    habit.path, habit.what = shown, "not valid Lua: " .. habit.what
+    explained = explained or habit.line <= problem.line
+    state.diagnostics:add(habit)
+  end
+  if not explained then
+    problem.path = shown
+    state.diagnostics:add(problem)
   end
 end
 
@@ -82,14 +100,13 @@ local function open_file(state, real, relative, used)
     return nil
   end
   state.diagnostics:source(shown, text)
-  local value, problem = sandbox.run(text)
+  local value, problem = sandbox.run(text, state.budget)
   if problem == nil and type(value) ~= "table" then
     problem = { what = "the file returns " .. diagnostics.show(value), expected = "return { ... }",
       line = locate.fields(text)[""].line, col = locate.fields(text)[""].col }
   end
   if problem then
-    problem.path = shown
-    state.diagnostics:add(problem)
+    report_problem(state, shown, text, problem)
     return nil
   end
   state.texts[shown] = text
@@ -125,6 +142,7 @@ local function unknown_preset(state, section, node, field)
     what = ("there is no %s.lua in %s"):format(node.value, where),
     expected = #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
     hint = near and ('did you mean "%s"?'):format(near) })
+  state.unknown = state.unknown + 1
 end
 
 -- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error.
@@ -212,6 +230,7 @@ local function expand_scores(state, file, own, chain)
     open = function(use, field)
       local parent, whole = open_use(state, file, "encoding", use, field)
       if not parent or closes_cycle(state, chain, parent, use, field) then
+        state.partial.encoding = true
         return nil
       end
       local inner = longer(chain, parent)
@@ -236,6 +255,7 @@ function resolve_own(state, file, section, own, chain)
   end
   local parent, whole = open_use(state, file, section, use, field)
   if not parent or closes_cycle(state, chain, parent, use, field) then
+    state.partial[section] = true
     return rest, true
   end
   local inner = longer(chain, parent)
@@ -293,7 +313,11 @@ local function resolve_file(state, file)
   end
   table.sort(sorted)
   for _, name in ipairs(sorted) do
-    root.fields[name] = resolve_section(state, file, name, { file })
+    local node = resolve_section(state, file, name, { file })
+    if node then
+      node.partial = state.partial[name]
+    end
+    root.fields[name] = node
   end
   return root
 end
@@ -312,13 +336,17 @@ local function place_of(state, main, origin, name)
 end
 
 local function new_state(options)
-  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {} }
+  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
+    budget = sandbox.budget() }
 end
 
--- What M.spec returns of a file whose parents are known; nil when there are more errors than before.
+-- What M.spec returns of a file whose parents are known; nil when there are more errors than before, unless they are
+-- but presets that are not there: what they would have given is missing from tables that are `partial` then.
 local function finish(state, file, id, before)
+  local unknown = state.unknown
+  state.partial = {} -- sections that a preset which is not there was to give a part of
   local root = resolve_file(state, file)
-  if state.diagnostics:count() > before then
+  if state.diagnostics:count() - before > state.unknown - unknown then
     return nil
   end
   local function place(origin, name)
@@ -328,11 +356,20 @@ local function finish(state, file, id, before)
     local at = place(origin, name)
     return at.shown, read_text(at.real)
   end
-  return { id = id, source = file.shown, tree = root, texts = state.texts, place = place, beside = beside }
+  return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts, place = place,
+    beside = beside }
+end
+
+-- Says that a file is a study. Only that: as a spec it would be full of mistakes.
+local function refuse_study(d, file)
+  d:add({ at = file.tree.fields.axes.origin, field = "axes", what = "this is a study, a grid of specs",
+    expected = "a spec, or one cell of the study: FILE:CELL",
+    hint = ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown) })
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
--- Returns { id, source, tree, texts, place, beside }, or nil when there were errors; they are in options.diagnostics.
+-- Returns { id, source, root, tree, texts, place, beside }, or nil when there were errors; they are in
+-- options.diagnostics.
 function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()
@@ -345,7 +382,9 @@ function M.spec(path, options)
     d:add({ path = display(state, real, base), what = ("%s is no name for a spec"):format(diagnostics.show(base)),
       expected = M.ID_TEXT .. "; then .lua" })
   end
-  if not file then
+  if file and file.tree.fields.axes then
+    return refuse_study(d, file)
+  elseif not file then
     return nil
   end
   overrides.apply(file, options.sets or {}, d)

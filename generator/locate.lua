@@ -13,8 +13,11 @@ for word in ([[and break do else elseif end false for function goto if in local 
   KEYWORDS[word] = true
 end
 
--- Longest first; every other character stands alone.
-local SYMBOLS = { "...", "..", "==", "~=", "<=", ">=", "//", "::", "<<", ">>" }
+-- Symbols of two characters, and `...`; every other character stands alone.
+local SYMBOLS = {}
+for symbol in ("... .. == ~= <= >= // :: << >>"):gmatch("%S+") do
+  SYMBOLS[symbol] = true
+end
 
 local OPENS = { ["("] = true, ["{"] = true, ["["] = true, ["function"] = true, ["if"] = true, ["do"] = true,
   ["repeat"] = true }
@@ -92,28 +95,30 @@ local function scan(text, i)
   if last then
     return "string", last
   end
-  for _, symbol in ipairs(SYMBOLS) do
-    if text:sub(i, i + #symbol - 1) == symbol then
-      return "symbol", i + #symbol - 1
-    end
-  end
-  return "symbol", i
+  local length = SYMBOLS[text:sub(i, i + 2)] and 3 or SYMBOLS[text:sub(i, i + 1)] and 2 or 1
+  return "symbol", i + length - 1
 end
+
+local read = setmetatable({}, { __mode = "v" }) -- tokens of texts by text: one is asked about many times
 
 -- All tokens of a text: { type, text, line, col }, type one of keyword, name, number, string, symbol.
 function M.tokens(text)
+  if read[text] then
+    return read[text]
+  end
   local tokens = {}
-  local line, line_start, seen = 1, 1, 1
+  local line, line_start, next_break = 1, 1, text:find("\n", 1, true)
   local i = skip_blank(text, 1)
   while i do
-    for at in text:sub(seen, i - 1):gmatch("()\n") do
-      line, line_start = line + 1, seen + at
+    while next_break and next_break < i do
+      line, line_start = line + 1, next_break + 1
+      next_break = text:find("\n", line_start, true)
     end
-    seen = i
     local kind, last = scan(text, i)
     tokens[#tokens + 1] = { type = kind, text = text:sub(i, last), line = line, col = i - line_start + 1 }
     i = skip_blank(text, last + 1)
   end
+  read[text] = tokens
   return tokens
 end
 
@@ -246,6 +251,20 @@ function M.forbidden(text)
       elseif CLOSES[token.text] then
         inside = inside - (table.remove(blocks) == "function" and 1 or 0)
       end
+    end
+  end
+  return found
+end
+
+-- Line on which the last statement `name = ...` before the end of `line` begins; `line` where there is none. Lua blames
+-- the last line of the value.
+function M.assignment(text, line, name)
+  local tokens, found = M.tokens(text), line
+  for i, token in ipairs(tokens) do
+    if token.line > line then
+      break
+    elseif token.text == name and is(tokens[i + 1], "=") then
+      found = token.line
     end
   end
   return found

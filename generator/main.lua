@@ -9,6 +9,7 @@ package.path = ("%s/generator/?.lua;%s/generator/study/?.lua;%s"):format(root, r
 local analyze = require("analyze")
 local build = require("build")
 local cli = require("cli")
+local defaults = require("defaults")
 local demo = require("demo")
 local grid = require("grid")
 local export = require("export.model")
@@ -159,19 +160,23 @@ local function provide(project, arguments, request)
   if build.fresh(dir, job, request.linking) then
     return made
   end
-  say(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
-  if job.cuda then
-    say(("building its CUDA half: %s\n"):format(build.cuda_words(job.cuda)))
-  end
   local text
-  code, text = build.build(project, job, dir)
+  code, text = build.renew(project, job, dir, request.linking)
+  made.how = "new defaults, nothing compiled,"
+  if not code then
+    say(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
+    if job.cuda then
+      say(("building its CUDA half: %s\n"):format(build.cuda_words(job.cuda)))
+    end
+    code, text = build.build(project, job, dir)
+    made.how = "built"
+  end
   if text then
     say(text)
   end
   if code ~= 0 then
     return nil, fail(code, ("%s: nothing was built"):format(dir))
   end
-  made.how = "built"
   return made
 end
 
@@ -188,15 +193,23 @@ function verbs.build(project, arguments)
   return DONE
 end
 
+-- Our last word to the launcher; false without one. Where none listens, descriptor 3 may be any file of ours.
+local function tell_launcher(word)
+  local descriptor = os.getenv("LONGHAND_LAST_WORD")
+  local launcher = descriptor and io.open("/dev/fd/" .. descriptor, "w")
+  if launcher then
+    launcher:write(word)
+    launcher:close()
+  end
+  return launcher and true or false
+end
+
+local replaced = false -- by a command of the launcher's
+
 -- Asks the launcher to put this command in our place; without a launcher, runs it.
 local function become(words)
-  local launcher = io.open("/dev/fd/3", "w")
-  if not launcher then
-    return shell.run(words)
-  end
-  launcher:write(shell.line(words))
-  launcher:close()
-  return DONE
+  replaced = tell_launcher("exec " .. shell.line(words))
+  return replaced and DONE or shell.run(words)
 end
 
 function verbs.train(project, arguments)
@@ -208,14 +221,12 @@ function verbs.train(project, arguments)
     return code
   end
   local dir, files = made.dir, made.spec.data_files
-  local words = { dir .. "/trainer", "train" }
+  local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
+  local words = { "env", defaults.environment(made.spec.plan.defaults), trainer, "train" }
   -- Wherever we stand; flags of the user's win.
   words[#words + 1] = files.data and "--data=" .. files.data.real
   words[#words + 1] = files.eval and "--eval-data=" .. files.eval.real
   table.move(arguments.flags, 1, #arguments.flags, #words + 1, words)
-  if not dir:find("/") then
-    words[1] = "./" .. words[1]
-  end
   return become(words)
 end
 
@@ -356,27 +367,39 @@ local function main(arguments)
     say(cli.help(), "\n")
     return USAGE
   end
-  local parsed, message, usage = cli.parse(arguments)
+  local parsed, message, usage = cli.parse(arguments, root)
   if not parsed then
-    return fail(USAGE, ("longhand: %s\n%s"):format(message, usage))
+    return fail(USAGE, cli.refusal(message, usage))
+  elseif parsed.version then
+    io.stdout:write(("longhand %s"):format(assert(write.read(root .. "/VERSION"))))
+    return DONE
   elseif not parsed.verb then
     return fail(USAGE, cli.help())
   end
   return verbs[parsed.verb](project_module.new(root), parsed)
 end
 
--- Lua turns Ctrl-C into an error of this name.
-local function on_error(err)
-  if type(err) == "string" and err:find("interrupted!", 1, true) then
-    return { code = 130 }
+local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"
+
+-- What an error comes to: { code, text }. Lua turns Ctrl-C into an error of that name.
+local function failure_of(err, trace)
+  local text = tostring(err)
+  if type(err) == "string" and text:find("interrupted!", 1, true) then
+    return { code = 130, text = "" }
+  elseif text:find("not enough memory", 1, true) then
+    return { code = ENVIRONMENT, text = "longhand: out of memory; the launcher gives Lua 4 GB" }
   end
-  return { code = ENVIRONMENT, text = debug.traceback(tostring(err)) }
+  return { code = ENVIRONMENT, text = MISTAKE .. (trace or text) }
 end
 
-local ok, code = xpcall(main, on_error, arg)
+local ok, code = xpcall(main, function(err) return failure_of(err, debug.traceback(tostring(err))) end, arg)
 if not ok then
-  say(code.text and "longhand: this is a mistake of the program, not of yours; please report it:\n" .. code.text .. "\n"
-    or "\n")
-  code = code.code
+  -- Where Lua itself has no memory, or no stack, no handler is called.
+  local failure = type(code) == "table" and code or failure_of(code)
+  say(failure.text, "\n")
+  code = failure.code
+end
+if not replaced then
+  tell_launcher("ended")
 end
 os.exit(code, true)

@@ -2,29 +2,32 @@
 --
 -- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), and the formula of the score where
 -- there is one (expression/score.lua).
--- Output: pure data that the templates read by name; the modules below say which names are theirs.
+-- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
+-- for the diagnostics where a formula turns out too large for code.
 
-local canonical = require("canonical")
 local costs = require("costs")
 local cuda = require("cuda")
+local defaults = require("defaults")
 local describe = require("describe")
 local digests = require("digests")
 local encoding = require("encoding")
 local experiment = require("experiment")
 local layout = require("layout")
-local literals = require("literals")
 local network = require("network")
 local page = require("plan_page")
 local signatures = require("signatures")
+local symbols = require("symbols")
+local tongues = require("tongues")
 
 local M = {}
 
 local ABI = 2 -- LH_ABI
 
--- The files of the CPU half, in the order of rendering.
+-- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says.
 local function file_list(plan)
   local files = {
     { template = "common/spec.c.tpl", path = "spec.c" },
+    { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
     { template = "common/config.h.tpl", path = "config.h" },
     { template = "cpu/step.c.tpl", path = "step.c" },
   }
@@ -40,14 +43,16 @@ local function file_list(plan)
   return files
 end
 
-function M.build(resolved, facts)
+local function build(resolved, facts)
   local plan = {
     abi = ABI,
     id = resolved.id,
+    symbol = symbols.of(resolved.id),
     source = resolved.source,
+    command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
     precision = resolved.precision,
     resolved = resolved,
-    resolved_lines = literals.text(canonical.text(resolved)),
+    defaults = defaults.of(resolved),
   }
   experiment.derive(plan, facts.task)
   network.derive(plan)
@@ -61,6 +66,18 @@ function M.build(resolved, facts)
   plan.about = describe.comments(plan)
   plan.digest, plan.model_digest = digests.plan(plan), digests.model(plan)
   return plan
+end
+
+function M.build(resolved, facts)
+  local ok, plan = xpcall(build, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end, resolved, facts)
+  if ok then
+    return plan
+  elseif type(plan) ~= "table" or not plan.problem then
+    error(plan, 0)
+  end
+  return nil, { path = resolved.source, field = "encoding.score", what = plan.what, expected = plan.expected }
 end
 
 M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize

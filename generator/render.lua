@@ -9,6 +9,7 @@
 
 local diagnostics = require("diagnostics")
 local template = require("template")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -63,8 +64,18 @@ local function ident(name)
   return text
 end
 
+-- A helper that puts text into a comment or a string of C.
+local function text_helper(tongue)
+  return function(text)
+    if type(text) ~= "string" then
+      return nil, ("a text is needed, not %s"):format(type(text))
+    end
+    return tongue(text)
+  end
+end
+
 local function known_names(run)
-  local names = { "f32", "f64", "ident", "include", "ipairs", "splice" }
+  local names = { "c_comment", "c_string", "f32", "f64", "ident", "include", "ipairs", "splice" }
   for _, scope in ipairs({ run.plan, table.unpack(run.extras) }) do
     for name in pairs(scope) do
       names[#names + 1] = tostring(name)
@@ -223,6 +234,8 @@ end
 -- What the code of a template can reach. The names with underscores are what template.lua writes into it.
 local function environment(run)
   local names = {
+    c_comment = helper(run, "c_comment", text_helper(tongues.c_comment)),
+    c_string = helper(run, "c_string", text_helper(tongues.c_string)),
     f32 = helper(run, "f32", M.f32),
     f64 = helper(run, "f64", M.f64),
     ident = helper(run, "ident", ident),

@@ -2,19 +2,24 @@
 -- memory, and no names but the functions of score expressions (expression/traced.lua).
 --
 -- Input: the text of a Lua file, line ends "\n". Output: the value it returns, or nil and what went wrong as
--- { what, line, col, expected, hint }, line and col within the text.
+-- { what, line, col, expected, hint, syntax }, line and col within the text; syntax: it is no Lua.
 -- Invariants: text only, never bytecode; the environment cannot be changed; the string metatable is taken away
 -- while the text runs and put back whatever happens; an error in the text cannot be caught by the text, because it
--- runs in a coroutine of its own and nothing in it can make another or protect a call.
+-- runs in a coroutine of its own and nothing in it can make another or protect a call; what a spec may do hangs on
+-- counts alone, never on a clock.
 
 local diagnostics = require("diagnostics")
+local habits = require("habits")
 local locate = require("locate")
 local traced = require("expression.traced")
 
 local M = {}
 
-M.INSTRUCTIONS = 2000000    -- a spec is data: the longest of ours runs a few hundred
-M.MEMORY = 256 * 1024       -- KiB; the launcher's address-space limit stands behind it
+M.INSTRUCTIONS = 5000000    -- of one budget; a spec is data, and tracing a score of ours takes less than a hundredth
+M.MEMORY = 128 * 1024       -- KiB; the launcher's address-space limit stands behind it
+local STEP = 1000           -- instructions between two looks at what was used
+local COLLECTION = 100000   -- what it counts for when all memory is looked through for what is not used any more
+local KB_OF_WORK = 4        -- KiB that count as one instruction where one can go over all memory
 
 local CHUNK = "spec"
 local SOURCE = "=" .. CHUNK
@@ -30,8 +35,8 @@ local function environment()
       end
       error({ problem = true, name = name, verb = "read" })
     end,
-    __newindex = function(_, name)
-      error({ problem = true, name = name, verb = "set" })
+    __newindex = function(_, name, value)
+      error({ problem = true, name = name, verb = "set", value = value })
     end,
   })
 end
@@ -39,10 +44,11 @@ end
 local function describe_global(problem)
   local is_name = type(problem.name) == "string"
   local name = is_name and problem.name or "_ENV[...]"
-  local found = { word = name, expected = LEGAL }
+  local found = { word = name, expected = LEGAL, assigned = problem.verb == "set" }
   if problem.verb == "set" then
     found.what = ('"%s" is set as a global; a spec has none'):format(name)
-    found.hint = ("write local %s = ..."):format(name)
+    found.hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
+      or ("write local %s = ..."):format(name)
   else
     local near = is_name and #name > 2 and diagnostics.nearest(name, traced.names)
     found.what = ('"%s" is not defined; a spec has no I/O and no library'):format(name)
@@ -68,7 +74,8 @@ local function describe_syntax(text, message)
   if what:find("^'}' expected") and near then
     hint = "a comma may be missing before it"
   end
-  return { what = "not valid Lua: " .. what, line = line, col = locate.column(text, line, near), hint = hint }
+  return { what = "not valid Lua: " .. what, line = line, col = locate.column(text, line, near), hint = hint,
+    syntax = true }
 end
 
 -- The line of the spec that a coroutine which failed was at. nil where a function of ours was called in the place of
@@ -120,27 +127,43 @@ local function too_large()
     expected = LITTLE }
 end
 
--- A hook that stops what is too long or too large. It looks after every instruction: one concatenation can double the
--- memory in use.
-local function limiter()
-  local count, memory = 0, collectgarbage
-  local instructions, kilobytes = M.INSTRUCTIONS, M.MEMORY + memory("count")
+-- What the functions and files of one spec may do together.
+function M.budget()
+  return { instructions = M.INSTRUCTIONS }
+end
+
+-- How often to look. Joining strings is the one instruction that can double the memory in use, or go over all of it:
+-- where a text may join some, we look after each, and each counts for as much as it may have gone over.
+local function step_of(text)
+  return text:find("..", 1, true) and 1 or STEP
+end
+
+-- A hook that stops what is too long or too large. What ends before the first look has counted as one.
+local function limiter(budget, step)
+  local memory, most = collectgarbage, M.MEMORY
+  if step == 1 or memory("count") > most then
+    memory("collect") -- what others left behind is not the spec's
+  end
+  local before = memory("count")
+  budget.instructions = budget.instructions - step
   return function()
-    count = count + 1
-    if count > instructions then
+    local held = memory("count") - before
+    budget.instructions = budget.instructions - step - (step == 1 and held > 0 and held // KB_OF_WORK or 0)
+    if budget.instructions < 0 then
       error(too_long())
-    elseif memory("count") > kilobytes then
+    elseif held > most then
+      budget.instructions = budget.instructions - COLLECTION
       memory("collect")
-      if memory("count") > kilobytes then
+      if memory("count") - before > most then
         error(too_large())
       end
     end
   end
 end
 
-local function resume(f, argument, hook, mask)
+local function resume(f, argument, hook, mask, step)
   local co = coroutine.create(f)
-  debug.sethook(co, hook, mask, 1)
+  debug.sethook(co, hook, mask, step)
   local string_metatable = debug.getmetatable("")
   debug.setmetatable("", nil)
   local ok, value = coroutine.resume(co, argument)
@@ -149,30 +172,33 @@ local function resume(f, argument, hook, mask)
 end
 
 -- The line of the spec that ran last before f fails: runs it again and watches.
-local function watched_line(f, argument)
-  local limit, last = limiter(), nil
+local function watched_line(f, argument, step)
+  local limit, last = limiter(M.budget(), step), nil
   resume(f, argument, function(event, line)
     if event ~= "line" then
       limit()
     elseif debug.getinfo(2, "S").source == SOURCE then
       last = line
     end
-  end, "l")
+  end, "l", step)
   return last or 1
 end
 
 -- Runs a function of the spec `text` with one argument: its first result, or nil and what went wrong.
-local function run_limited(text, f, argument)
-  local ok, value, co = resume(f, argument, limiter(), "")
+local function run_limited(text, f, argument, budget)
+  local step = step_of(text)
+  local ok, value, co = resume(f, argument, limiter(budget or M.budget(), step), "", step)
   if ok then
     return value
   end
   local found = describe_failure(value, co)
   local line = failure_line(co)
   if not line then
-    line = watched_line(f, argument)
+    line = watched_line(f, argument, step)
   end
   line = math.min(line, last_line(text))
+  line = found.assigned and locate.assignment(text, line, found.word) or line
+  found.hint = found.hint or found.word and habits.name_hint(found.word, text, line)
   return nil, { what = found.what, line = line, col = locate.column(text, line, found.word), expected = found.expected,
     hint = found.hint }
 end
@@ -186,24 +212,25 @@ local function compile(text)
   return nil, tostring(ok and message or chunk)
 end
 
--- Runs the text; returns its first result (nil is an error), or nil and the error.
-function M.run(text)
+-- Runs the text within a budget, one of its own unless given; returns its first result (nil is an error), or nil and
+-- the error.
+function M.run(text, budget)
   local chunk, message = compile(text)
   if not chunk then
     return nil, describe_syntax(text, message)
   end
-  local value, problem = run_limited(text, chunk)
+  local value, problem = run_limited(text, chunk, nil, budget)
   if problem then
     return nil, problem
   elseif value == nil then
-    return nil, { what = "the file returns nothing", line = last_line(text), expected = "return { ... }" }
+    return nil, { what = "the file returns nothing", line = last_line(text), expected = "return { ... } at its end" }
   end
   return value
 end
 
 -- Calls a function that the text made: its first result, which may be nil; or nil and the error.
-function M.call(text, f, argument)
-  return run_limited(text, f, argument)
+function M.call(text, f, argument, budget)
+  return run_limited(text, f, argument, budget)
 end
 
 -- Where a function of the text begins, { line, col }; nil for one of those that every spec has.

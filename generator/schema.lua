@@ -15,6 +15,7 @@
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
 --                  and `shared`, likewise: true where another feature uses the same code
+--   flag           of the trainer: replaces the value for a run
 --   with           the field of its table that it belongs to: without that one it is an error
 --   only           the kinds of its table which have this field; nil: all
 --   more           lines of documentation for `fields`

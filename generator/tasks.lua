@@ -16,8 +16,13 @@ local M = {}
 local SHOWN = "runtime/data/tasks/"
 local LENGTHS_TRIED = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
 
+local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one more than once
+
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline" }
+
+-- What else than samplers longhand/task.h calls lh_task_<kind>.
+local TAKEN = { sample = true }
 
 local compiled = {}
 
@@ -88,7 +93,7 @@ local function header(text)
   for raw in (comment .. "\n"):gmatch("(.-)\n") do
     local lead = #lines == 0 and raw:match("^%s*") or raw:match("^%s*%*?%s*")
     lines[#lines + 1] = { line = line, col = #lead + 1 + (#lines == 0 and 2 or 0),
-      text = raw:sub(#lead + 1):gsub("%s+$", "") }
+      text = raw:sub(#lead + 1):match("^.*%S") or "" }
     line = line + 1
   end
   return lines
@@ -220,6 +225,16 @@ local function read_line(facts, given, entry, report)
   end
 end
 
+-- Reports the lines of a header that are too long, and cuts them.
+local function bound_lines(lines, report)
+  for _, entry in ipairs(lines) do
+    if #entry.text > LONGEST_LINE then
+      report(entry, ("the line has %d characters"):format(#entry.text), ("at most %d"):format(LONGEST_LINE))
+      entry.text = ""
+    end
+  end
+end
+
 -- The facts of one task from its text; nil after errors, which go to the diagnostics.
 local function read_task(kind, path, text, d)
   local before = d:count()
@@ -232,6 +247,7 @@ local function read_task(kind, path, text, d)
     report({ line = 1, col = 1 }, "the file does not start with a comment", "the header that longhand/task.h describes")
     return nil
   end
+  bound_lines(lines, report)
   local facts, given, summary = { kind = kind, path = path }, {}, {}
   local i = 1
   while lines[i] and lines[i].text ~= "" do
@@ -251,7 +267,10 @@ local function read_task(kind, path, text, d)
       report(lines[1], ("the header has no line `%s:`"):format(key), table.concat(REQUIRED, ", "))
     end
   end
-  if not text:find("lh_task_" .. kind .. "%s*%(") then
+  if TAKEN[kind] then
+    report({ line = 1, col = 1 }, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
+      "another name for the file")
+  elseif not text:find("lh_task_" .. kind .. "%s*%(") then
     report({ line = 1, col = 1 }, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
   end
   return d:count() == before and facts or nil

@@ -18,7 +18,9 @@ local rules = require("rules")
 local schema = require("schema")
 local score = require("expression.score")
 local sections = require("sections")
+local tongues = require("tongues")
 local tree = require("tree")
+local unknown = require("unknown")
 local values = require("values")
 
 local M = {}
@@ -61,26 +63,19 @@ local function default_of(context, field)
 end
 
 local function unknown_field(context, node, path, kind, legal)
-  local name = path:match("[^%.]*$")
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
   local kind_text = kind and (' for kind "%s"'):format(kind) or ""
-  local expected, hint = {}, nil
+  local expected = {}
   for i, child in ipairs(legal) do
     expected[i] = child.name
   end
-  if field then
-    hint = ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
-    if kind == "none" then
-      hint = hint .. (': set %s.kind'):format(parent)
+  local function hint()
+    if field then
+      return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
+        .. (kind == "none" and (": set %s.kind"):format(parent) or "")
     end
-  else
-    local near = diagnostics.nearest(name, expected)
-    if near then
-      local meant = schema.at[(parent and parent .. "." or "") .. near]
-      hint = ('did you mean "%s"? It says: %s'):format(near, meant.doc)
-    elseif type(node.value) == "function" then
-      hint = "encoding.score takes a function, no other field"
-    end
+    return unknown.hint(path, expected, context.loaded.root)
+      or type(node.value) == "function" and "encoding.score takes a function, no other field"
   end
   add(context, node, path, "no such field" .. kind_text, table.concat(expected, ", "), hint)
 end
@@ -127,10 +122,15 @@ end
 -- Reads a table's fields into `into`: its kind first, then what that kind has.
 local function read_children(context, path, node, into)
   local kind
+  local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
+  context.partial[path] = partial
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
   if kind_field then
     read_field(context, kind_field, node.fields.kind, into)
     kind = into.kind or false
+    if partial and not node.fields.kind then
+      kind = false -- the preset that is not there may have said it
+    end
   end
   if kind_field and kind_field.of then
     kind = nil -- a task has no fields of its own
@@ -141,7 +141,7 @@ local function read_children(context, path, node, into)
     if child ~= kind_field and applies then
       read_field(context, child, node.fields[child.name], into)
     end
-    if child.required and applies and not node.fields[child.name] then
+    if child.required and applies and not node.fields[child.name] and not partial then
       add(context, node, child.path, "is missing", child.type == "kind"
         and table.concat(values.kind_names(context, child), ", ") or schema.expected(child))
     end
@@ -244,7 +244,7 @@ local function settle_task(context)
   if not task or not tree.is_table(given) then
     return
   end
-  local choice = choice_of(context, given)
+  local choice = not context.partial.task and choice_of(context, given)
   for _, field in ipairs(schema.children.task) do
     local node = field.with and given.fields[field.name]
     if node and choice and choice ~= field.with then
@@ -288,12 +288,13 @@ end
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
   local context = { diagnostics = d, tasks = given.tasks, root = loaded.tree, loaded = loaded, origins = {},
-    files = {}, resolved = { id = loaded.id, source = loaded.source } }
+    files = {}, partial = {}, resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
   read_children(context, "", loaded.tree, context.resolved)
   settle_task(context)
-  local formula = resolve_score(context, loaded.texts)
+  local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
+  local formula = known and resolve_score(context, loaded.texts)
   context.good = d:count() == 0
-  local warnings = rules.apply(context)
+  local warnings = known and rules.apply(context)
   if d:count() > 0 then
     return nil
   end
@@ -302,7 +303,7 @@ function M.resolve(loaded, d, given)
     origins[path] = origin_text(origin)
   end
   return context.resolved, { origins = origins, warnings = warnings, task = context.task, files = context.files,
-    score = formula }
+    score = formula or nil }
 end
 
 local function list_text(list)

@@ -232,7 +232,7 @@ end
 -- The path of a file that the trainer reads. Whether it is there is the trainer's affair.
 function readers.file(context, field, node)
   local name = node.value
-  if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") then
+  if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") or not utf8.len(name) then
     wrong_type(context, field, node)
     return nil
   end

@@ -1,8 +1,10 @@
 -- Writes a set of files: only those whose bytes changed, and all of them or none.
 --
--- Input: a directory and a list of { path, text }, paths relative to it. Output: the list of paths that changed, or
--- nil and a message. Everything is staged beside its target first and renamed at the end; after a failure the
--- directory holds what it held before. Also compares, for `stale`.
+-- Input: a directory and a list of { path, text }, paths relative to it; where a text would be too large, `write` in
+-- its place, a function of an open file that returns what file:write does; such files stand last. Output: the list of
+-- paths that changed, or nil and a message. Everything is staged beside its target first and renamed at the end; after
+-- a failure the directory holds what it held before. Nothing is written through a link, and no pipe is opened. Also
+-- compares, for `stale`.
 
 local lfs = require("lfs")
 
@@ -44,12 +46,19 @@ function M.make_directory(path)
   return made
 end
 
-local function write_file(path, text)
+-- Whatever lies at the path goes first: written through a link, a file somewhere else would change.
+local function write_file(path, text, writer)
+  os.remove(path)
   local file, message = io.open(path, "wb")
   if not file then
     return nil, message
   end
-  local ok, reason = file:write(text)
+  local ok, reason
+  if writer then
+    ok, reason = writer(file)
+  else
+    ok, reason = file:write(text)
+  end
   local closed, late = file:close()
   if not ok or not closed then
     os.remove(path)
@@ -62,10 +71,14 @@ local function stage(dir, files)
   local staged = {}
   for _, file in ipairs(files) do
     local target = dir .. "/" .. file.path
-    local before = M.read(target)
-    if before ~= file.text then
+    local mode = lfs.symlinkattributes(target, "mode")
+    local before = mode == "file" and not file.write and M.read(target) or nil
+    if not before or before ~= file.text then
       local item = { path = file.path, target = target, temporary = target .. ".partial", before = before }
-      local ok, message = write_file(item.temporary, file.text)
+      local ok, message = nil, target .. ": is a directory"
+      if mode ~= "directory" then
+        ok, message = write_file(item.temporary, file.text, file.write)
+      end
       staged[#staged + 1] = item
       if not ok then
         return staged, message:gsub("%.partial:", ":")
@@ -109,6 +122,15 @@ local function leftovers(dir, files)
   end
   table.sort(found)
   return found
+end
+
+-- A folder for results inside somebody else's: its path, or nil and a message where a link leads out.
+function M.below(dir, name)
+  local path = dir .. "/" .. name
+  if lfs.symlinkattributes(path, "mode") == "link" then
+    return nil, path .. " is a link; results are written where they are asked for, and nowhere else\n  hint: --out DIR"
+  end
+  return path
 end
 
 -- Writes files into dir and removes leftovers of an earlier generation.

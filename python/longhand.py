@@ -3,7 +3,7 @@
     import longhand
 
     for run in longhand.runs("runs"):
-        print(run.id, run.seed, run.learning_rate, run.evaluations()[-1]["accuracy"])
+        print(run.id, run.seed, run.learning_rate, [line["accuracy"] for line in run.evaluations()])
 
     with longhand.Tensors("checkpoint.safetensors") as tensors:
         weight = tensors["output.weight"]    # [width][classes]
@@ -176,6 +176,8 @@ class Run:
     id, digest     what was trained; runs of one digest may differ in seed, rate, steps and evaluation alone
     seed           of the whole run
     learning_rate  step size
+    task           its kind, or the name of the file that its examples are from
+    encoding       what the id says beside the task, as in reports: bucket_sort_rand_rope -> rand_rope
     """
 
     def __init__(self, path):
@@ -187,20 +189,27 @@ class Run:
             self.spec = self.info["spec"]
         except (KeyError, TypeError) as error:
             raise LonghandError(f"{self.path}/run.json: {error} is missing; this is no run of Longhand") from None
+        self.task = _name_of_task(self.spec)
+        name = str(self.id)
+        self.encoding = (name[len(self.task) + 1:] if name.startswith(self.task + "_") else "") or name
 
     def __repr__(self):
         return f"Run({self.path!r})"
 
     def metrics(self):
         """Lines of metrics.jsonl, one per logging window: step, loss (nats), accuracy, exact_match, grad_norm,
-        clipped_share, parameter_norm, update_norm, learning_rate, steps_per_second, ..."""
-        return read_lines(os.path.join(self.path, "metrics.jsonl"))
+        clipped_share, parameter_norm, update_norm, learning_rate, steps_per_second, ... None before the first."""
+        return self._lines("metrics.jsonl")
+
+    def _lines(self, name):
+        path = os.path.join(self.path, name)
+        return read_lines(path) if os.path.lexists(path) else []
 
     def evaluations(self, every=False):
         """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}), examples, draws, accuracy,
         exact_match, loss (nats), sd_over_draws. Of a condition that was evaluated again at the same step the last line,
-        with `every` all of them."""
-        lines = read_lines(os.path.join(self.path, "eval.jsonl"))
+        with `every` all of them. None where nothing was evaluated yet."""
+        lines = self._lines("eval.jsonl")
         if every:
             return lines
         last = {}
@@ -227,14 +236,15 @@ def runs(root):
 
 
 def rows(of, what="evaluations"):
-    """Flat dicts for a table, one per run and line of its evaluations or metrics: id, digest, seed, learning_rate (of
-    the run), then what the line has, `by` taken apart ("length": 41)."""
+    """Flat dicts for a table, one per run and line of its evaluations or metrics: id, digest, task, encoding, seed,
+    learning_rate (of the run), then what the line has, `by` taken apart ("length": 41). A run without lines has none."""
     if what not in ("evaluations", "metrics"):
         raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
     out = []
     for run in of:
         for line in getattr(run, what)():
-            row = {"id": run.id, "digest": run.digest, "seed": run.seed, **line, **line.get("by", {})}
+            row = {"id": run.id, "digest": run.digest, "task": run.task, "encoding": run.encoding, "seed": run.seed,
+                   **line, **line.get("by", {})}
             row["learning_rate"] = run.learning_rate
             row.pop("by", None)
             out.append(row)
@@ -263,6 +273,12 @@ def read_lines(path):
             raise LonghandError(f"{path}: line {number} is no JSON object")
         out.append(value)
     return out
+
+
+def _name_of_task(spec):
+    task = spec.get("task") if isinstance(spec, dict) else None
+    task = task if isinstance(task, dict) else {}
+    return str(task.get("kind") or os.path.basename(str(task.get("data", ""))) or "?")
 
 
 def _read_json(path):

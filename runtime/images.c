@@ -2,6 +2,7 @@
  *
  * LH_CUDA_IMAGES: what there is, if anything, as IMAGE(sm_80) IMAGE(compute_80); each is a file of that name in the
  * folder LH_CUDA_FOLDER. LH_CUDA_TEXT: the path of the device code's text where the trainer is to carry it, too.
+ * LH_CUDA_IMAGES_SYMBOL and, in quotes, LH_CUDA_TEXT_SYMBOL are their names, as the generated cuda.c declares them.
  */
 #include "longhand/cuda.h"
 
@@ -13,9 +14,7 @@
             ".byte 0\n" \
             ".popsection\n")
 
-extern const lh_cuda_image lh_cuda_images[];
 #if defined(LH_CUDA_IMAGES)
-
 #define IMAGE(architecture) \
     EMBED("image_" #architecture, LH_CUDA_FOLDER "/" #architecture); \
     extern const unsigned char architecture##_first[] __asm__("image_" #architecture); \
@@ -24,12 +23,11 @@ LH_CUDA_IMAGES
 #undef IMAGE
 
 #define IMAGE(architecture) {#architecture, architecture##_first, architecture##_end},
-const lh_cuda_image lh_cuda_images[] = {LH_CUDA_IMAGES{NULL, NULL, NULL}};
-#else
-const lh_cuda_image lh_cuda_images[] = {{NULL, NULL, NULL}};
+extern const lh_cuda_image LH_CUDA_IMAGES_SYMBOL[];
+const lh_cuda_image LH_CUDA_IMAGES_SYMBOL[] = {LH_CUDA_IMAGES{NULL, NULL, NULL}};
 #endif
 
 #if defined(LH_CUDA_TEXT)
-__asm__(".globl lh_cuda_source\n");
-EMBED("lh_cuda_source", LH_CUDA_TEXT);
+__asm__(".globl " LH_CUDA_TEXT_SYMBOL "\n");
+EMBED(LH_CUDA_TEXT_SYMBOL, LH_CUDA_TEXT);
 #endif

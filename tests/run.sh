@@ -83,8 +83,9 @@ layer_lint() {
     else
         skip "clang-format 14: not installed"
     fi
-    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/cuda/*.sh tests/device/*.sh \
-        tests/ptx/*.sh tests/system/*.sh generator/study/*.sh runtime/cuda/*.sh; do sh -n "$script" || exit; done'
+    check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/bits/*.sh tests/cuda/*.sh \
+        tests/device/*.sh tests/ptx/*.sh tests/system/*.sh generator/study/*.sh runtime/cuda/*.sh; do
+        sh -n "$script" || exit; done'
 }
 
 # luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".

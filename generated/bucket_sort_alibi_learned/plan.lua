@@ -96,7 +96,7 @@ return {
       "a block takes a shard through all layers and back, no block waits for another be"
       .. "fore gradients are folded" },
     { "gpu, replicas", "16 shards",
-      "of each model: 1 to 16 blocks, the same bits; a model has its own length, seed and rate" },
+      "of each independent model (not data-parallel): 1 to 16 blocks, the same bits" },
     { "gpu products", "float32",
       "fused multiply-adds; what a product adds up, it adds in the order of its index" },
     { "gpu attention", "probabilities recomputed",

@@ -4,10 +4,12 @@
  * spec      spec/runs/bucket_sort_alibi_learned.lua
  * template  templates/common/spec.c.tpl
  *
- * What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.
+ * What the runtime knows of this experiment: tensors, task, instruction-set levels.
  * 249421 parameters.
  */
 #include "longhand/spec.h"
+
+#include "defaults.inc"
 
 /* Of tensors that begin with given numbers, one after another. */
 static const double initial_values[] = {0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625};
@@ -154,58 +156,47 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_bucket_sort_alibi_learned_x86_64;
+extern const lh_cpu_program longhand_x8664_bucket_sort_alibi_learned;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_bucket_sort_alibi_learned_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_bucket_sort_alibi_learned;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_bucket_sort_alibi_learned_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_bucket_sort_alibi_learned;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_bucket_sort_alibi_learned_aarch64;
+extern const lh_cpu_program longhand_aarch64_bucket_sort_alibi_learned;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_bucket_sort_alibi_learned_cuda;
+extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_bucket_sort_alibi_learned_x86_64,
+        &longhand_x8664_bucket_sort_alibi_learned,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_bucket_sort_alibi_learned_x86_64_v3,
+        &longhand_x8664v3_bucket_sort_alibi_learned,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_bucket_sort_alibi_learned_x86_64_v4,
+        &longhand_x8664v4_bucket_sort_alibi_learned,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_bucket_sort_alibi_learned_aarch64,
+        &longhand_aarch64_bucket_sort_alibi_learned,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_bucket_sort_alibi_learned;
-const lh_spec lh_bucket_sort_alibi_learned = {
+extern const lh_spec longhand_spec_bucket_sort_alibi_learned;
+const lh_spec longhand_spec_bucket_sort_alibi_learned = {
         .abi = LH_ABI,
         .id = "bucket_sort_alibi_learned",
         .plan_digest = "34c2bb00b449cb90",
         .model_digest = "c30253e46fa8680c",
-        .source_digest = "0c4ffb1bb25266fe",
-        .resolved =
-                "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"parameters\":{\"slope\":{\"learned\":true,\"per\":"
-                "\"head\",\"values\":[0.5,0.25,0.125,0.0625,0.03125,0.015625,0.0078125,0.00390625]}},\"positions\":{"
-                "\"kind\":\"index\"},\"relative\":{\"kind\":\"none\"},\"rotation\":{\"kind\":\"none\"},\"score\":\"x."
-                "score - x.slope * abs(x.distance)\"},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\":{\"first\":4"
-                "1,\"last\":500,\"step\":1}},\"id\":\"bucket_sort_alibi_learned\",\"model\":{\"dropout\":0.1,\"feedfo"
-                "rward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"float32\",\""
-                "source\":\"spec/runs/bucket_sort_alibi_learned.lua\",\"task\":{\"kind\":\"bucket_sort\"},\"train\":{"
-                "\"batch\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last\",\"minutes\":10},\"clip\":{\"kind\":"
-                "\"global_norm\",\"max_norm\":1},\"learning_rate\":0.0003,\"lengths\":{\"first\":1,\"last\":40,\"step"
-                "\":1},\"log_every\":100,\"optimizer\":{\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,\"kind\":\"ad"
-                "am\"},\"shards\":16,\"steps\":2000000}}"
-                "",
+        .source_digest = "a1608220cfa9177a",
+        .defaults = defaults,
+        .defaults_room = sizeof defaults,
         .precision = "float32",
         .tensors = tensors,
         .tensor_count = 64,
@@ -224,18 +215,10 @@ const lh_spec lh_bucket_sort_alibi_learned = {
                         .batch = 128,
                         .shards = 16,
                         .lengths = {NULL, 0, 1, 40, 1},
-                        .steps = 2000000,
-                        .learning_rate = 0.00029999999999999997,
-                        .log_every = 100,
-                        .checkpoint_every = 10000,
-                        .checkpoint_minutes = 10.0,
                 },
         .eval =
                 {
                         .axis = "length",
-                        .lengths = {NULL, 0, 41, 500, 1},
-                        .examples = 500,
-                        .draws = 1,
                 },
         .optimizer =
                 {
@@ -246,6 +229,6 @@ const lh_spec lh_bucket_sort_alibi_learned = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_bucket_sort_alibi_learned_cuda,
+        .cuda = &longhand_cuda_bucket_sort_alibi_learned,
 #endif
 };

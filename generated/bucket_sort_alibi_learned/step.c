@@ -177,8 +177,8 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
     adam_update(u, constants, clip, first, count, sums);
 }
 
-extern const lh_cpu_program LH_LEVEL_SYMBOL(lh_bucket_sort_alibi_learned);
-const lh_cpu_program LH_LEVEL_SYMBOL(lh_bucket_sort_alibi_learned) = {
+extern const lh_cpu_program LH_LEVEL_SYMBOL(bucket_sort_alibi_learned);
+const lh_cpu_program LH_LEVEL_SYMBOL(bucket_sort_alibi_learned) = {
         .level = LH_LEVEL_NAME,
         .real_bytes = REAL_BYTES,
         .block_sequences = block_sequences,

@@ -148,17 +148,19 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 static int evaluation_group(int T) { return T < 256 ? 256 / T : 1; }
 
 #if defined(LH_CUDA_SOURCE)
-extern const char lh_cuda_source[];
+extern const char longhand_text_bucket_sort_sinusoid[];
 #endif
-extern const lh_cuda_image lh_cuda_images[];
+#if defined(LH_CUDA_TOOLKIT)
+extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
+#endif
 
-extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
-const lh_cuda_program lh_bucket_sort_sinusoid_cuda = {
-        .source_digest = "4688c39e5b15b28e",
+extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
+const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
+        .source_digest = "e85c9fc117f14fc3",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
-        .train_kernel = "bucket_sort_sinusoid_train_kernel",
-        .evaluate_kernel = "bucket_sort_sinusoid_evaluate_kernel",
+        .train_kernel = "longhand_train_bucket_sort_sinusoid",
+        .evaluate_kernel = "longhand_evaluate_bucket_sort_sinusoid",
         .least_architecture = 75,
         .threads = 256,
         .block_memory = 12288 * sizeof(real) + 1024,
@@ -166,12 +168,12 @@ const lh_cuda_program lh_bucket_sort_sinusoid_cuda = {
         .replicas = {"replicas", 16},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
-        .images = lh_cuda_images,
 #if defined(LH_CUDA_TOOLKIT)
+        .images = longhand_images_bucket_sort_sinusoid,
         .toolkit = LH_CUDA_TOOLKIT,
 #endif
 #if defined(LH_CUDA_SOURCE)
-        .source = lh_cuda_source,
+        .source = longhand_text_bucket_sort_sinusoid,
 #endif
         .tables_bytes = tables_bytes,
         .make_tables = make_tables,

@@ -4,10 +4,12 @@
  * spec      spec/runs/bucket_sort_sinusoid.lua
  * template  templates/common/spec.c.tpl
  *
- * What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.
+ * What the runtime knows of this experiment: tensors, task, instruction-set levels.
  * 249413 parameters.
  */
 #include "longhand/spec.h"
+
+#include "defaults.inc"
 
 static const lh_tensor tensors[] = {
         {"embed.token.weight", 2, {7, 64}, 0, 64, LH_INIT_TRUNCATED_NORMAL, 0.02, true},
@@ -149,59 +151,48 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-static const int32_t eval_lengths[] = {10, 20, 30, 40, 50, 60, 80, 100, 120, 150, 175, 200};
-
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_bucket_sort_sinusoid_x86_64;
+extern const lh_cpu_program longhand_x8664_bucket_sort_sinusoid;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_bucket_sort_sinusoid_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_bucket_sort_sinusoid;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_bucket_sort_sinusoid_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_bucket_sort_sinusoid;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_bucket_sort_sinusoid_aarch64;
+extern const lh_cpu_program longhand_aarch64_bucket_sort_sinusoid;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_bucket_sort_sinusoid_cuda;
+extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_bucket_sort_sinusoid_x86_64,
+        &longhand_x8664_bucket_sort_sinusoid,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_bucket_sort_sinusoid_x86_64_v3,
+        &longhand_x8664v3_bucket_sort_sinusoid,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_bucket_sort_sinusoid_x86_64_v4,
+        &longhand_x8664v4_bucket_sort_sinusoid,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_bucket_sort_sinusoid_aarch64,
+        &longhand_aarch64_bucket_sort_sinusoid,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_bucket_sort_sinusoid;
-const lh_spec lh_bucket_sort_sinusoid = {
+extern const lh_spec longhand_spec_bucket_sort_sinusoid;
+const lh_spec longhand_spec_bucket_sort_sinusoid = {
         .abi = LH_ABI,
         .id = "bucket_sort_sinusoid",
         .plan_digest = "8d3d166119d6d9ee",
         .model_digest = "3f45150bff3ea0de",
-        .source_digest = "3dd6769bb30c7d0b",
-        .resolved =
-                "{\"encoding\":{\"additive\":{\"dropout\":0.1,\"kind\":\"sinusoid\"},\"positions\":{\"kind\":\"index"
-                "\"},\"relative\":{\"kind\":\"none\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":4,\"examp"
-                "les\":64,\"lengths\":{\"list\":[10,20,30,40,50,60,80,100,120,150,175,200]}},\"id\":\"bucket_sort_sin"
-                "usoid\",\"model\":{\"dropout\":0.1,\"feedforward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5"
-                ",\"width\":64},\"precision\":\"float32\",\"source\":\"spec/runs/bucket_sort_sinusoid.lua\",\"task\":"
-                "{\"kind\":\"bucket_sort\"},\"train\":{\"batch\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last"
-                "\",\"minutes\":10},\"clip\":{\"kind\":\"global_norm\",\"max_norm\":1},\"learning_rate\":0.001,\"leng"
-                "ths\":{\"first\":1,\"last\":40,\"step\":1},\"log_every\":20,\"optimizer\":{\"beta1\":0.9,\"beta2\":0"
-                ".999,\"epsilon\":1e-08,\"kind\":\"adam\"},\"shards\":16,\"steps\":1000}}"
-                "",
+        .source_digest = "5cd4b42e16b3abb2",
+        .defaults = defaults,
+        .defaults_room = sizeof defaults,
         .precision = "float32",
         .tensors = tensors,
         .tensor_count = 63,
@@ -219,18 +210,10 @@ const lh_spec lh_bucket_sort_sinusoid = {
                         .batch = 128,
                         .shards = 16,
                         .lengths = {NULL, 0, 1, 40, 1},
-                        .steps = 1000,
-                        .learning_rate = 0.001,
-                        .log_every = 20,
-                        .checkpoint_every = 10000,
-                        .checkpoint_minutes = 10.0,
                 },
         .eval =
                 {
                         .axis = "length",
-                        .lengths = {eval_lengths, 12, 0, 0, 0},
-                        .examples = 64,
-                        .draws = 4,
                 },
         .optimizer =
                 {
@@ -241,6 +224,6 @@ const lh_spec lh_bucket_sort_sinusoid = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_bucket_sort_sinusoid_cuda,
+        .cuda = &longhand_cuda_bucket_sort_sinusoid,
 #endif
 };

@@ -118,17 +118,19 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 static int evaluation_group(int T) { return T < 256 ? 256 / T : 1; }
 
 #if defined(LH_CUDA_SOURCE)
-extern const char lh_cuda_source[];
+extern const char longhand_text_even_pairs_none[];
 #endif
-extern const lh_cuda_image lh_cuda_images[];
+#if defined(LH_CUDA_TOOLKIT)
+extern const lh_cuda_image longhand_images_even_pairs_none[];
+#endif
 
-extern const lh_cuda_program lh_even_pairs_none_cuda;
-const lh_cuda_program lh_even_pairs_none_cuda = {
-        .source_digest = "79f8f6f54b127709",
+extern const lh_cuda_program longhand_cuda_even_pairs_none;
+const lh_cuda_program longhand_cuda_even_pairs_none = {
+        .source_digest = "088f30e97a8d7ca9",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
-        .train_kernel = "even_pairs_none_train_kernel",
-        .evaluate_kernel = "even_pairs_none_evaluate_kernel",
+        .train_kernel = "longhand_train_even_pairs_none",
+        .evaluate_kernel = "longhand_evaluate_even_pairs_none",
         .least_architecture = 75,
         .threads = 256,
         .block_memory = 12288 * sizeof(real) + 1024,
@@ -136,12 +138,12 @@ const lh_cuda_program lh_even_pairs_none_cuda = {
         .replicas = {"replicas", 16},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
-        .images = lh_cuda_images,
 #if defined(LH_CUDA_TOOLKIT)
+        .images = longhand_images_even_pairs_none,
         .toolkit = LH_CUDA_TOOLKIT,
 #endif
 #if defined(LH_CUDA_SOURCE)
-        .source = lh_cuda_source,
+        .source = longhand_text_even_pairs_none,
 #endif
         .shared_bytes = shared_bytes,
         .partial_bytes = partial_bytes,

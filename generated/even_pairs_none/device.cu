@@ -70,7 +70,7 @@ typedef struct lh_cuda_result {
     int heavy_chunk, state;                                                    /* state: LH_CUDA_... */
 } lh_cuda_result;
 
-/* <id>_train_kernel: replicas * team blocks, all resident at once. A replica stops at a step that is not finite. */
+/* longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step that is not finite. */
 typedef struct lh_cuda_train {
     const lh_cuda_replica *replicas; /* [replicas] */
     const lh_cuda_step *steps;       /* [replicas][count] */
@@ -87,7 +87,7 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* <id>_evaluate_kernel: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
+/* longhand_evaluate_<id>: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
  * turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *parameters;
@@ -143,6 +143,8 @@ enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the counter */
 #define BETA1 0.9f
 #define BETA2 0.999f
+#define REST1 ((real)(1 - 0.90000000000000002))
+#define REST2 ((real)(1 - 0.999))
 #define EPSILON 1e-08f
 #define MAX_NORM 1.0 /* of the gradient */
 /* Elementary functions of scalars in float32, for softmax and score expressions: those of kernels/cpu/functions.h and
@@ -730,7 +732,8 @@ typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Updates a piece; the sums of squares of its parameters and of their change. */
+/* Updates a piece; the sums of squares of its parameters and of their change. REST1 and REST2 are 1 - b, rounded once,
+ * from double. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double *parameters, double *changes) {
     const int e = 4 * threadIdx.x;
@@ -740,8 +743,8 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const real clipped = g.v[i] * a.clip;
-        m.v[i] = m.v[i] * BETA1 + clipped * (1 - BETA1);
-        v.v[i] = v.v[i] * BETA2 + clipped * clipped * (1 - BETA2);
+        m.v[i] = m.v[i] * BETA1 + clipped * REST1;
+        v.v[i] = v.v[i] * BETA2 + clipped * clipped * REST2;
         const real change = m.v[i] * a.rate / (sqrt(v.v[i] * a.correct2) + EPSILON);
         p.v[i] -= change;
         square += (double)p.v[i] * p.v[i];
@@ -1547,7 +1550,7 @@ INLINE void report_update(lh_cuda_result *to) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-even_pairs_none_train_kernel(const lh_cuda_train a) {
+longhand_train_even_pairs_none(const lh_cuda_train a) {
     block_state *b = block();
     team *t = &b->members;
     if (threadIdx.x == 0) {
@@ -1597,7 +1600,7 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-even_pairs_none_evaluate_kernel(const lh_cuda_evaluate a) {
+longhand_evaluate_even_pairs_none(const lh_cuda_evaluate a) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         view_step(b, a.step, a.parameters);

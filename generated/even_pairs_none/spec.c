@@ -4,10 +4,12 @@
  * spec      spec/runs/even_pairs_none.lua
  * template  templates/common/spec.c.tpl
  *
- * What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.
+ * What the runtime knows of this experiment: tensors, task, instruction-set levels.
  * 249026 parameters.
  */
 #include "longhand/spec.h"
+
+#include "defaults.inc"
 
 static const lh_tensor tensors[] = {
         {"embed.token.weight", 2, {4, 64}, 0, 64, LH_INIT_TRUNCATED_NORMAL, 0.02, true},
@@ -149,56 +151,47 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_even_pairs_none_x86_64;
+extern const lh_cpu_program longhand_x8664_even_pairs_none;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_even_pairs_none_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_even_pairs_none;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_even_pairs_none_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_even_pairs_none;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_even_pairs_none_aarch64;
+extern const lh_cpu_program longhand_aarch64_even_pairs_none;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_even_pairs_none_cuda;
+extern const lh_cuda_program longhand_cuda_even_pairs_none;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_even_pairs_none_x86_64,
+        &longhand_x8664_even_pairs_none,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_even_pairs_none_x86_64_v3,
+        &longhand_x8664v3_even_pairs_none,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_even_pairs_none_x86_64_v4,
+        &longhand_x8664v4_even_pairs_none,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_even_pairs_none_aarch64,
+        &longhand_aarch64_even_pairs_none,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_even_pairs_none;
-const lh_spec lh_even_pairs_none = {
+extern const lh_spec longhand_spec_even_pairs_none;
+const lh_spec longhand_spec_even_pairs_none = {
         .abi = LH_ABI,
         .id = "even_pairs_none",
         .plan_digest = "83d693f32c983783",
         .model_digest = "fe24fcbfc093923b",
-        .source_digest = "42652bfd120e1d28",
-        .resolved =
-                "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"kind\":\"index\"},\"relative\":{\"k"
-                "ind\":\"none\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\""
-                ":{\"first\":41,\"last\":500,\"step\":1}},\"id\":\"even_pairs_none\",\"model\":{\"dropout\":0.1,\"fee"
-                "dforward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"float32\""
-                ",\"source\":\"spec/runs/even_pairs_none.lua\",\"task\":{\"kind\":\"even_pairs\"},\"train\":{\"batch"
-                "\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last\",\"minutes\":10},\"clip\":{\"kind\":\"global"
-                "_norm\",\"max_norm\":1},\"learning_rate\":0.0003,\"lengths\":{\"first\":1,\"last\":40,\"step\":1},\""
-                "log_every\":100,\"optimizer\":{\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,\"kind\":\"adam\"},\""
-                "shards\":16,\"steps\":2000000}}"
-                "",
+        .source_digest = "e97f9c3a06bfc142",
+        .defaults = defaults,
+        .defaults_room = sizeof defaults,
         .precision = "float32",
         .tensors = tensors,
         .tensor_count = 63,
@@ -216,18 +209,10 @@ const lh_spec lh_even_pairs_none = {
                         .batch = 128,
                         .shards = 16,
                         .lengths = {NULL, 0, 1, 40, 1},
-                        .steps = 2000000,
-                        .learning_rate = 0.00029999999999999997,
-                        .log_every = 100,
-                        .checkpoint_every = 10000,
-                        .checkpoint_minutes = 10.0,
                 },
         .eval =
                 {
                         .axis = "length",
-                        .lengths = {NULL, 0, 41, 500, 1},
-                        .examples = 500,
-                        .draws = 1,
                 },
         .optimizer =
                 {
@@ -238,6 +223,6 @@ const lh_spec lh_even_pairs_none = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_even_pairs_none_cuda,
+        .cuda = &longhand_cuda_even_pairs_none,
 #endif
 };

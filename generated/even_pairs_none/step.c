@@ -139,8 +139,8 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
     adam_update(u, constants, clip, first, count, sums);
 }
 
-extern const lh_cpu_program LH_LEVEL_SYMBOL(lh_even_pairs_none);
-const lh_cpu_program LH_LEVEL_SYMBOL(lh_even_pairs_none) = {
+extern const lh_cpu_program LH_LEVEL_SYMBOL(even_pairs_none);
+const lh_cpu_program LH_LEVEL_SYMBOL(even_pairs_none) = {
         .level = LH_LEVEL_NAME,
         .real_bytes = REAL_BYTES,
         .block_sequences = block_sequences,

@@ -212,17 +212,19 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 static int evaluation_group(int T) { return T < 256 ? 256 / T : 1; }
 
 #if defined(LH_CUDA_SOURCE)
-extern const char lh_cuda_source[];
+extern const char longhand_text_reverse_string_rand_relative[];
 #endif
-extern const lh_cuda_image lh_cuda_images[];
+#if defined(LH_CUDA_TOOLKIT)
+extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
+#endif
 
-extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
-const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
-        .source_digest = "a624527440d1f64c",
+extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
+const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
+        .source_digest = "61e5f645e7004936",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
-        .train_kernel = "reverse_string_rand_relative_train_kernel",
-        .evaluate_kernel = "reverse_string_rand_relative_evaluate_kernel",
+        .train_kernel = "longhand_train_reverse_string_rand_relative",
+        .evaluate_kernel = "longhand_evaluate_reverse_string_rand_relative",
         .least_architecture = 75,
         .threads = 256,
         .block_memory = 12288 * sizeof(real) + 1024,
@@ -230,12 +232,12 @@ const lh_cuda_program lh_reverse_string_rand_relative_cuda = {
         .replicas = {"replicas", 16},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
-        .images = lh_cuda_images,
 #if defined(LH_CUDA_TOOLKIT)
+        .images = longhand_images_reverse_string_rand_relative,
         .toolkit = LH_CUDA_TOOLKIT,
 #endif
 #if defined(LH_CUDA_SOURCE)
-        .source = lh_cuda_source,
+        .source = longhand_text_reverse_string_rand_relative,
 #endif
         .tables_bytes = tables_bytes,
         .make_tables = make_tables,

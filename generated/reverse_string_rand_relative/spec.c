@@ -4,10 +4,12 @@
  * spec      spec/runs/reverse_string_rand_relative.lua
  * template  templates/common/spec.c.tpl
  *
- * What the runtime knows of this experiment: tensors, task, defaults, instruction-set levels.
+ * What the runtime knows of this experiment: tensors, task, instruction-set levels.
  * 270146 parameters.
  */
 #include "longhand/spec.h"
+
+#include "defaults.inc"
 
 static const lh_tensor tensors[] = {
         {"embed.token.weight", 2, {4, 64}, 0, 64, LH_INIT_TRUNCATED_NORMAL, 0.02, true},
@@ -168,57 +170,47 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_reverse_string_rand_relative_x86_64;
+extern const lh_cpu_program longhand_x8664_reverse_string_rand_relative;
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_reverse_string_rand_relative_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_reverse_string_rand_relative;
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_reverse_string_rand_relative_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_reverse_string_rand_relative;
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_reverse_string_rand_relative_aarch64;
+extern const lh_cpu_program longhand_aarch64_reverse_string_rand_relative;
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_reverse_string_rand_relative_cuda;
+extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_reverse_string_rand_relative_x86_64,
+        &longhand_x8664_reverse_string_rand_relative,
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_reverse_string_rand_relative_x86_64_v3,
+        &longhand_x8664v3_reverse_string_rand_relative,
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_reverse_string_rand_relative_x86_64_v4,
+        &longhand_x8664v4_reverse_string_rand_relative,
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_reverse_string_rand_relative_aarch64,
+        &longhand_aarch64_reverse_string_rand_relative,
 #endif
         NULL,
 };
 
-extern const lh_spec lh_reverse_string_rand_relative;
-const lh_spec lh_reverse_string_rand_relative = {
+extern const lh_spec longhand_spec_reverse_string_rand_relative;
+const lh_spec longhand_spec_reverse_string_rand_relative = {
         .abi = LH_ABI,
         .id = "reverse_string_rand_relative",
         .plan_digest = "ba9192c8fd8672ff",
         .model_digest = "fc42114fe672df76",
-        .source_digest = "ff9744518aff563f",
-        .resolved =
-                "{\"encoding\":{\"additive\":{\"kind\":\"none\"},\"positions\":{\"draw\":\"layer\",\"kind\":\"randomi"
-                "zed\",\"max_position\":2048,\"reading\":\"drawn\",\"sorted\":true},\"relative\":{\"kind\":\"transfor"
-                "mer_xl\"},\"rotation\":{\"kind\":\"none\"}},\"eval\":{\"draws\":1,\"examples\":500,\"lengths\":{\"fi"
-                "rst\":41,\"last\":500,\"step\":1}},\"id\":\"reverse_string_rand_relative\",\"model\":{\"dropout\":0."
-                "1,\"feedforward\":256,\"heads\":8,\"kind\":\"encoder\",\"layers\":5,\"width\":64},\"precision\":\"fl"
-                "oat32\",\"source\":\"spec/runs/reverse_string_rand_relative.lua\",\"task\":{\"kind\":\"reverse_strin"
-                "g\"},\"train\":{\"batch\":128,\"checkpoint\":{\"every\":10000,\"keep\":\"last\",\"minutes\":10},\"cl"
-                "ip\":{\"kind\":\"global_norm\",\"max_norm\":1},\"learning_rate\":0.0003,\"lengths\":{\"first\":1,\"l"
-                "ast\":40,\"step\":1},\"log_every\":100,\"optimizer\":{\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-0"
-                "8,\"kind\":\"adam\"},\"shards\":16,\"steps\":2000000}}"
-                "",
+        .source_digest = "54d9b191a215007f",
+        .defaults = defaults,
+        .defaults_room = sizeof defaults,
         .precision = "float32",
         .tensors = tensors,
         .tensor_count = 78,
@@ -238,18 +230,10 @@ const lh_spec lh_reverse_string_rand_relative = {
                         .batch = 128,
                         .shards = 16,
                         .lengths = {NULL, 0, 1, 40, 1},
-                        .steps = 2000000,
-                        .learning_rate = 0.00029999999999999997,
-                        .log_every = 100,
-                        .checkpoint_every = 10000,
-                        .checkpoint_minutes = 10.0,
                 },
         .eval =
                 {
                         .axis = "length",
-                        .lengths = {NULL, 0, 41, 500, 1},
-                        .examples = 500,
-                        .draws = 1,
                 },
         .optimizer =
                 {
@@ -260,6 +244,6 @@ const lh_spec lh_reverse_string_rand_relative = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_reverse_string_rand_relative_cuda,
+        .cuda = &longhand_cuda_reverse_string_rand_relative,
 #endif
 };

@@ -322,8 +322,8 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
     adam_update(u, constants, clip, first, count, sums);
 }
 
-extern const lh_cpu_program LH_LEVEL_SYMBOL(lh_reverse_string_rand_relative);
-const lh_cpu_program LH_LEVEL_SYMBOL(lh_reverse_string_rand_relative) = {
+extern const lh_cpu_program LH_LEVEL_SYMBOL(reverse_string_rand_relative);
+const lh_cpu_program LH_LEVEL_SYMBOL(reverse_string_rand_relative) = {
         .level = LH_LEVEL_NAME,
         .real_bytes = REAL_BYTES,
         .block_sequences = block_sequences,

@@ -163,17 +163,19 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 static int evaluation_group(int T) { return T < 256 ? 256 / T : 1; }
 
 #if defined(LH_CUDA_SOURCE)
-extern const char lh_cuda_source[];
+extern const char longhand_text_reverse_string_rand_rope[];
 #endif
-extern const lh_cuda_image lh_cuda_images[];
+#if defined(LH_CUDA_TOOLKIT)
+extern const lh_cuda_image longhand_images_reverse_string_rand_rope[];
+#endif
 
-extern const lh_cuda_program lh_reverse_string_rand_rope_cuda;
-const lh_cuda_program lh_reverse_string_rand_rope_cuda = {
-        .source_digest = "326562d9ce1c7f70",
+extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
+const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
+        .source_digest = "46ad153760f80dc1",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
-        .train_kernel = "reverse_string_rand_rope_train_kernel",
-        .evaluate_kernel = "reverse_string_rand_rope_evaluate_kernel",
+        .train_kernel = "longhand_train_reverse_string_rand_rope",
+        .evaluate_kernel = "longhand_evaluate_reverse_string_rand_rope",
         .least_architecture = 75,
         .threads = 256,
         .block_memory = 12288 * sizeof(real) + 1024,
@@ -181,12 +183,12 @@ const lh_cuda_program lh_reverse_string_rand_rope_cuda = {
         .replicas = {"replicas", 16},
         .beta1 = 0.90000000000000002,
         .beta2 = 0.999,
-        .images = lh_cuda_images,
 #if defined(LH_CUDA_TOOLKIT)
+        .images = longhand_images_reverse_string_rand_rope,
         .toolkit = LH_CUDA_TOOLKIT,
 #endif
 #if defined(LH_CUDA_SOURCE)
-        .source = lh_cuda_source,
+        .source = longhand_text_reverse_string_rand_rope,
 #endif
         .tables_bytes = tables_bytes,
         .make_tables = make_tables,

@@ -4,6 +4,7 @@
 -- and the trainer that it was made with. Output: an exit code and, where it is not 0, a message. The folder `out` is
 -- written whole or not at all.
 
+local input = require("input")
 local json = require("dkjson")
 local pytorch = require("export.pytorch")
 local render = require("render")
@@ -14,11 +15,13 @@ local write = require("write")
 
 local M = {}
 
--- Lines that a trainer prints, decoded; or nil, an exit code and a message. input: text for its standard input.
-local function ask(trainer, words, input)
-  local folder = os.tmpname()
-  os.remove(folder)
-  local made, message = write.files(folder, { { path = "input", text = input or "" } })
+-- Lines that a trainer prints, decoded; or nil, an exit code and a message. given: text for its standard input.
+local function ask(trainer, words, given)
+  local folder, message = shell.temporary()
+  local made
+  if folder then
+    made, message = write.files(folder, { { path = "input", text = given or "" } })
+  end
   if not made then
     return nil, 4, message
   end
@@ -31,7 +34,7 @@ local function ask(trainer, words, input)
   end
   local lines = {}
   for line in output:gmatch("[^\n]+") do
-    lines[#lines + 1] = json.decode(line)
+    lines[#lines + 1] = input.decode(line)
   end
   return lines
 end
@@ -109,7 +112,11 @@ local function export(options, run, spec, path)
   if not model then
     return 4, options.project:template_error(problem)
   end
-  local out = options.out or run.dir .. "/pytorch"
+  local out
+  out, message = trained.folder(run, options.out, "pytorch")
+  if not out then
+    return 1, message
+  end
   local written
   written, message = write.files(out, {
     { path = "model.py", text = model },

@@ -6,6 +6,7 @@
 local json = require("dkjson")
 local shapes = require("expression.leaves")
 local text = require("expression.text")
+local tongues = require("tongues")
 local torch = require("expression.torch")
 
 local M = {}
@@ -211,7 +212,7 @@ function M.facts(spec, run)
     float64 = plan.precision == "float64", tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4",
     about = {
       ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
-        run.info.seed, run.info.learning_rate, run.metadata.step or "unknown"),
+        run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
       ("%d parameters; an encoder with layer norm after each block."):format(plan.parameters),
     },
     constants = {}, own = {}, shared = {},

@@ -22,6 +22,8 @@ local syntax = require("expression.syntax")
 
 local M = {}
 
+local LONGEST_PART = 128    -- operations in a line; each has at least a character
+local LONGEST_NEGATIVE = 32 -- those of a part with a minus that is written wherever it is used
 local LINE = 94 -- characters of an indented expression, beside what makes it a statement
 local WIDE = 22 -- more of them where it is but assigned
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- at most; under keys four more
@@ -118,13 +120,20 @@ function Emitter:set_sum(node)
   return name
 end
 
--- Operations of a part, loads and leaves not counted.
-local function operations(node)
-  local count = (#node > 0 and node.op ~= "lookup") and 1 or 0
-  for _, argument in ipairs(node) do
-    count = count + operations(argument)
+-- Whether a part has at least two operations, loads and leaves not counted.
+local function is_work(node)
+  local count, seen = 0, {}
+  local function visit(part)
+    if not seen[part] and count < 2 then
+      seen[part] = true
+      count = count + ((#part > 0 and part.op ~= "lookup") and 1 or 0)
+      for _, argument in ipairs(part) do
+        visit(argument)
+      end
+    end
   end
-  return count
+  visit(node)
+  return count >= 2
 end
 
 -- The one index that a node needs, nil where there is none or more than one.
@@ -149,7 +158,7 @@ function Emitter:shared_by_heads(node, level)
     return false
   end
   local index = self:only_index(node)
-  return index ~= nil and index.count <= LONGEST_ARRAY and operations(node) >= 2
+  return index ~= nil and index.count <= LONGEST_ARRAY and is_work(node)
 end
 
 -- An array of a part's values by its index, at the level where heads make no difference.
@@ -170,6 +179,24 @@ function Emitter:array(node)
   return element
 end
 
+-- Operations and leaves of a part's text; shared parts have names.
+function Emitter:written(node)
+  local known = self.sizes[node]
+  if not known then
+    known = 1
+    for _, argument in ipairs(node) do
+      known = known + (self:is_shared(argument) and 1 or self:written(argument))
+    end
+    self.sizes[node] = known
+  end
+  return known
+end
+
+-- Whether a part has a name because it is used more than once. A minus has none where it is short.
+function Emitter:is_shared(node)
+  return self.uses[node] > 1 and (node.op ~= "neg" or self:written(node) > LONGEST_NEGATIVE)
+end
+
 -- Whether a part is worth a name at a place of that level.
 function Emitter:deserves_name(node, level)
   local op = node.op
@@ -181,7 +208,7 @@ function Emitter:deserves_name(node, level)
     return true
   elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false
-  elseif self.uses[node] > 1 and op ~= "neg" then
+  elseif self:is_shared(node) then
     return op ~= "symbol" or not self:needs(node).s -- arguments have names
   end
   local loop = self.open[#self.open]
@@ -192,9 +219,25 @@ function Emitter:deserves_name(node, level)
   return further_out and (#node > 0 or op == "symbol" and not self:needs(node).s)
 end
 
+
+-- Gives names to arguments that no line can hold, the longest first.
+function Emitter:force_long(node)
+  local long = {}
+  for _, argument in ipairs(node) do
+    if self:written(argument) > LONGEST_PART then
+      long[#long + 1] = argument
+    end
+  end
+  table.sort(long, function(x, y) return self:written(x) > self:written(y) end)
+  for _, argument in ipairs(long) do
+    self.forced[argument] = true
+  end
+end
+
 -- A whole expression for one line, the definition of a name or a use; parts that make it too long get names. taken:
 -- characters of the line that other things need; binding: how tightly its place binds.
 function Emitter:line(node, defines, taken, binding)
+  self:force_long(node)
   local function whole()
     local level = self:level(node)
     return defines and (self:bare(node, level)) or self:print(node, binding or 0, level)
@@ -351,7 +394,7 @@ function M.statements(state, environment, effects)
     levels[name] = { list = {}, known = {} }
   end
   local emitter = setmetatable({ state = state, environment = environment, levels = levels, open = {}, names = {},
-    arrays = {}, forced = {}, uses = count_uses(effects), zero = environment.literal(0) }, Emitter)
+    arrays = {}, forced = {}, sizes = {}, uses = count_uses(effects), zero = environment.literal(0) }, Emitter)
   for _, group in ipairs(emitter:groups(effects)) do
     emitter:effects(group)
   end

@@ -13,6 +13,8 @@ local M = {}
 
 local show = diagnostics.show
 
+local MOST = 64 -- scores of an encoding
+
 local ENTRY_TEXT = '{ use = "window", width = 8 } or { score = function(x) ... end, parameters = { ... } }'
 
 local function is_function(node)
@@ -215,6 +217,11 @@ function M.expand(own, context)
       .. ENTRY_TEXT)
   end
   for i, item in ipairs(score.items) do
+    if #list >= MOST then
+      context.report(item, locate.join(path, i), ("the list has more than %d scores"):format(MOST),
+        ("at most %d, one after the other"):format(MOST))
+      break
+    end
     local found = entries_of(context, item, locate.join(path, i))
     table.move(found, 1, #found, #list + 1, list)
   end

@@ -9,7 +9,8 @@
 --   sure        the range follows from positions and constants alone, not from learned numbers or logits
 --   row         where an integer is a q + b k + c of the raw indices: { q, k, c }; so differences are recognised
 --
--- A builder whose `trusted` is set asks no more whether arguments can leave a function's domain.
+-- A builder whose `trusted` is set asks no more whether arguments can leave a function's domain. Then all comes from
+-- operations that made sense, so it raises the one problem that is left, { problem = true, what, expected }: too many.
 --
 -- Nodes are made by a builder: ir.new(context), context = { heads, layers, positions, first_position, max_position };
 -- positions is "index", "difference", "drawn" or "clamped" (docs/encodings.md), drawn ones are first_position ..
@@ -21,7 +22,9 @@ local text = require("expression.text")
 local M = {}
 
 M.LONGEST = 300000 -- tokens: three times the longest task length
-M.NODES = 4096     -- of one formula
+M.NODES = 4096     -- of one formula as a spec has it
+M.DERIVED = 16384  -- of its generated code, gradients included
+M.WRITTEN = 16384  -- operations of its text
 M.EXACT = 2 ^ 23   -- integers below this are exact in float32, also in quotients
 
 local HUGE = math.huge
@@ -51,7 +54,10 @@ function Builder:make(op, arguments, payload, fields)
   key = table.concat(key, " ")
   if self.known[key] then
     return self.known[key]
-  elseif self.count >= M.NODES then
+  elseif self.trusted and self.count >= M.DERIVED then
+    error({ problem = true, what = ("the formula and its gradients come to more than %d operations"):format(M.DERIVED),
+      expected = "a smaller formula" })
+  elseif not self.trusted and self.count >= M.NODES then
     return problem(("the formula has more than %d operations"):format(M.NODES), "a smaller one")
   end
   self.count = self.count + 1
@@ -307,6 +313,6 @@ function Builder:apply(op, ...)
   return simplify[op](self, table.unpack(arguments))
 end
 
-M.text = text.formula
+M.text, M.written = text.formula, text.written
 
 return M

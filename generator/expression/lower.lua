@@ -8,11 +8,16 @@
 --   uniform    nothing but the head          query, key   one of the two tokens
 --   distance   key - query                   sum          key + query          pair   both, in some other way
 --
+-- A formula is a graph: whatever walks it keeps what it made of a part, by the part.
+--
 -- Everything that does not need the logit is hoisted out of the pair loop, into the lowest class that holds it; only
 -- cheap combinations of two classes stay there.
 
+local text = require("expression.text")
+
 local M = {}
 
+local OPENED = 64 -- operands of a sum or product up to which shared parts are opened
 local EXPENSIVE = { exp = true, log = true, log1p = true, sqrt = true, tanh = true, sigmoid = true, sin = true,
   cos = true, pow = true, div = true, mod = true, lookup = true, sum = true, bucket = true }
 local CHEAP_OPERATIONS = 4 -- of a pair's two classes in the pair loop, at most; more make a table of pairs
@@ -122,8 +127,9 @@ end
 
 local tabulate
 
--- A part of a table's value, parts of lower classes that are worth it put into tables of their own.
-local function inside(state, node, class)
+local inside
+
+local function inside_anew(state, node, class)
   local needs = M.needs(state, node)
   local own = M.class_of(needs)
   local hoistable = node.type ~= "truth" and not has_index(needs) and next(needs)
@@ -139,6 +145,13 @@ local function inside(state, node, class)
     arguments[i] = inside(state, argument, class)
   end
   return rebuild(state, node, arguments)
+end
+
+-- A part of a table's value, parts of lower classes that are worth it put into tables of their own.
+function inside(state, node, class)
+  local known = state.inside[class]
+  known[node] = known[node] or inside_anew(state, node, class)
+  return known[node]
 end
 
 local NAMES = { uniform = "by_head", query = "by_query", key = "by_key", distance = "by_distance", sum = "by_sum",
@@ -164,10 +177,13 @@ function tabulate(state, node)
   return state.loads[node]
 end
 
--- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, divided by.
+-- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, divided by. What is used more
+-- than once is opened while the list is short: s = s * s, twenty times over, has a million factors.
 local function operands(state, node, kind, inverse, out)
   local down, up = kind == "sum" and "sub" or "div", kind == "sum" and "add" or "mul"
-  if node.op == up then
+  if #out >= OPENED and state.uses[node] > 1 then
+    out[#out + 1] = { node, inverse }
+  elseif node.op == up then
     operands(state, node[1], kind, inverse, out)
     operands(state, node[2], kind, inverse, out)
   elseif node.op == down and (kind == "sum" or not M.needs(state, node[2]).s) then
@@ -187,6 +203,11 @@ local function operands(state, node, kind, inverse, out)
 end
 
 local lower
+
+-- Nodes that are made on the way are used once.
+local function once()
+  return 1
+end
 
 local function combine(state, kind, total, node, inverse)
   local b = state.builder
@@ -249,8 +270,7 @@ local function free(state, node)
   return tabulate(state, node)
 end
 
--- A node of the formula as the pair loop computes it.
-function lower(state, node)
+local function lower_anew(state, node)
   local needs = M.needs(state, node)
   if not needs.s then
     return free(state, node)
@@ -268,10 +288,19 @@ function lower(state, node)
   return rebuild(state, node, arguments)
 end
 
+-- A node of the formula as the pair loop computes it.
+function lower(state, node)
+  state.lowered[node] = state.lowered[node] or lower_anew(state, node)
+  return state.lowered[node]
+end
+
 function M.lower(builder, root, options)
   builder.trusted = true -- what is taken apart here has been checked as a whole
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
-    names = {} }
+    names = {}, inside = {}, lowered = {}, uses = setmetatable(text.uses(root), { __index = once }) }
+  for class in next, M.RANK do
+    state.inside[class] = {}
+  end
   local score = lower(state, root)
   return { tables = state.tables, score = score, state = state }
 end

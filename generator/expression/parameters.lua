@@ -18,6 +18,7 @@ local show = diagnostics.show
 local FIELDS = { "per", "shape", "index", "init", "values", "learned", "outside" }
 local PER = { "model", "layer", "head", "layer_head" }
 local MOST = 16384 -- values of one parameter and head
+M.MOST_VALUES = 1 << 20 -- of all parameters of a spec
 
 M.LARGEST_TEXT = "a number that float32 holds, up to 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"
@@ -268,7 +269,18 @@ local function check_size(context, node, path, numbers)
   return true
 end
 
--- Reads one parameter. context: report, heads, largest.
+-- Takes the values of a parameter from what is left of all.
+local function take_room(context, node, path, p)
+  local room = context.room
+  room.values = room.values - (p.size or 1) * (per_head(p.per) and context.heads or 1)
+  if room.values >= 0 then
+    return true
+  end
+  context.report(node, path, ("the parameters have more than %d values together"):format(M.MOST_VALUES),
+    "fewer or smaller ones")
+end
+
+-- Reads one parameter. context: report, heads, largest, room = { values = how many more there may be }.
 function M.read(context, name, node, path)
   if not check_name(context, name, node, path) then
     return nil
@@ -288,6 +300,8 @@ function M.read(context, name, node, path)
   elseif p.outside and not p.size then
     return context.report(fields.outside, path .. ".outside", "a single value has no outside",
       "shape or index beside it")
+  elseif not take_room(context, node, path, p) then
+    return nil
   end
   local start = fields.init or fields.values
   local start_path = path .. (fields.init and ".init" or ".values")

@@ -66,7 +66,8 @@ local function read_parameters(state, entry)
     return state.report(own, entry.below, "is no table of names", "{ name = " .. parameters.TEXT .. ", ... }")
   end
   for name, node in tree.each(own or tree.table()) do
-    local p = parameters.read({ report = state.report, heads = state.heads, largest = state.largest }, name, node,
+    local p = parameters.read({ report = state.report, heads = state.heads, largest = state.largest,
+      room = state.room }, name, node,
       entry.below .. "." .. name)
     good = good and p ~= nil
     if p then
@@ -139,7 +140,7 @@ local function trace(state, entry, list)
   local session = { builder = state.builder, heads = state.heads, layers = state.layers, score = state.root,
     parameters = list }
   local x = traced.begin(session)
-  local good, value, problem = pcall(sandbox.call, text, entry.f.value, x)
+  local good, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
   traced.finish()
   if not good then
     error(value, 0)
@@ -154,6 +155,10 @@ local function trace(state, entry, list)
   elseif kind == "number" or not ir.depends(node, state.builder:symbol("score")) then
     return fail({ at = at, what = "the score does not use x.score", expected = WANTED,
       hint = "x.score is the logit of the pair so far; without it the tokens themselves would not matter" })
+  end
+  if ir.written(node) > ir.WRITTEN then
+    return fail({ at = at, what = ("the formula has more than %d operations, written out"):format(ir.WRITTEN),
+      expected = "a smaller one", hint = "parts of a sum are written wherever they are used" })
   end
   local large = too_large(node, state.largest)
   if large then
@@ -256,7 +261,8 @@ function M.resolve(context, texts)
   end
   local list = list_entries(context, report)
   local state = { context = context, report = report, texts = texts, builder = builder_for(resolved), taken = {},
-    all = {}, heads = resolved.model.heads, layers = resolved.model.layers,
+    all = {}, budget = sandbox.budget(), room = { values = parameters.MOST_VALUES },
+    heads = resolved.model.heads, layers = resolved.model.layers,
     largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then

@@ -187,7 +187,7 @@ function M.div(b, x, y)
   if is(y, 0) then
     return problem("division by the constant zero", "a divisor that is not zero")
   elseif y.sure and y.low <= 0 and y.high >= 0 and not is(y) and not b.trusted then
-    return problem("the divisor can be 0: " .. text.formula(y), "a divisor that is never 0",
+    return problem("the divisor can be 0: " .. text.brief(y), "a divisor that is never 0",
       "max(1, ...) or adding a constant keeps it away from 0; both branches of select are computed")
   elseif is(x) and is(y) then
     return b:number(x.value / y.value)
@@ -256,7 +256,7 @@ end
 
 function M.mod(b, x, n)
   if not is(n) or n.value <= 0 then
-    return problem("the second argument of mod is " .. text.formula(n), "a positive constant")
+    return problem("the second argument of mod is " .. text.brief(n), "a positive constant")
   elseif is(x) then
     return b:number(x.value - n.value * math.floor(x.value / n.value))
   elseif x.low >= 0 and x.high < n.value then
@@ -290,10 +290,10 @@ local function needs_above(op, limit, inclusive)
     end
     local bound = ("a number %s %g"):format(inclusive and "from" or "above", limit)
     if is(x) and outside(x.value) or outside(x.high) then
-      local _, message = problem(("%s of %s"):format(op, text.formula(x)), bound)
+      local _, message = problem(("%s of %s"):format(op, text.brief(x)), bound)
       return true, message
     elseif x.sure and outside(x.low) then
-      local _, message = problem(("the argument of %s can be %s: %s"):format(op, text.number(x.low), text.formula(x)),
+      local _, message = problem(("the argument of %s can be %s: %s"):format(op, text.number(x.low), text.brief(x)),
         bound, "max keeps it away from there; both branches of select are computed")
       return true, message
     end
@@ -338,7 +338,7 @@ function M.pow(b, x, y)
   if is(x) and is(y) then
     local value = x.value ^ y.value
     if value ~= value or math.abs(value) == HUGE then
-      return problem(("pow(%s, %s) is no number"):format(text.formula(x), text.formula(y)), "a finite power")
+      return problem(("pow(%s, %s) is no number"):format(text.brief(x), text.brief(y)), "a finite power")
     end
     return b:number(value)
   elseif is(y) and ({ [0] = 1, [1] = 1, [2] = 1, [3] = 1, [0.5] = 1, [-1] = 1 })[y.value] then
@@ -348,7 +348,7 @@ function M.pow(b, x, y)
   end
   local whole = is(y) and y.value == math.floor(y.value)
   if not b.trusted and (is(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0 and x.high >= 0)) then
-    return problem(("the base of pow can be %s: %s"):format(text.number(x.low), text.formula(x)), "a base above 0",
+    return problem(("the base of pow can be %s: %s"):format(text.number(x.low), text.brief(x)), "a base above 0",
       "max keeps it away from there; both branches of select are computed")
   end
   local low, high = -HUGE, HUGE

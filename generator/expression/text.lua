@@ -1,11 +1,13 @@
 -- A score expression as text in the syntax of a spec: for messages, `plan`, and the digests.
 --
 -- Input: a node. Output: one line, the same for the same formula. A part that is used more than once and is not small
--- is named first: "a = exp(...); x.score * a - a".
+-- is named first: "a = exp(...); x.score * a - a". Parts of a sum need its index and are written out wherever they
+-- are used, so M.written says how much text there would be before there is any.
 
 local M = {}
 
 local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
+local BRIEF = 40 -- operations that a message shows
 local SMALL = 6 -- operations of a part that is written out wherever it is used
 
 -- A number without loss, as short as it goes.
@@ -22,7 +24,8 @@ function M.number(value)
   return tostring(value)
 end
 
--- How often each node is used, and how many operations it is, shared ones counted once per use.
+-- How often each node is used, and how many operations it is, shared ones counted once per use (a float: it can grow
+-- beyond all integers).
 local function survey(root)
   local uses, size, order = {}, {}, {}
   local function visit(node)
@@ -30,7 +33,7 @@ local function survey(root)
     if uses[node] > 1 then
       return
     end
-    local total = 1
+    local total = 1.0
     for _, argument in ipairs(node) do
       visit(argument)
       total = total + size[argument]
@@ -40,6 +43,11 @@ local function survey(root)
   end
   visit(root)
   return uses, size, order
+end
+
+-- How often each node of a formula is used in it.
+function M.uses(root)
+  return (survey(root))
 end
 
 local NAMES = "abcdefghijklmnopqrstuvw"
@@ -176,6 +184,34 @@ function M.shared_parts(root, small)
     end
   end
   return list
+end
+
+-- How many operations the text of a formula has.
+function M.written(root)
+  local parts, count = {}, {}
+  for _, node in ipairs(M.shared_parts(root, SMALL)) do
+    parts[node] = true
+  end
+  local function visit(node)
+    if not count[node] then
+      count[node] = 1.0
+      for _, argument in ipairs(node) do
+        visit(argument)
+        count[node] = count[node] + (parts[argument] and 1 or count[argument])
+      end
+    end
+    return count[node]
+  end
+  local total = visit(root)
+  for node in next, parts do
+    total = total + count[node]
+  end
+  return total
+end
+
+-- The same line for a message: what is long is not written.
+function M.brief(node)
+  return M.written(node) <= BRIEF and M.formula(node) or "a formula of more than " .. BRIEF .. " operations"
 end
 
 function M.formula(root)

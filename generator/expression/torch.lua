@@ -180,7 +180,28 @@ function Printer:assign(node)
   self.names[node] = name
 end
 
+-- Whether a part has more operations and leaves without names than a line has characters.
+function Printer:is_long(node)
+  local left = LINE
+  local function visit(part)
+    left = left - 1
+    for _, argument in ipairs(self.names[part] and {} or part) do
+      if left >= 0 then
+        visit(argument)
+      end
+    end
+  end
+  visit(node)
+  return left < 0
+end
+
+-- The text of a node, what is too long for a line named before it; parts that no line can hold at once.
 function Printer:fit(node)
+  for _, argument in ipairs(node.op ~= "sum" and node or {}) do
+    if self:is_long(argument) then
+      self:assign(argument)
+    end
+  end
   local out = self:bare(node)
   while #out > LINE do
     local part = self:longest_part(node, {}, { length = SHORTEST })

@@ -22,5 +22,5 @@ return {
     default_text = "the first choice of each option", doc = "what a task leaves open, by name: ./longhand list tasks" },
   { path = "task.computation", type = "integer", min = 0, max = 1000, default = 0, left_out = 0,
     unit = "tokens per input token",
-    doc = "tokens without content between the input and the outputs: room to compute" },
+    doc = "tokens without content (pause tokens) between the input and the outputs: room to compute" },
 }

@@ -5,10 +5,13 @@
 -- 0, a message; the files are in `out`. Temporary files are removed.
 
 local analyses = { attention = require("analyze_attention"), pca = require("analyze_pca") }
-local json = require("dkjson")
+local draw = require("draw")
+local input = require("input")
+local run_files = require("run_files")
 local shell = require("shell")
 local tensors = require("tensors")
 local trained = require("trained")
+local wording = require("wording")
 local write = require("write")
 
 local M = {}
@@ -37,7 +40,7 @@ function Source:parts(length, tokens)
   if self.run.info.spec.task.data then
     return length, tokens - length
   end
-  local example = json.decode(self:call("sample", { "--length", length, "--count", 1, "--seed", self.seed }))
+  local example = input.decode(self:call("sample", { "--length", length, "--count", 1, "--seed", self.seed }))
   return #example.input, #example.target
 end
 
@@ -63,8 +66,8 @@ function Source:shape(file, length, ending, count)
     stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
       self.run.dir, length))
   elseif entry.shape[1] < count then
-    stop(1, ("%s: there are %d examples of length %d; expected at least %d"):format(self.run.dir, entry.shape[1],
-      length, count))
+    stop(1, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
+      wording.count(entry.shape[1], "example"), count))
   end
   return entry.shape
 end
@@ -76,11 +79,10 @@ function Source:accuracy(lengths, count)
   self:call("eval", { "--checkpoint", self.run.checkpoint, "--lengths", table.concat(lengths, ","), "--examples", count,
     "--draws", 1, "--seed", self.seed, "--out", out })
   local accuracy = {}
-  for line in (write.read(out .. "/eval.jsonl") or ""):gmatch("[^\n]+") do
-    local row = json.decode(line)
-    accuracy[row.by.length] = row.accuracy
-  end
-  return accuracy
+  local damage = run_files.evaluations(out, {}, function(row)
+    accuracy[row.length] = row.accuracy
+  end)
+  return damage and stop(1, damage) or accuracy
 end
 
 local function open_all(options, folder)
@@ -104,34 +106,28 @@ local function open_all(options, folder)
   return sources
 end
 
-local function draw(out, name)
-  local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot "$2"', "sh", out, name .. ".gnuplot" })
-  if code ~= 0 then
-    stop(4, ("gnuplot failed; %s/%s.csv has the numbers"):format(out, name))
-  end
-end
-
 local function analyse(options, folder)
   local sources = open_all(options, folder)
-  local out = options.out or sources[1].run.dir .. "/" .. options.what
-  local files = analyses[options.what].run(sources, options)
-  local written, message = write.files(out, files)
-  if not written then
-    stop(4, message)
+  local out, message = trained.folder(sources[1].run, options.out, options.what)
+  if not out then
+    stop(1, message)
   end
-  draw(out, options.what)
-  local names = {}
+  local files, names = analyses[options.what].run(sources, options), {}
   for i, file in ipairs(files) do
     names[i] = file.path
+  end
+  local _, problem, drawn = draw.run(files, { options.what })
+  local written
+  written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
+  if not written or problem then
+    stop(4, message or problem)
   end
   options.say(("%s: %s.svg, %s.png, %s"):format(out, options.what, options.what, table.concat(names, ", ")))
 end
 
 function M.run(options)
-  local folder = os.tmpname()
-  os.remove(folder)
-  local made, message = write.make_directory(folder)
-  if not made then
+  local folder, message = shell.temporary()
+  if not folder then
     return 4, message
   end
   local ok, problem = xpcall(analyse, function(err)

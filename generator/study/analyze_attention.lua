@@ -6,6 +6,7 @@
 
 local panels = require("panels")
 local tensors = require("tensors")
+local wording = require("wording")
 
 local M = {}
 
@@ -108,7 +109,8 @@ function M.run(sources, options)
       local row = analyse(source, length, options)
       row.run = i
       rows[#rows + 1] = row
-      options.say(("%s, length %d: %d layers of %d x %d"):format(row.label, length, #row, row.size, row.size))
+      options.say(("%s, length %d: %s of %d x %d"):format(row.label, length, wording.count(#row, "layer"), row.size,
+        row.size))
     end
   end
   local metadata = {}

@@ -4,6 +4,7 @@
 
 local lfs = require("lfs")
 local shell = require("shell")
+local wording = require("wording")
 
 local M = {}
 
@@ -17,18 +18,6 @@ local MOST_LINES = 20
 function M.bar(share)
   local full = math.floor(20 * math.max(0, math.min(1, share)) + 0.5)
   return "[" .. ("#"):rep(full) .. ("."):rep(20 - full) .. "]"
-end
-
--- "1 h 05 min", "3 min 10 s", "12 s"; "?" where it is not known.
-function M.duration(seconds)
-  if not (seconds >= 0 and seconds < 3.6e8) then
-    return "?"
-  end
-  local whole = math.floor(seconds + 0.5)
-  if whole >= 3600 then
-    return ("%d h %02d min"):format(whole // 3600, whole % 3600 // 60)
-  end
-  return whole >= 60 and ("%d min %02d s"):format(whole // 60, whole % 60) or ("%d s"):format(whole)
 end
 
 -- Lines and columns of the terminal that stderr is; nil where it is none.
@@ -67,8 +56,9 @@ end
 local function total_line(totals)
   local failed = totals.failed > 0 and (", %d failed"):format(totals.failed) or ""
   local elsewhere = totals.elsewhere > 0 and (", %d with other processes"):format(totals.elsewhere) or ""
-  return ("%s %d of %d runs done%s%s, %d running; %.1f steps/s; %s left"):format(M.bar(totals.share), totals.done,
-    totals.runs, failed, elsewhere, totals.running, totals.rate, M.duration(totals.seconds_left))
+  return ("%s %d of %s done%s%s, %d running; %.1f steps/s; %s left"):format(M.bar(totals.share), totals.done,
+    wording.count(totals.runs, "run"), failed, elsewhere, totals.running, totals.rate,
+    wording.duration(totals.seconds_left))
 end
 
 local function cell_line(cell)
@@ -79,8 +69,8 @@ local function cell_line(cell)
     accuracy = accuracy .. (" to %.4f"):format(cell.best)
   end
   local evaluating = cell.evaluating > 0 and ("  %d evaluating"):format(cell.evaluating) or ""
-  return ("%s %s  %d %s  %s of %s  %.1f steps/s%s%s"):format(M.bar(cell.share), cell.id, cell.runs,
-    cell.runs == 1 and "run" or "runs", steps, cell.steps or "?", cell.rate, accuracy, evaluating)
+  return ("%s %s  %s  %s of %s  %.1f steps/s%s%s"):format(M.bar(cell.share), cell.id,
+    wording.count(cell.runs, "run"), steps, cell.steps or "?", cell.rate, accuracy, evaluating)
 end
 
 -- Shows the totals and, on a terminal, a line for each cell that runs.

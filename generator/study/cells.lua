@@ -2,9 +2,10 @@
 --
 -- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
 -- id, number, runs, summary, spec }; a run is as runs.lua has it, with `score`; a run that is not there has the state
--- "missing". summary is described at summarise.
+-- "missing". problems: folders that could not be read. summary is described at summarise.
 -- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
 
+local run_files = require("run_files")
 local runs = require("runs")
 local statistics = require("statistics")
 
@@ -148,13 +149,20 @@ function M.of_study(study, root)
     local list = {}
     for j, wanted in ipairs(cell.runs) do
       local dir = root .. "/" .. wanted.dir
-      list[j] = runs.read(dir) or { dir = dir, facts = {}, notes = {}, during = {}, state = "missing" }
+      list[j] = runs.read(dir, run_files.place(dir))
+        or { dir = dir, facts = {}, notes = {}, during = {}, state = "missing" }
       list[j].seed, list[j].learning_rate = wanted.seed, wanted.learning_rate
     end
     cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, runs = list }
   end
   return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale, axes = study.axes,
     report = study.report, cells = cells })
+end
+
+-- The name of a run's task: its kind, or the file that its examples are from.
+local function task_of(spec)
+  local task = spec and spec.task or {}
+  return task.kind or task.data and task.data:match("[^/]*$") or "?"
 end
 
 -- What a run's id says beside its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
@@ -167,24 +175,35 @@ end
 -- The runs found below a folder, by id and digest.
 local function groups_of(root)
   local groups, order = {}, {}
-  for _, dir in ipairs(runs.find(root)) do
-    local key = dir:match("([^/]+/[^/]+)/[^/]+$")
+  local list, problems = run_files.find(root)
+  for _, dir in ipairs(list) do
+    local place = run_files.place(dir)
+    local key = place.id .. "/" .. place.digest
     if not groups[key] then
-      groups[key] = { id = key:match("^[^/]*"), digest = key:match("[^/]*$"), runs = {} }
+      groups[key] = { id = place.id, digest = place.digest, runs = {} }
       order[#order + 1] = groups[key]
     end
-    table.insert(groups[key].runs, runs.read(dir))
+    table.insert(groups[key].runs, runs.read(dir, place))
   end
-  return order
+  return order, problems
+end
+
+-- The spec of a group's runs, which is that of any of them that is not damaged.
+local function spec_of(group)
+  for _, run in ipairs(group.runs) do
+    if run.facts.spec then
+      return run.facts.spec
+    end
+  end
 end
 
 -- A study of the runs found below a folder: a cell for each id and digest, by task and encoding. Where two have the
 -- same of both, the digest is added to the name.
 function M.of_folder(root)
-  local order, count = groups_of(root), {}
+  local order, problems = groups_of(root)
+  local count = {}
   for _, group in ipairs(order) do
-    local spec = group.runs[1].facts.spec
-    group.task_kind = spec and type(spec.task) == "table" and tostring(spec.task.kind) or "?"
+    group.task_kind = task_of(spec_of(group))
     group.key = { task = group.task_kind, encoding = encoding_of(group) }
     local name = group.key.task .. "/" .. group.key.encoding
     count[name] = (count[name] or 0) + 1
@@ -197,7 +216,8 @@ function M.of_folder(root)
     add_name(tasks, seen_tasks, group.key.task)
     add_name(encodings, seen_encodings, group.key.encoding)
   end
-  return finish({ title = "Runs", cells = order, found = true,
+  return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
+    problems = problems,
     axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } })
 end
 

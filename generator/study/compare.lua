@@ -8,9 +8,9 @@ local curves = require("curves")
 local html = require("html")
 local lfs = require("lfs")
 local page = require("page")
-local published = require("published")
 local runs = require("runs")
 local table_text = require("table_text")
+local tongues = require("tongues")
 local write = require("write")
 
 local M = {}
@@ -32,11 +32,12 @@ local function read(path)
   local run = runs.read(dir)
   if not run then
     return nil, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such as "
-      .. "runs/<id>/<digest>/lr0.0003-seed0"):format(dir)
-  elseif run.state == "unreadable" then
-    return nil, ("longhand report: %s/run.json is no JSON"):format(dir)
+      .. "runs/<id>/<digest>/lr0.0003-seed0"):format(tongues.plain(dir))
   end
-  run.metrics = runs.metrics(run)
+  run.metrics = run.damaged and {} or runs.metrics(run)
+  if run.damaged then
+    return nil, tongues.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes]))
+  end
   return run
 end
 
@@ -134,7 +135,8 @@ local function difference_text(a, b)
   elseif common == 0 then
     return "The two logged no step in common."
   end
-  return ("All %d steps that both logged have the same numbers, times aside."):format(common)
+  return common == 1 and "The only step that both logged has the same numbers, times aside."
+    or ("All %d steps that both logged have the same numbers, times aside."):format(common)
 end
 
 local function column(metrics, key)
@@ -245,15 +247,16 @@ end
 local function differences_text(list)
   local lines = { "What differs" }
   for _, item in ipairs(list) do
-    local line = ("  %-40s %s  |  %s"):format(item.field, item.a, item.b)
-    lines[#lines + 1] = #line <= WIDTH and line or ("  %s\n    A  %s\n    B  %s"):format(item.field, item.a, item.b)
+    local field, a, b = tongues.plain(item.field), tongues.plain(item.a), tongues.plain(item.b)
+    local line = ("  %-40s %s  |  %s"):format(field, a, b)
+    lines[#lines + 1] = #line <= WIDTH and line or ("  %s\n    A  %s\n    B  %s"):format(field, a, b)
   end
   lines[2] = lines[2] or "  nothing in run.json but times"
   return table.concat(lines, "\n")
 end
 
 local function head_text(a, b)
-  return ("A  %s (%s)\nB  %s (%s)"):format(a.dir, a.state, b.dir, b.state)
+  return ("A  %s (%s)\nB  %s (%s)"):format(tongues.plain(a.dir), a.state, tongues.plain(b.dir), b.state)
 end
 
 local function pair_text(pair)
@@ -270,7 +273,7 @@ local function text_of(result)
     parts[#parts + 1] = pair_text(pair)
   end
   for _, note in ipairs(result.notes) do
-    parts[#parts + 1] = note
+    parts[#parts + 1] = tongues.plain(note)
   end
   return table.concat(parts, "\n\n") .. "\n"
 end
@@ -280,7 +283,7 @@ local function csv_of(result)
   for _, pair in ipairs(result.pairs) do
     for _, side in ipairs({ "a", "b" }) do
       for _, point in ipairs(pair[side]) do
-        lines[#lines + 1] = ("%s,%s,%d,%.9g"):format(published.quote(pair.name), side:upper(), point[1], point[2])
+        lines[#lines + 1] = ("%s,%s,%d,%.9g"):format(tongues.csv(pair.name), side:upper(), point[1], point[2])
       end
     end
   end
@@ -295,11 +298,11 @@ local function page_of(result, pictures, problem)
     model.title = pair.title
     local svg = pictures and pictures[pair.name]
     local picture = svg and ("<figure>%s</figure>"):format(html.picture(svg, pair.name, pair.title))
-      or ('<p class="flag">%s</p>'):format(html.escape(problem or ""))
+      or ('<p class="flag">%s</p>'):format(tongues.html(problem or ""))
     sections[#sections + 1] = { title = pair.title, body = picture .. html.table(model) }
   end
-  local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(html.escape(result.a.dir),
-    html.escape(result.b.dir), html.escape(result.first))
+  local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(tongues.html(result.a.dir),
+    tongues.html(result.b.dir), tongues.html(result.first))
   return page.render({ title = "Two runs", lead = lead, sections = sections })
 end
 
@@ -310,12 +313,10 @@ local function write_all(options, result)
     names[i] = pair.name
     files[#files + 1] = { path = pair.name .. ".gnuplot", text = curves.script(figure_of(pair)) }
   end
+  local pictures, problem, drawn = draw.run(files, names)
+  table.move(drawn, 1, #drawn, #files + 1, files)
+  files[#files + 1] = { path = "index.html", text = page_of(result, pictures, problem) }
   local ok, message = write.files(options.out, files)
-  if not ok then
-    return ENVIRONMENT, "longhand report: " .. message
-  end
-  local pictures, problem = draw.run(options.out, names)
-  ok, message = write.files(options.out, { { path = "index.html", text = page_of(result, pictures, problem) } })
   if not ok then
     return ENVIRONMENT, "longhand report: " .. message
   end

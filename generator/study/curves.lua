@@ -6,7 +6,11 @@
 -- { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align } }. legend = { {
 -- title, style } } stands in a place of its own behind several panels. Output: text; nothing is run here.
 
+local tongues = require("tongues")
+
 local M = {}
+
+local quote = tongues.gnuplot
 
 M.POINTS = 100 -- most points of a curve; more are averaged in neighbours
 
@@ -17,10 +21,6 @@ set border 3 lw 1 lc rgb "#444444"
 set tics nomirror out scale 0.6 textcolor rgb "#222222"
 set grid y lt 1 lw 0.6 lc rgb "#a0a0a0a0"
 ]]
-
-local function quote(text)
-  return "'" .. text:gsub("'", "''") .. "'"
-end
 
 local function number(value)
   return ("%.6g"):format(value)

@@ -4,7 +4,6 @@
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
 
 local bench = require("bench")
-local board = require("board")
 local colours = require("colours")
 local curves = require("curves")
 local draw = require("draw")
@@ -13,6 +12,7 @@ local lfs = require("lfs")
 local runs = require("runs")
 local shell = require("shell")
 local statistics = require("statistics")
+local wording = require("wording")
 local write = require("write")
 
 local M = {}
@@ -25,6 +25,7 @@ local RUNS = {
 }
 local BUDGET_SECONDS = 300
 local FEWEST_STEPS = 300 -- fewer show little
+local LEARNED = 0.1 -- a model this far above the majority baseline has learned something of the order
 
 -- What the table needs of a trained run: accuracy and loss of each length.
 local function accuracy_of(run)
@@ -145,8 +146,8 @@ local function train(run, steps, options)
   end
   local dir = run_folder(run)
   local found = runs.read(dir)
-  if not found then
-    options.say(dir .. " is no folder of a run")
+  if not found or found.damaged then
+    options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")
     return 4
   end
   run.accuracy = accuracy_of(found)
@@ -155,7 +156,8 @@ end
 
 local function train_all(options, steps)
   for i, run in ipairs(RUNS) do
-    options.say(("\n[%d/%d] %s: training %d steps, then accuracy at %s"):format(i, #RUNS, run.id, steps, run.lengths))
+    options.say(("\n[%d/%d] %s: training %s, then accuracy at %s"):format(i, #RUNS, run.id,
+      wording.count(steps, "step"), run.lengths))
     local code = train(run, steps, options)
     if code ~= 0 then
       return code
@@ -171,27 +173,46 @@ local function announce(options)
     options.say(("the trainer's bench failed (exit code %d)"):format(code))
     return nil, code
   end
-  local wanted = options.steps or RUNS[1].plan.train.steps
+  local wanted = options.steps or RUNS[1].plan.resolved.train.steps
   local steps, seconds = decide_steps(options, rate, wanted)
-  options.say(("\n%.0f steps per second here: %d runs of %d steps take about %s"):format(rate, #RUNS, steps,
-    board.duration(seconds)))
+  options.say(("\n%.0f steps per second here: %d runs of %s take about %s"):format(rate, #RUNS,
+    wording.count(steps, "step"), wording.duration(seconds)))
   if steps < wanted then
-    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, board.duration(BUDGET_SECONDS)))
+    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, wording.duration(BUDGET_SECONDS)))
   end
   return steps
 end
 
--- Why the first run fails beyond the training lengths, as far as its loss tells.
-local function explain(run, classes)
-  local loss = mean(run.accuracy, run.accuracy.loss, TRAINED_TO + 1, math.huge)
-  local unsure = math.log(classes)
+-- How the first run does beyond the training lengths; loss and accuracy are means over them.
+local function failure_text(loss, accuracy, task, classes)
   local text = ("Beyond %d tokens, plain sinusoids give the model positions that it never met in training."):format(
     TRAINED_TO)
-  if loss > unsure then
-    return ("%s It is not unsure there,\nwhich would cost ln %d = %.2f nats per token; its loss is %.2f: it is sure "
-      .. "and wrong, so accuracy may fall below chance."):format(text, classes, unsure, loss)
+  local even = math.log(classes)
+  if loss > even then
+    text = ("%s It is overconfident there:\nits loss is %.2f nats per token, where giving all %d symbols the same "
+      .. "probability would cost ln %d = %.2f."):format(text, loss, classes, classes, even)
+  end
+  if accuracy < task.chance then
+    text = ("%s Its accuracy, %.1f%%, is below chance (%.0f%%)."):format(text, 100 * accuracy, 100 * task.chance)
   end
   return text
+end
+
+-- What the table comes to, as text. trained: the runs with their accuracies; the first has plain sinusoids.
+function M.conclusion(trained, task, classes, steps)
+  local plain, random = trained[1], trained[2]
+  local learned = mean(plain.accuracy, plain.accuracy.by_length, 1, TRAINED_TO)
+  local nothing = task.baseline or task.chance
+  if learned < nothing + LEARNED then
+    return ("After %s the plain model gets %.1f%% of the tokens right at training lengths, the majority baseline "
+      .. "%.1f%%:\nit has not learned to sort yet, so that longer sequences say nothing. More steps would show "
+      .. "more."):format(wording.count(steps, "step"), 100 * learned, 100 * nothing)
+  end
+  local beyond, last = TRAINED_TO + 1, math.huge
+  return failure_text(mean(plain.accuracy, plain.accuracy.loss, beyond, last),
+    mean(plain.accuracy, plain.accuracy.by_length, beyond, last), task, classes)
+    .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence brings nothing new."):format(
+      random.plan.positions.max_position - 1)
 end
 
 local function csv()
@@ -221,25 +242,24 @@ local function figure(task)
   return { name = "accuracy", panels = { panel } }
 end
 
-local function report(options)
+local function report(options, steps)
   local task = RUNS[1].plan.task
   local lines = table_lines(RUNS, task.chance, task.baseline)
-  options.say(("\nToken accuracy at lengths seen in training (up to %d) and beyond:\n"):format(TRAINED_TO))
+  options.say(("\nToken accuracy at lengths seen in training (in distribution: up to %d) and beyond (out of "
+    .. "distribution):\n"):format(TRAINED_TO))
   options.say(table.concat(lines, "\n"))
-  options.say("\n" .. explain(RUNS[1], RUNS[1].plan.classes))
-  options.say(("Random positions in training covered 0 to %d, in order: a longer sequence brings nothing new."):format(
-    RUNS[2].plan.positions.max_position - 1))
+  options.say("\n" .. M.conclusion(RUNS, task, RUNS[1].plan.classes, steps))
   local files = {
     { path = "table.txt", text = table.concat(lines, "\n") .. "\n" },
     { path = "accuracy.csv", text = csv() },
     { path = "accuracy.gnuplot", text = curves.script(figure(task)) },
   }
-  local written, message = write.files(OUT, files)
+  local _, problem, drawn = draw.run(files, { "accuracy" })
+  local written, message = write.files(OUT, table.move(drawn, 1, #drawn, #files + 1, files))
   if not written then
     options.say(message)
     return 4
   end
-  local _, problem = draw.run(OUT, { "accuracy" })
   if problem then
     options.say(problem)
     return 4
@@ -262,7 +282,7 @@ function M.run(options)
     return code
   end
   code = train_all(options, steps)
-  return code == 0 and report(options) or code
+  return code == 0 and report(options, steps) or code
 end
 
 return M

@@ -1,7 +1,7 @@
--- Runs gnuplot on scripts.
+-- Runs gnuplot on scripts, in a folder of its own: where results go, a link may lead elsewhere.
 --
--- Input: a folder and the names of the scripts in it, without their ending. Output: the text of each SVG by name, or
--- nil and what is wrong; the pictures are in the folder.
+-- Input: files { path, text }, the scripts and what they read, and the names of the scripts without .gnuplot. Output:
+-- the text of each SVG by name, nil where they could not be drawn; what is wrong, or nil; the pictures as files.
 
 local shell = require("shell")
 local write = require("write")
@@ -12,22 +12,40 @@ local function has_gnuplot()
   return shell.run({ "sh", "-c", "command -v gnuplot >/dev/null 2>&1" }) == 0
 end
 
-function M.run(folder, names)
-  local pictures = {}
-  if #names == 0 then
-    return pictures
-  elseif not has_gnuplot() then
-    return nil, "gnuplot is not installed; everything but the pictures is written"
+local function draw(folder, files, names)
+  local written, message = write.files(folder, files)
+  if not written then
+    return nil, message
   end
+  local pictures, drawn = {}, {}
   for _, name in ipairs(names) do
-    local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot "$2.gnuplot"', "sh", folder, name })
+    -- -d: the user's own settings, and a .gnuplot that lies about, are no part of a report.
+    local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot -d "$2.gnuplot"', "sh", folder, name })
     local svg = code == 0 and write.read(("%s/%s.svg"):format(folder, name))
-    if not svg then
-      return nil, ("gnuplot failed on %s/%s.gnuplot; everything but the pictures is written"):format(folder, name)
+    local png = svg and write.read(("%s/%s.png"):format(folder, name))
+    if not png then
+      return nil, ("gnuplot failed on %s.gnuplot; everything but the pictures is written"):format(name)
     end
     pictures[name] = svg
+    drawn[#drawn + 1] = { path = name .. ".svg", text = svg }
+    drawn[#drawn + 1] = { path = name .. ".png", text = png }
   end
-  return pictures
+  return pictures, nil, drawn
+end
+
+function M.run(files, names)
+  if #names == 0 then
+    return {}, nil, {}
+  elseif not has_gnuplot() then
+    return nil, "gnuplot is not installed; everything but the pictures is written", {}
+  end
+  local folder, message = shell.temporary()
+  if not folder then
+    return nil, message, {}
+  end
+  local pictures, problem, drawn = draw(folder, files, names)
+  write.remove_tree(folder)
+  return pictures, problem, drawn or {}
 end
 
 return M

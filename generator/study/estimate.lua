@@ -8,6 +8,7 @@ local bench = require("bench")
 local canonical = require("canonical")
 local costs = require("costs")
 local ledger = require("ledger")
+local wording = require("wording")
 
 local M = {}
 
@@ -76,23 +77,20 @@ local function mean_of(list)
   return mean
 end
 
--- Hours that are left of a cell: training, evaluation.
-local function hours_of(cell, rates)
+-- Seconds that are left of a cell: training, evaluation.
+local function seconds_of(cell, rates)
   local train, eval, wanted = 0, 0, cell.wanted
   for _, run in ipairs(cell.missing) do
     local done = ledger.progress(run.path, wanted).work
     train = train + wanted.train_work - math.min(done, wanted.train_work)
     eval = eval + wanted.work - wanted.train_work - math.max(0, done - wanted.train_work)
   end
-  return train / rates.train / 3600, eval / rates.eval / 3600
-end
-
-local function hours_text(hours)
-  return hours < 0.1 and ("%.4f"):format(hours) or hours < 100 and ("%.2f"):format(hours) or ("%.0f"):format(hours)
+  return train / rates.train, eval / rates.eval
 end
 
 local function row(name, sums)
-  return ("%-34s %6d %6d %12s %12s"):format(name, sums.cells, sums.runs, hours_text(sums.train), hours_text(sums.eval))
+  return ("%-34s %6d %6d %12s %12s"):format(name, sums.cells, sums.runs, wording.duration(sums.train),
+    wording.duration(sums.eval))
 end
 
 local function add(sums, cell, train, eval)
@@ -114,13 +112,13 @@ local function table_of(study, known, mean)
     end
   end
   for _, cell in ipairs(study.cells) do
-    local train, eval = hours_of(cell, known[group_of(cell)] or mean)
+    local train, eval = seconds_of(cell, known[group_of(cell)] or mean)
     add(total, cell, train, eval)
     for axis, value in pairs(cell.key) do
       add(by_value[axis][value], cell, train, eval)
     end
   end
-  local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "h training", "h evaluation") }
+  local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
   for _, axis in ipairs(study.axes) do
     for _, value in ipairs(axis.values) do
       lines[#lines + 1] = row(axis.name .. " " .. value, by_value[axis.name][value])
@@ -137,8 +135,8 @@ function M.lines(study, items, options)
     return nil
   end
   local lines, total = table_of(study, known, mean_of(list))
-  lines[#lines + 1] = ("about %s hours on this machine, %d %s"):format(hours_text(total.train + total.eval),
-    options.threads, options.threads == 1 and "thread" or "threads")
+  lines[#lines + 1] = ("about %s on this machine, %s"):format(wording.duration(total.train + total.eval),
+    wording.count(options.threads, "thread"))
   lines[#lines + 1] = "measured:"
   local scaled, epochs = 0, 0
   for _, cell in ipairs(study.cells) do
@@ -149,12 +147,12 @@ function M.lines(study, items, options)
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
   end
   if scaled > 0 then
-    lines[#lines + 1] = ("%d cells of other encodings or models are scaled from these by their operations"):format(
-      scaled)
+    lines[#lines + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
+      wording.count(scaled, "cell"))
   end
   if epochs > 0 then
-    lines[#lines + 1] = ("not counted: %d cells that train for epochs, whose steps the trainer alone knows"):format(
-      epochs)
+    lines[#lines + 1] = ("not counted: %s trained for epochs, whose steps the trainer alone knows"):format(
+      wording.count(epochs, "cell"))
   end
   return lines
 end

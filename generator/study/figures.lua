@@ -8,10 +8,15 @@ local curves = require("curves")
 local runs = require("runs")
 local statistics = require("statistics")
 local views = require("views")
+local wording = require("wording")
 
 local M = {}
 
 local FEW_DECADES = 20 -- times that differ less are drawn on a linear axis
+
+local function by_x(a, b)
+  return a[1] < b[1]
+end
 
 -- The last evaluation of a run, by length in percent: { { length, accuracy }, ... }.
 local function points_of(run)
@@ -21,9 +26,7 @@ local function points_of(run)
       points[#points + 1] = { length, 100 * split.accuracy[i] }
     end
   end
-  table.sort(points, function(a, b)
-    return a[1] < b[1]
-  end)
+  table.sort(points, by_x)
   return points
 end
 
@@ -102,10 +105,10 @@ local function add_cell(panel, cell, line, style)
   add_curves(panel, lists, style, mean_curve(lists), line)
 end
 
-local function legend_of(names, styles)
+local function legend_of(axis, names, styles)
   local legend = {}
   for i, name in ipairs(names) do
-    legend[i] = { title = name, style = styles[name] }
+    legend[i] = { title = views.label(axis, name), style = styles[name] }
   end
   return legend
 end
@@ -114,16 +117,17 @@ end
 function M.by_length(study, item)
   local names = views.axis(study, item.lines)
   local styles = colours.all(names)
-  local figure = { panels = {}, legend = legend_of(names, styles), title = item.title or "Accuracy by length" }
+  local figure = { panels = {}, legend = legend_of(item.lines, names, styles),
+    title = views.title_of(item, "Accuracy by length") }
   local thinned = false
   for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
-    local panel = { title = name or "", xlabel = "length", ylabel = "token accuracy", x = { 0, 1 }, y = { 0, 100 },
-      percent = true, curves = {}, marks = {} }
+    local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
+      ylabel = "token accuracy", x = { 0, 1 }, y = { 0, 100 }, percent = true, curves = {}, marks = {} }
     for _, line in ipairs(names) do
       local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
       local cell = views.find(study, key)
       if cell then
-        add_cell(panel, cell, line, styles[line])
+        add_cell(panel, cell, views.label(item.lines, line), styles[line])
       end
     end
     thinned = thinned or panel.thinned
@@ -195,8 +199,8 @@ local function median_time(times, runs_made)
   return median and median == median and median < math.huge and median or nil
 end
 
-local function seconds_text(seconds)
-  return seconds and ("%.0f s"):format(seconds) or "not reached"
+local function time_text(seconds)
+  return seconds and wording.duration(seconds) or "not reached"
 end
 
 local function time_row(line, cell, lists, threshold)
@@ -206,7 +210,7 @@ local function time_row(line, cell, lists, threshold)
   end
   local fastest = #times > 0 and math.min(table.unpack(times)) or nil
   local median = median_time(times, #lists)
-  local texts = { ("%d of %d"):format(#times, #lists), seconds_text(median), seconds_text(fastest) }
+  local texts = { ("%d of %d"):format(#times, #lists), time_text(median), time_text(fastest) }
   local row = { title = line, cells = {}, median = median, fastest = fastest }
   for i, text in ipairs(texts) do
     row.cells[i] = { texts = { text }, number = cell and cell.number, missing = #lists == 0 }
@@ -233,7 +237,8 @@ local function time_table(rows, item, threshold)
   local about = ("Runs at the best learning rate; the first evaluation at or above %g%%; runs that never get there "
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
-  return { title = ("Training time to %g%% accuracy"):format(threshold), about = about, corner = item.lines, notes = {},
+  local title = views.title_of({ where = item.where }, ("Training time to %g%% accuracy"):format(threshold))
+  return { title = title, about = about, corner = item.lines, notes = {},
     subs = { "" }, columns = { { title = "runs" }, { title = "median" }, { title = "fastest" } }, rows = rows }
 end
 
@@ -254,20 +259,16 @@ function M.by_time(study, item)
     for _, points in ipairs(lists) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    add_curves(panel, lists, styles[line], mean_timed(lists), line)
+    add_curves(panel, lists, styles[line], mean_timed(lists), views.label(item.lines, line))
     rows[#rows + 1] = time_row(line, cell, lists, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
   end
-  local figure = #panel.curves > 0 and { panels = { panel }, title = item.title or "Accuracy over training time",
+  local figure = { panels = { panel }, title = views.title_of(item, "Accuracy over training time"),
     caption = "Bold: mean over the seeds at the best learning rate; faint: these seeds. Accuracy is that of "
-      .. "evaluations during training." } or nil
-  return figure, time_table(rows, item, threshold)
-end
-
-local function number_of(name)
-  return tonumber(name) or tonumber(name:match("%d+"))
+      .. "evaluations during training." }
+  return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold)
 end
 
 local function axis_lines(study, item, values)
@@ -277,28 +278,37 @@ local function axis_lines(study, item, values)
     for _, value in ipairs(values) do
       local key = views.with(item.where, { [item.x] = value, [item.lines or item.x] = item.lines and line or value })
       local cell = views.find(study, key)
-      local x, s = number_of(value), cell and cell.summary
+      local x, s = views.number(value), cell and cell.summary
       if s and s.max then
         table.insert(entry.max, { x, s.max })
         table.insert(entry.mean, { x, s.best.mean })
       end
     end
+    table.sort(entry.max, by_x)
+    table.sort(entry.mean, by_x)
     lines[#lines + 1] = #entry.max > 0 and entry or nil
   end
   return lines
+end
+
+-- From the lowest to the highest place with some room; in powers of two where nothing speaks against it.
+local function range_of(ticks)
+  local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
+  if low > 0 then
+    return { low / 1.2, high * 1.2, log = 2, ticks = ticks }
+  end
+  local room = high > low and 0.05 * (high - low) or 1
+  return { low - room, high + room, ticks = ticks }
 end
 
 -- Scores along an axis whose values are numbers: the maximum over all runs, and the mean at the best learning rate.
 function M.along_axis(study, item)
   local values, ticks = views.axis(study, item.x), {}
   for i, value in ipairs(values) do
-    ticks[i] = number_of(value)
-  end
-  if #ticks < #values or #ticks == 0 then
-    return nil
+    ticks[i] = views.number(value)
   end
   local panel = { xlabel = item.x, ylabel = "score", y = { 0, 100 }, percent = true, curves = {},
-    x = { math.min(table.unpack(ticks)) / 1.2, math.max(table.unpack(ticks)) * 1.2, log = 2, ticks = ticks } }
+    x = range_of(ticks) }
   local lines, names = axis_lines(study, item, values), {}
   for i, line in ipairs(lines) do
     names[i] = line.name
@@ -307,12 +317,12 @@ function M.along_axis(study, item)
   for _, line in ipairs(lines) do
     local style = styles[line.name]
     local thin = { colour = style.colour, dash = "(3,3)", point = style.point }
-    local comma = line.name ~= "" and line.name .. ", " or ""
+    local comma = item.lines and views.label(item.lines, line.name) .. ", " or ""
     panel.curves[#panel.curves + 1] = { points = line.max, style = { colour = style.colour, dash = "solid",
       point = style.point }, title = comma .. "maximum" }
     panel.curves[#panel.curves + 1] = { points = line.mean, style = thin, title = comma .. "mean" }
   end
-  return #panel.curves > 0 and { panels = { panel }, title = item.title or "Score along " .. item.x,
+  return #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, "Score along " .. item.x),
     caption = "Maximum over all seeds and learning rates, and mean over seeds at the best learning rate." } or nil
 end
 

@@ -29,18 +29,23 @@ function M.shortest(x)
   end
 end
 
+local function is_file(path)
+  return lfs.attributes(path, "mode") == "file"
+end
+
 local function find(project, argument, d)
-  if lfs.attributes(argument, "mode") == "file" then
+  if is_file(argument) then
     return argument
   end
   local path = project:path("spec/studies/" .. argument .. ".lua")
-  if load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
+  if load_module.is_id(argument) and is_file(path) then
     return path
   end
   local near = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), project:names("spec/studies", ".lua"))
   d:add({ what = ("no such study: %s"):format(argument),
     expected = "a path, or one of the names that ./longhand list studies shows",
-    hint = near and ("did you mean %s?"):format(near) or nil })
+    hint = is_file(project:path("spec/runs/" .. argument .. ".lua")) and ("%s is a spec: ./longhand train %s"):format(
+      argument, argument) or near and ("did you mean %s?"):format(near) or nil })
 end
 
 -- The points of the grid: lists of values, the last axis fastest.
@@ -67,12 +72,14 @@ local function count(axes)
   return cells
 end
 
-local function cell_id(point)
+-- The names of the values; the first axis' name goes in front where they alone are no id, as 16 and 0.5.
+local function cell_id(axes, point)
   local names = {}
   for i, value in ipairs(point) do
-    names[i] = value.name:gsub("%-", "_")
+    names[i] = value.name:gsub("[^%w]", "_")
   end
-  return table.concat(names, "_")
+  local id = table.concat(names, "_")
+  return load_module.is_id(id) and id or axes[1].name:gsub("%-", "_") .. "_" .. id
 end
 
 local function runs_of(study, id, spec)
@@ -103,7 +110,7 @@ local function make_cell(work, point)
     key[axis.name] = point[i].name
     words[i] = ("%s %s"):format(axis.name, point[i].name)
   end
-  local id = cell_id(point)
+  local id = cell_id(study.axes, point)
   d:within("in the cell of " .. table.concat(words, ", "))
   if not load_module.is_id(id) or work.ids[id] then
     d:add({ path = study.shown, what = ("%s is no name for a cell%s"):format(diagnostics.show(id),
@@ -134,7 +141,7 @@ local function make_cells(work)
     return cells
   end
   for i, point in ipairs(points(study.axes)) do
-    work.all[i] = cell_id(point)
+    work.all[i] = cell_id(study.axes, point)
     if not work.only or work.only == work.all[i] then
       cells[#cells + 1] = make_cell(work, point)
     end

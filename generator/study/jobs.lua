@@ -11,9 +11,17 @@ local M = {}
 local Jobs = {}
 Jobs.__index = Jobs
 
--- The lines as a file; nil and a message.
-local function write_lines(lines)
-  local path = os.tmpname()
+-- A command as one line that runner.sh turns back: a name in it may hold the end of a line.
+local function as_line(command)
+  return (command:gsub("\\", "\\\\"):gsub("\n", "\\n"))
+end
+
+-- The commands as a file; nil and a message.
+local function write_lines(commands)
+  local path, lines = os.tmpname(), {}
+  for i, command in ipairs(commands) do
+    lines[i] = as_line(command)
+  end
   local file, message = io.open(path, "wb")
   if not file then
     return nil, message

@@ -5,12 +5,13 @@
 
 local costs = require("costs")
 local lfs = require("lfs")
+local run_files = require("run_files")
 local tasks = require("tasks")
 local write = require("write")
 
 local M = {}
 
-local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl
+local STOPPED = 75 -- the exit code after a signal
 
 local function condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
@@ -21,8 +22,8 @@ end
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, {}, 0
-  local wanted = { steps = plan.train.steps, log_every = plan.train.log_every, conditions = {}, eval_work = {},
-    lengths = tasks.lengths(eval.lengths), train_work = (plan.train.steps or 0) * plan.flops_per_step }
+  local wanted = { steps = resolved.train.steps, log_every = resolved.train.log_every, conditions = {}, eval_work = {},
+    lengths = tasks.lengths(eval.lengths), train_work = (resolved.train.steps or 0) * plan.flops_per_step }
   for _, n in ipairs(tasks.lengths(resolved.train.lengths)) do
     trained[n] = true
   end
@@ -45,71 +46,61 @@ function M.locks()
   return held
 end
 
--- Whether eval.jsonl has every condition that is wanted, evaluated after the last step.
+-- Whether eval.jsonl has every condition that is wanted, evaluated after the last step; nil and what is damaged.
 local function is_evaluated(dir, wanted)
   local missing, left = {}, 0
   for text in pairs(wanted.conditions) do
     missing[text], left = true, left + 1
   end
-  for line in (left > 0 and write.read(dir .. "/eval.jsonl") or ""):gmatch("([^\n]+)\n") do
-    local step, split, n, examples, draws =
-      line:match('^{"step":(%d+),"split":"(%l+)","by":{"[^"]+":(%d+)},"examples":(%d+),"draws":(%d+),')
-    local text = tonumber(step) == wanted.steps and not line:find('"seed":', 1, true)
-      and condition(split, tonumber(n), tonumber(examples), tonumber(draws))
+  local damage = run_files.evaluations(dir, {}, function(row)
+    local text = row.step == wanted.steps and not row.seed
+      and condition(row.split, row.length, row.examples, row.draws)
     if text and missing[text] then
       missing[text], left = nil, left - 1
     end
+  end)
+  if damage then
+    return nil, damage
   end
   return left == 0
 end
 
--- How run.json says that a run ended: exit code and step; nil while it is under way or after it was killed.
-local function ending(dir)
-  local text = write.read(dir .. "/run.json") or ""
-  local step, code = text:match('"step":(%d+),"train_seconds":[^,]*,"ended":"[^"]*","exit":(%d+)}%s*$')
-  return tonumber(code), tonumber(step)
+-- What its files say of a run that no process has: its state, and what is damaged.
+local function recorded(dir, wanted)
+  local facts, damage = run_files.facts(dir, run_files.place(dir))
+  if not facts then
+    return damage and "damaged" or "absent", damage
+  elseif facts.exit ~= 0 or wanted.steps and facts.step ~= wanted.steps then
+    return facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED and "failed" or "stopped"
+  end
+  local evaluated
+  evaluated, damage = is_evaluated(dir, wanted)
+  return evaluated and "done" or damage and "damaged" or "stopped", damage
 end
 
--- The state of a run: "done", "running" (a process has its lock), "failed", "stopped" (by a signal or a kill) or
--- "absent".
+-- The state of a run: "done", "running" (a process has its lock), "failed", "stopped" (by a signal or a kill),
+-- "damaged" (its files are not as trainers write them; what is wrong comes second) or "absent".
 function M.state(dir, wanted, locks)
-  local code, step = ending(dir)
-  if code == 0 and (not wanted.steps or step == wanted.steps) and is_evaluated(dir, wanted) then
-    return "done"
-  elseif locks[lfs.attributes(dir .. "/lock", "ino") or false] then
+  local state, damage = recorded(dir, wanted)
+  if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
     return "running"
-  elseif not lfs.attributes(dir .. "/run.json", "mode") then
-    return "absent"
   end
-  return code and code ~= 0 and code ~= 75 and "failed" or "stopped"
-end
-
--- The last whole line of metrics.jsonl.
-local function last_line(path)
-  local file = io.open(path, "rb")
-  if not file then
-    return ""
-  end
-  local size = file:seek("end")
-  file:seek("set", math.max(0, size - TAIL))
-  local text = file:read("a") or ""
-  file:close()
-  return text:match("([^\n]*)\n[^\n]*$") or ""
+  return state, damage
 end
 
 local function count_evaluated(dir)
   local count = 0
-  for line in (write.read(dir .. "/eval.jsonl") or ""):gmatch("[^\n]+\n") do
-    count = count + (line:find('"split":"during"', 1, true) and 0 or 1)
-  end
+  run_files.evaluations(dir, {}, function(row)
+    count = count + (row.split == "during" and 0 or 1)
+  end)
   return count
 end
 
 -- How far a run is: { step, accuracy (nil before the first line), evaluated (lengths; nil before the first), work }.
 function M.progress(dir, wanted)
-  local line = last_line(dir .. "/metrics.jsonl")
-  local step = tonumber(line:match('^{"step":(%d+),')) or 0
-  local far = { step = step, accuracy = tonumber(line:match('"accuracy":([%d.e+-]+)')), work = 0 }
+  local row = run_files.last_metrics(dir) or { step = 0 }
+  local step = row.step
+  local far = { step = step, accuracy = row.accuracy, work = 0 }
   if wanted.steps then
     far.work = math.min(1, step / math.max(1, wanted.steps)) * wanted.train_work
   end
@@ -121,14 +112,15 @@ function M.progress(dir, wanted)
   return far
 end
 
--- Looks at every run of a study below `out`: run.state, and cell.wanted, cell.missing (the runs that are not done).
+-- Looks at every run of a study below `out`: run.state, run.damage (what is wrong with a damaged one), and cell.wanted,
+-- cell.missing (the runs that are not done).
 function M.survey(study, out)
   local locks = M.locks()
   for _, cell in ipairs(study.cells) do
     cell.wanted, cell.missing = M.wanted(cell), {}
     for _, run in ipairs(cell.runs) do
       run.path = out .. "/" .. run.dir
-      run.state = M.state(run.path, cell.wanted, locks)
+      run.state, run.damage = M.state(run.path, cell.wanted, locks)
       if run.state ~= "done" then
         table.insert(cell.missing, run)
       end

@@ -2,7 +2,7 @@
 --
 -- Input: { title, lead, sections = { { title, body } } }, lead and bodies being HTML. Output: text. It is XML as well.
 
-local html = require("html")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -56,15 +56,15 @@ function M.render(page)
   local links, bodies = {}, {}
   for i, section in ipairs(page.sections) do
     local id = "part-" .. i
-    links[i] = ('<li><a href="#%s">%s</a></li>'):format(id, html.escape(section.title))
-    bodies[i] = ('<section id="%s"><h2>%s</h2>\n%s\n</section>'):format(id, html.escape(section.title), section.body)
+    links[i] = ('<li><a href="#%s">%s</a></li>'):format(id, tongues.html(section.title))
+    bodies[i] = ('<section id="%s"><h2>%s</h2>\n%s\n</section>'):format(id, tongues.html(section.title), section.body)
   end
   return table.concat({
     '<!DOCTYPE html>',
     '<html lang="en" xmlns="http://www.w3.org/1999/xhtml" xmlns:xlink="http://www.w3.org/1999/xlink">',
     '<head>', '<meta charset="utf-8"/>', '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-    ("<title>%s</title>"):format(html.escape(page.title)), "<style>", STYLE .. "</style>", "</head>", "<body>",
-    ("<header><h1>%s</h1>\n%s</header>"):format(html.escape(page.title), page.lead),
+    ("<title>%s</title>"):format(tongues.html(page.title)), "<style>", STYLE .. "</style>", "</head>", "<body>",
+    ("<header><h1>%s</h1>\n%s</header>"):format(tongues.html(page.title), page.lead),
     '<nav aria-label="Contents"><ul>' .. table.concat(links, "\n") .. "</ul></nav>", "<main>",
     table.concat(bodies, "\n"), "</main>", "</body>", "</html>", "",
   }, "\n")

@@ -2,6 +2,8 @@
 --
 -- Input: see M.script. Output: text; nothing is run here. The palette is viridis: equal steps look equal, also in grey.
 
+local tongues = require("tongues")
+
 local M = {}
 
 local TERMINALS = {
@@ -16,11 +18,6 @@ set palette defined (0 '#440154', 1 '#472d7b', 2 '#3b528b', 3 '#2c728e', 4 '#219
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- pixels around all panels
 local ACROSS, DOWN = 42, 74                       -- and between them
 
--- A text as gnuplot takes it.
-function M.quote(text)
-  return "'" .. text:gsub("'", "''") .. "'"
-end
-
 -- The left and the upper edge of a panel in pixels.
 local function corner(picture, row, column)
   return LEFT + (column - 1) * (picture.panel + ACROSS), TOP + (row - 1) * (picture.panel + DOWN)
@@ -34,7 +31,7 @@ local function place(picture, row, column)
 end
 
 local function label(picture, number, text, y, size)
-  return ("set label %d %s at screen %.6f,%.6f left noenhanced font ',%d' front"):format(number, M.quote(text),
+  return ("set label %d %s at screen %.6f,%.6f left noenhanced font ',%d' front"):format(number, tongues.gnuplot(text),
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
@@ -44,7 +41,7 @@ local function draw(picture, lines)
     for c, panel in ipairs(row) do
       lines[#lines + 1] = place(picture, r, c)
       lines[#lines + 1] = c == 1 and label(picture, 3, row.label, y - 36, 11) or "unset label"
-      lines[#lines + 1] = ("set title %s noenhanced offset 0,-0.7 font ',10'"):format(M.quote(panel.title))
+      lines[#lines + 1] = ("set title %s noenhanced offset 0,-0.7 font ',10'"):format(tongues.gnuplot(panel.title))
       table.move(panel.lines, 1, #panel.lines, #lines + 1, lines)
     end
   end
@@ -64,7 +61,7 @@ function M.script(picture)
   for _, terminal in ipairs(TERMINALS) do
     local scale = terminal[3]
     lines[#lines + 1] = terminal[2]:format(math.floor(scale * picture.width), math.floor(scale * picture.height))
-    lines[#lines + 1] = ("set output %s"):format(M.quote(picture.name .. "." .. terminal[1]))
+    lines[#lines + 1] = ("set output %s"):format(tongues.gnuplot(picture.name .. "." .. terminal[1]))
     lines[#lines + 1] = PALETTE
     table.move(picture.settings, 1, #picture.settings, #lines + 1, lines)
     lines[#lines + 1] = label(picture, 1, picture.title, 20, 14)

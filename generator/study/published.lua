@@ -44,12 +44,6 @@ function M.fields(line)
   return fields
 end
 
--- One field as CSV has it.
-function M.quote(value)
-  local text = tostring(value)
-  return text:find('[,"\n\r]') and '"' .. text:gsub('"', '""') .. '"' or text
-end
-
 -- The text of a CSV file with a header line.
 function M.parse(text)
   local columns, rows = nil, {}

@@ -11,54 +11,41 @@ local draw = require("draw")
 local figures = require("figures")
 local grid = require("grid")
 local items = require("items")
-local json = require("dkjson")
 local lfs = require("lfs")
 local published_module = require("published")
 local readings = require("readings")
 local report_csv = require("report_csv")
 local report_page = require("report_page")
+local run_files = require("run_files")
 local runs = require("runs")
 local settings = require("settings")
 local shell = require("shell")
 local table_latex = require("table_latex")
 local table_text = require("table_text")
+local tongues = require("tongues")
 local views = require("views")
+local wording = require("wording")
 local write = require("write")
 
 local M = {}
 
 local WIDTH = 100
-local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN = 40, 12
+local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 12, 5
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- What sweep wrote of the studies it ran here: a list of { study, path, scale, set }.
-local function studies_in(root)
-  local list = {}
-  for name in lfs.dir(root) do
-    local text = name:find("%.json$") and write.read(root .. "/" .. name)
-    local facts = text and json.decode(text)
-    if type(facts) == "table" and type(facts.study) == "string" then
-      list[#list + 1] = facts
-    end
-  end
-  table.sort(list, function(a, b)
-    return a.study < b.study
-  end)
-  return list
-end
-
-local function record_of(root, name)
-  for _, record in ipairs(studies_in(root)) do
+local function record_of(records, name)
+  for _, record in ipairs(records) do
     if record.study == name:match("([^/]*)$"):gsub("%.lua$", "") then
       return record
     end
   end
 end
 
--- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message.
+-- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message. What is
+-- damaged of the records comes third.
 local function expand(options)
-  local found = studies_in(options.runs)
+  local found, problems = run_files.records(options.runs)
   local name = options.study or #found == 1 and (lfs.attributes(found[1].path or "", "mode") and found[1].path
     or found[1].study)
   if not name and #found > 1 then
@@ -69,11 +56,12 @@ local function expand(options)
     return nil, ("longhand report: %s holds runs of several studies: %s\n  hint: --study says which"):format(
       options.runs, table.concat(names, ", "))
   elseif not name then
-    return nil
+    return nil, nil, problems
   end
-  local record = record_of(options.runs, name) or {}
-  local scale = options.scale or record.scale or nil
-  return grid.expand(options.project, name, { scale = scale, set = record.set or {} })
+  local record = record_of(found, name) or {}
+  local study, message = grid.expand(options.project, name, { scale = options.scale or record.scale,
+    set = record.set or {} })
+  return study, message, problems
 end
 
 -- Chance and baseline of each cell's task.
@@ -85,7 +73,7 @@ local function add_tasks(project, study)
 end
 
 local function read_study(options)
-  local expanded, message = expand(options)
+  local expanded, message, problems = expand(options)
   if message then
     return nil, message
   end
@@ -94,6 +82,7 @@ local function read_study(options)
     return nil, ("longhand report: %s: there are no runs\n  expected: a folder that trainers wrote, with "
       .. "<id>/<digest>/<run>/run.json in it"):format(options.runs)
   end
+  study.problems = table.move(study.problems or {}, 1, #(study.problems or {}), #problems + 1, problems)
   study.path = study.path or options.runs
   study.set = expanded and expanded.set
   add_tasks(options.project, study)
@@ -113,7 +102,7 @@ end
 -- The paper's files that the items name, by item; and the paper's setting.
 local function read_published(project, study, list)
   local by_item, setting = {}, nil
-  for i, item in ipairs(list) do
+  for _, item in ipairs(list) do
     local name = type(item.published) == "table" and item.published.file or item.published
     if type(name) == "string" then
       local file, message = published_module.read(project, name)
@@ -122,7 +111,7 @@ local function read_published(project, study, list)
         message = ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key)
       end
       if not file or key then
-        return nil, ("%s: error: report[%d].published: %s"):format(study.path, i, message)
+        return nil, ("%s: error: report[%d].published: %s"):format(study.path, item.place, message)
       end
       by_item[item] = file
     end
@@ -131,7 +120,7 @@ local function read_published(project, study, list)
       local message
       setting, message = published_module.read(project, of_setting)
       if not setting then
-        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, i, message)
+        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, item.place, message)
       end
     end
   end
@@ -189,24 +178,27 @@ local function command_of(options, study)
   end
   return function(cell)
     local source = cell.runs[1].facts.spec and cell.runs[1].facts.spec.source or cell.id
-    return ("./longhand build %s  # digest %s; then trainer train with the flags of a run"):format(source, cell.digest)
+    return ("%s  # digest %s; then trainer train with the flags of a run"):format(shell.line({ "./longhand", "build",
+      source }), tongues.plain(cell.digest))
   end
 end
 
--- Notes of all runs, and what became of those that have no score.
+-- Notes of all runs, and what became of those that have no score; of these, what is damaged.
 local function problems_of(study)
-  local list = {}
+  local list = table.move(study.problems, 1, #study.problems, 1, {})
+  local damaged = table.move(study.problems, 1, #study.problems, 1, {})
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
       for _, note in ipairs(run.notes) do
         list[#list + 1] = ("%s/%s"):format(run.dir, note)
       end
+      damaged[#damaged + 1] = run.damaged and list[#list] or nil
       if run.state == "failed" then
         list[#list + 1] = ("%s: failed, exit code %d"):format(run.dir, run.exit)
       end
     end
   end
-  return list
+  return list, damaged
 end
 
 local function count_runs(study)
@@ -220,15 +212,30 @@ local function count_runs(study)
   return counts
 end
 
+-- What a score is the mean of; all runs with one may have been evaluated at nothing but training lengths.
+local function score_text(study)
+  local beyond, within = false, false
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      beyond, within = beyond or run.score and not run.within, within or run.score and run.within
+    end
+  end
+  if within and not beyond then
+    return "all evaluated lengths, which are all training lengths (in distribution)"
+  end
+  return "all lengths beyond training (out of distribution)"
+end
+
 -- The heading's sentences: what is there, and how far it can be compared.
 local function lead_of(report, study)
   local counts, parts = count_runs(study), {}
   for _, state in ipairs(runs.UNSCORED) do
     parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
   end
-  report.lead = { ("%d of %d runs have a score%s. A score is the plain mean of the token accuracies at all lengths "
-    .. "beyond training, at the last step, in percent."):format(counts.evaluated, counts.asked,
-    #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "") }
+  report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the token accuracies at %s, at the last "
+    .. "step, in percent."):format(counts.evaluated, wording.count(counts.asked, "run"),
+    counts.evaluated == 1 and "has" or "have", #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "",
+    score_text(study)) }
   report.flagged = {}
   if report.paper and #report.differing > 0 then
     report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "
@@ -249,36 +256,36 @@ local function make_report(options, study, list, papers)
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.of(study, papers.setting), paper = papers.setting, parts = make_parts(study, list, papers),
-    distribution = views.distribution(study), readings = readings.count(evaluated), problems = problems_of(study),
+    distribution = views.distribution(study), readings = readings.count(evaluated),
     command_of = command_of(options, study),
-    command = study.found and "./longhand report " .. shell.quote(options.runs)
-      or shell.line(sweep_words(options, study)),
+    command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
+  report.problems, report.damaged = problems_of(study)
   report.differing = settings.differing(report.settings)
   lead_of(report, study)
   return report
 end
 
 local function settings_text(report)
-  local lines, widest = {}, 0
+  local lines, widest, names = {}, 0, 0
   for _, item in ipairs(report.settings) do
-    widest = math.max(widest, #item.ours)
+    widest, names = math.max(widest, #item.ours), math.max(names, #item.what)
   end
   for i, item in ipairs(report.settings) do
     local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
     local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,
       item.differs and "  (differs)" or "") or ""
-    lines[i] = ("  %-22s %s%s"):format(item.what, item.ours, paper)
+    lines[i] = ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), tongues.plain(item.ours .. paper))
   end
   return table.concat(lines, "\n")
 end
 
 local function readings_text(report)
-  local lines = { "Readings of the paper and its code that the runs used" }
+  local lines = { "Readings (interpretations) of the paper and its code that the runs used" }
   for _, item in ipairs(report.readings) do
     local answers = {}
     for j, answer in ipairs(item.answers) do
-      answers[j] = ("%s (%d runs)"):format(answer.answer, answer.count)
+      answers[j] = ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
     end
     lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(table.concat(answers, "; "), WIDTH - 29,
       (" "):rep(29)))
@@ -289,7 +296,8 @@ end
 -- The report as text; whole: with all cells and notes however many there are.
 local function text_of(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
-  local parts = { report.title .. "\n" .. ("="):rep(utf8.len(report.title) or #report.title) }
+  local title = tongues.plain(report.title)
+  local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
   for _, text in ipairs(report.lead) do
     parts[#parts + 1] = table_text.wrap(text, WIDTH)
   end
@@ -302,7 +310,11 @@ local function text_of(report, whole)
   end
   parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
   if #report.problems > 0 then
-    parts[#parts + 1] = "What could not be read\n  " .. table.concat(report.problems, "\n  ")
+    local lines = { "What could not be read" }
+    for i, text in ipairs(report.problems) do
+      lines[i + 1] = "  " .. tongues.plain(text)
+    end
+    parts[#parts + 1] = table.concat(lines, "\n")
   end
   return table.concat(parts, "\n\n") .. "\n"
 end
@@ -324,27 +336,37 @@ local function files_of(report)
   return files, names
 end
 
--- Writes everything; an exit code and a message.
+-- What was left out of the report, or nil.
+local function damage_text(report, out)
+  local count, shown = #report.damaged, {}
+  local noun = #report.study.problems > 0 and "file" or "run"
+  for i = 1, math.min(count, MOST_DAMAGED_ON_SCREEN) do
+    shown[i] = "\n  " .. tongues.plain(report.damaged[i])
+  end
+  return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
+    wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out), table.concat(shown)) or nil
+end
+
+-- Draws, and writes everything or nothing; an exit code and a message.
 local function write_report(options, report, out)
   local files, names = files_of(report)
-  local ok, message = write.files(out, files)
-  if ok then
-    ok, message = report_csv.write(out, report.study)
-  end
-  if not ok then
-    return ENVIRONMENT, "longhand report: " .. message
-  end
-  local problem
-  report.pictures, problem = draw.run(out, names)
+  local problem, drawn
+  report.pictures, problem, drawn = draw.run(files, names)
   report.no_pictures = problem
-  ok, message = write.files(out, { { path = "index.html", text = report_page.render(report) } })
+  table.move(drawn, 1, #drawn, #files + 1, files)
+  files[#files + 1] = { path = "index.html", text = report_page.render(report) }
+  local tables = report_csv.files(report.study)
+  table.move(tables, 1, #tables, #files + 1, files)
+  local ok, message = write.files(out, files)
   if not ok then
     return ENVIRONMENT, "longhand report: " .. message
   end
-  local drawn = report.pictures and #names > 0
   options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
-    drawn and ", " .. table.concat(names, ", ") .. " as .svg and .png" or ""))
-  return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
+    #drawn > 0 and ", " .. table.concat(names, ", ") .. " as .svg and .png" or ""))
+  local damage = damage_text(report, out)
+  problem = problem and "longhand report: " .. problem
+  return damage and INPUT or problem and ENVIRONMENT or 0, damage and problem and damage .. "\n" .. problem
+    or damage or problem
 end
 
 function M.run(options)
@@ -367,7 +389,13 @@ function M.run(options)
   end
   local report = make_report(options, study, list, papers)
   options.say((text_of(report, false):gsub("\n$", "")))
-  local out = options.out or ("%s/report%s"):format(options.runs, study.name and "-" .. study.name or "")
+  local out = options.out
+  if not out then
+    out, message = write.below(options.runs, "report" .. (study.name and "-" .. study.name or ""))
+  end
+  if not out then
+    return INPUT, "longhand report: " .. message
+  end
   return write_report(options, report, out)
 end
 

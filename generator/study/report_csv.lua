@@ -1,8 +1,8 @@
 -- Everything that a report read, as two tidy CSV files: runs.csv has a line per run, report.csv one per run and length.
 --
--- Input: a study with its cells read. Output: files, each written beside its place first and then renamed.
+-- Input: a study with its cells read. Output: files for write.files, which write themselves line by line.
 
-local published = require("published")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -16,9 +16,9 @@ end
 
 -- The study, the place in its grid, seed and learning rate.
 local function front_of(study, cell, run)
-  local fields = { published.quote(study.name or "") }
+  local fields = { tongues.csv(study.name or "") }
   for _, axis in ipairs(study.axes) do
-    fields[#fields + 1] = published.quote(cell.key[axis.name] or "")
+    fields[#fields + 1] = tongues.csv(cell.key[axis.name] or "")
   end
   fields[#fields + 1] = number(run.seed, "%d")
   fields[#fields + 1] = number(run.learning_rate, "%.9g")
@@ -28,15 +28,15 @@ end
 local function head_of(study, columns)
   local names = { "study" }
   for _, axis in ipairs(study.axes) do
-    names[#names + 1] = published.quote(axis.name)
+    names[#names + 1] = tongues.csv(axis.name)
   end
   return table.concat(names, ",") .. "," .. table.concat(columns, ",") .. "\n"
 end
 
 local function run_line(study, cell, run)
   local fields = { front_of(study, cell, run), run.state, number(run.test and run.test.step, "%d"),
-    number(run.score, "%.9g"), number(run.facts.train_seconds, "%.3f"), published.quote(run.id or cell.id),
-    run.digest or "", published.quote(run.dir) }
+    number(run.score, "%.9g"), number(run.facts.train_seconds, "%.3f"), tongues.csv(run.id or cell.id),
+    run.digest or "", tongues.csv(run.dir) }
   return table.concat(fields, ",") .. "\n"
 end
 
@@ -54,39 +54,29 @@ local function length_lines(study, cell, run, evaluation)
   return table.concat(lines)
 end
 
-local function write_lines(path, head, study, line_of)
-  local file, message = io.open(path .. ".partial", "wb")
-  if not file then
-    return nil, message
-  end
-  local ok
-  ok, message = file:write(head)
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      if ok then
-        ok, message = file:write(line_of(cell, run))
+local function file_of(path, head, study, line_of)
+  return { path = path, write = function(file)
+    local ok, message = file:write(head)
+    for _, cell in ipairs(study.cells) do
+      for _, run in ipairs(cell.runs) do
+        if ok then
+          ok, message = file:write(line_of(cell, run))
+        end
       end
     end
-  end
-  local closed, late = file:close()
-  if not ok or not closed then
-    os.remove(path .. ".partial")
-    return nil, ("%s: %s"):format(path, message or late)
-  end
-  return os.rename(path .. ".partial", path)
+    return ok, message
+  end }
 end
 
--- true, or nil and a message.
-function M.write(dir, study)
-  local ok, message = write_lines(dir .. "/runs.csv", head_of(study, RUN_COLUMNS), study, function(cell, run)
-    return run_line(study, cell, run)
-  end)
-  if not ok then
-    return nil, message
-  end
-  return write_lines(dir .. "/report.csv", head_of(study, LENGTH_COLUMNS), study, function(cell, run)
-    return length_lines(study, cell, run, run.train) .. length_lines(study, cell, run, run.test)
-  end)
+function M.files(study)
+  return {
+    file_of("runs.csv", head_of(study, RUN_COLUMNS), study, function(cell, run)
+      return run_line(study, cell, run)
+    end),
+    file_of("report.csv", head_of(study, LENGTH_COLUMNS), study, function(cell, run)
+      return length_lines(study, cell, run, run.train) .. length_lines(study, cell, run, run.test)
+    end),
+  }
 end
 
 return M

@@ -5,11 +5,13 @@
 
 local html = require("html")
 local page = require("page")
+local tongues = require("tongues")
 local views = require("views")
+local wording = require("wording")
 
 local M = {}
 
-local escape = html.escape
+local escape = tongues.html
 
 local function paragraph(text, class)
   return ("<p%s>%s</p>"):format(class and (' class="%s"'):format(class) or "", escape(text))
@@ -47,13 +49,13 @@ local function readings_body(report)
   for i, item in ipairs(report.readings) do
     local answers = {}
     for j, answer in ipairs(item.answers) do
-      answers[j] = ("%s (%d runs)"):format(answer.answer, answer.count)
+      answers[j] = ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
     end
     rows[i] = ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question),
       escape(table.concat(answers, "; ")))
   end
-  return '<div class="wide"><table class="facts"><caption>Readings of the paper and its code that the runs used'
-    .. '</caption><thead><tr><th scope="col">question</th><th scope="col">answer</th></tr></thead><tbody>'
+  return '<div class="wide"><table class="facts"><caption>Readings (interpretations) of the paper and its code that '
+    .. 'the runs used</caption><thead><tr><th scope="col">question</th><th scope="col">answer</th></tr></thead><tbody>'
     .. table.concat(rows, "\n") .. "</tbody></table></div>"
 end
 
@@ -77,13 +79,13 @@ local function cell_body(report, cell)
   for _, difference in ipairs(s.differences) do
     facts[#facts + 1] = paragraph("Runs differ in " .. difference, "flag")
   end
-  return ('<details id="cell-%d"><summary>%s: %d of %d runs%s</summary>%s%s<div class="wide"><table>'
-    .. '<caption>Runs of %s</caption><thead><tr><th scope="col">seed</th><th scope="col">rate</th><th scope="col">state'
-    .. '</th><th scope="col">score</th><th scope="col">step</th><th scope="col">folder</th><th scope="col">flags of '
-    .. 'the trainer</th></tr></thead><tbody>%s</tbody></table></div></details>'):format(cell.number,
-    escape(views.key_text(report.study, cell)), s.evaluated, s.asked, s.max and (", maximum %.1f"):format(s.max) or "",
-    code_block(report.command_of(cell)), table.concat(facts), escape(views.key_text(report.study, cell)),
-    table.concat(rows, "\n"))
+  return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s<div class="wide"><table>'
+    .. '<caption>Runs of %s</caption><thead><tr><th scope="col">seed</th><th scope="col">learning rate</th>'
+    .. '<th scope="col">state</th><th scope="col">score</th><th scope="col">step</th><th scope="col">folder</th>'
+    .. '<th scope="col">flags of the trainer</th></tr></thead><tbody>%s</tbody></table></div></details>'):format(
+    cell.number, escape(views.key_text(report.study, cell)), s.evaluated, wording.count(s.asked, "run"),
+    s.max and (", maximum %.1f"):format(s.max) or "", code_block(report.command_of(cell)), table.concat(facts),
+    escape(views.key_text(report.study, cell)), table.concat(rows, "\n"))
 end
 
 local function cells_body(report)
@@ -109,7 +111,7 @@ function M.render(report)
     sections[#sections + 1] = { title = title, body = body }
   end
   for _, part in ipairs(report.parts) do
-    add(part.title, part.table and html.table(part.table) or figure_body(report, part))
+    add(part.title, part.table and html.table(part.table, part.title) or figure_body(report, part))
   end
   add("Every cell", html.table(report.distribution))
   if #report.readings > 0 then

@@ -1,8 +1,12 @@
 -- A resolved spec, as run.json has it, as the text of a spec file again.
 --
--- Input: the decoded table. Output: Lua text that resolves to the same table, so that a run can be planned and built
--- long after its spec was changed; or nil and why not, where the spec names files of the user's own. That it is the
--- same is for the caller to see, by the plan digest.
+-- Input: the table as run_files.lua reads it. Output: Lua text that resolves to the same table, so that a run can be
+-- planned and built long after its spec was changed; or nil and why not, where the spec names files of the user's own,
+-- or holds what no spec of this version does. That it is the same is for the caller to see, by the plan digest.
+-- Invariant: the text is that of one table of known fields, whatever stands in the strings of the input.
+
+local diagnostics = require("diagnostics")
+local schema = require("schema")
 
 local M = {}
 
@@ -123,11 +127,43 @@ local function write_encoding(encoding)
   return "{\n" .. table.concat(parts) .. "  }"
 end
 
+-- Words that end a function, or begin what a formula has none of, and what would hide the rest of a line.
+local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
+
+local function is_formula(text)
+  for _, pattern in ipairs(FOREIGN) do
+    if text:find(pattern) then
+      return false
+    end
+  end
+  return true
+end
+
+-- What a spec of this version does not have, or nil.
+local function foreign(from, path)
+  for _, name in ipairs(sorted_keys(from)) do
+    local at = path .. name
+    local field = schema.at[at]
+    local inner = field and field.type == "table" and type(from[name]) == "table" and foreign(from[name], at .. ".")
+    if inner then
+      return inner
+    elseif not field and not LEFT_OUT[at] then
+      return "it has the field " .. diagnostics.show(at) .. ", which is none of this version"
+    end
+  end
+  local score = path == "" and from.encoding and from.encoding.score
+  return score and not is_formula(score) and "its encoding.score is no formula" or nil
+end
+
 -- The text of a spec file.
 function M.text(resolved)
   local task = resolved.task or {}
   if task.source or task.data then
     return nil, ("its task is a file of the user's own, %s"):format(task.source or task.data)
+  end
+  local problem = foreign(resolved, "")
+  if problem then
+    return nil, problem
   end
   local parts = {}
   for _, name in ipairs(sorted_keys(resolved)) do

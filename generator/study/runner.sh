@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the lines of a file as commands, in their order, N at a time.
+# Runs the lines of a file as commands, in their order, N at a time. In them \n stands for the end
+# of a line, and \\ for a backslash.
 #
 #     sh runner.sh FILE N
 #
@@ -45,6 +46,7 @@ job() {
 begin() {
     [ -z "$stopping" ] && IFS= read -r command <&8 || return 1
     line=$((line + 1)) running=$((running + 1))
+    command=$(printf %b "$command")
     job $line "$command" &
     pids="$pids $!"
     eval "pid_$line=$!"

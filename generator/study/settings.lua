@@ -4,6 +4,8 @@
 -- value. Output: a list of { what, ours, paper, differs }; differs only where both are known.
 
 local readings = require("readings")
+local runs = require("runs")
+local wording = require("wording")
 
 local M = {}
 
@@ -24,8 +26,11 @@ local function sorted_texts(set)
   return list
 end
 
-local function actual_lengths(run)
-  local lengths = run.test.lengths
+-- Lengths as they are listed; nil where there are none.
+local function listed(lengths)
+  if #lengths == 0 then
+    return nil
+  end
   local first, last = lengths[1], lengths[#lengths]
   return last - first + 1 == #lengths and ("%d to %d"):format(first, last)
     or ("%d of %d to %d"):format(#lengths, first, last)
@@ -40,9 +45,9 @@ end
 -- Of evaluated runs.
 local PICKS = {
   { "model", function(run)
-    local layers = field(run, "model", "layers")
-    return layers and ("%s layers, %s heads, width %s, feed-forward %s"):format(layers, field(run, "model", "heads"),
-      field(run, "model", "width"), field(run, "model", "feedforward"))
+    local layers, heads = field(run, "model", "layers"), field(run, "model", "heads")
+    return layers and ("%s, %s, width %s, feed-forward %s"):format(wording.count(layers, "layer"),
+      wording.count(heads, "head"), field(run, "model", "width"), field(run, "model", "feedforward"))
   end },
   { "steps", function(run)
     return ("%d"):format(run.test.step)
@@ -51,9 +56,11 @@ local PICKS = {
     return field(run, "train", "batch")
   end },
   { "training lengths", function(run)
-    return readings.lengths_text(field(run, "train", "lengths"))
+    return readings.lengths_text(field(run, "train", "lengths")) or listed(runs.lengths(run, "train"))
   end },
-  { "test lengths", actual_lengths },
+  { "test lengths", function(run)
+    return listed(run.test.lengths)
+  end },
   { "examples per length", function(run)
     return run.test.mixed and "mixed" or ("%d"):format(run.test.examples)
   end },
@@ -63,7 +70,7 @@ local PICKS = {
   { "machine", function(run)
     return run.facts.machine
   end },
-  { "compiler and level", function(run)
+  { "compiler, instruction-set level", function(run)
     return run.facts.compiler and ("%s, %s"):format(run.facts.compiler, run.facts.level or "?")
   end },
 }

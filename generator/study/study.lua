@@ -16,6 +16,7 @@ local M = {}
 
 local NAME = "^[a-z0-9][a-z0-9_%-]*$"
 local NAME_TEXT = "letters a-z, digits, _ and -, not at the start"
+local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- as canonical writes it
 local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "report" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
@@ -70,11 +71,28 @@ local function items_of(context, node, path, expected)
   return node.items
 end
 
-local function read_name(context, node, path, what)
-  if type(node.value) == "string" and node.value:find(NAME) and #node.value <= load_module.ID_LONGEST then
+-- The name of an axis' value: a number is the name that its text is, 16 the same as "16".
+function M.name_of(value)
+  return type(value) == "number" and canonical.text(value) or value
+end
+
+local function is_name(text)
+  return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
+end
+
+local function read_axis_name(context, node, path)
+  if is_name(node.value) then
     return node.value
   end
-  add(context, node, path, found(node) .. " is no name for " .. what, NAME_TEXT)
+  add(context, node, path, found(node) .. " is no name for an axis", NAME_TEXT)
+end
+
+local function read_value_name(context, node, path)
+  local name = M.name_of(node.value)
+  if is_name(name) or type(name) == "string" and name:find(NUMBER) then
+    return name
+  end
+  add(context, node, path, found(node) .. " is no name for a value", NAME_TEXT .. "; or a number")
 end
 
 local function read_title(context, node)
@@ -114,7 +132,7 @@ local function read_value(context, source, node, path, names)
       return nil
     end
   end
-  local name = read_name(context, node.fields.name, locate.join(path, "name"), "a value")
+  local name = read_value_name(context, node.fields.name, locate.join(path, "name"))
   local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"), false)
   if name and names[name] then
     add(context, node.fields.name, locate.join(path, "name"), ('"%s" is there twice'):format(name),
@@ -159,7 +177,7 @@ local function pick(context, values, node, path)
     by_name[value.name], names[i] = value, value.name
   end
   for i, item in ipairs(items_of(context, node, path, "a list of names")) do
-    local value = type(item.value) == "string" and by_name[item.value]
+    local value = by_name[M.name_of(item.value) or false]
     if not value then
       local near = type(item.value) == "string" and diagnostics.nearest(item.value, names)
       add(context, item, locate.join(path, i), found(item) .. " is no value of this axis", table.concat(names, ", "),
@@ -181,7 +199,7 @@ local function read_axis(context, node, path)
       'values = { ... }, or use = "<name>" for spec/studies/axes/<name>.lua')
     return nil
   end
-  local name = node.fields.name and read_name(context, node.fields.name, path .. ".name", "an axis")
+  local name = node.fields.name and read_axis_name(context, node.fields.name, path .. ".name")
   if not node.fields.name then
     add(context, node, path .. ".name", "is missing", NAME_TEXT)
   end
@@ -326,6 +344,17 @@ local function plain(node)
   return value
 end
 
+-- Whether the file is a spec; says so.
+local function is_spec(context)
+  local task = context.root.fields.task
+  if task and not context.root.fields.axes then
+    add(context, task, "task", "this is a spec, not a study", "a study: { title, axes, base, seeds, ... }",
+      ("./longhand train builds and trains a spec; ./longhand check %s checks it"):format(context.source.shown))
+    return true
+  end
+  return false
+end
+
 local function read_fields(context)
   local fields = context.root.fields
   check_fields(context, context.root, "", FIELDS)
@@ -351,6 +380,9 @@ function M.read(path, options)
   end
   local context = { diagnostics = d, source = source, root = source.tree, root_folder = options.root,
     scale = options.scale, names = options.names }
+  if is_spec(context) then
+    return nil
+  end
   local study = read_fields(context)
   study.source = source
   return d:count() == before and study or nil

@@ -6,13 +6,17 @@
 
 local board_module = require("board")
 local build = require("build")
+local defaults = require("defaults")
 local estimate = require("estimate")
 local grid = require("grid")
 local jobs = require("jobs")
 local json = require("dkjson")
 local ledger = require("ledger")
+local lfs = require("lfs")
 local shell = require("shell")
+local tongues = require("tongues")
 local trainers = require("trainers")
+local wording = require("wording")
 local write = require("write")
 
 local M = {}
@@ -25,16 +29,13 @@ local function say(...)
   io.stderr:write(table.concat({ ... }), "\n")
 end
 
-local function plural(count, word)
-  return ("%d %s%s"):format(count, word, count == 1 and "" or "s")
-end
-
 local function title_of(study)
   return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
 end
 
 local function counts_of(study)
-  local counts = { cells = #study.cells, runs = 0, done = 0, running = 0, failed = 0, stopped = 0, absent = 0 }
+  local counts = { cells = #study.cells, runs = 0, done = 0, running = 0, failed = 0, stopped = 0,
+    damaged = 0, absent = 0 }
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
       counts.runs = counts.runs + 1
@@ -73,9 +74,9 @@ local function train_words(options, study, item, threads)
   for i, rate in ipairs(study.learning_rates or { item.cell.spec.resolved.train.learning_rate }) do
     rates[i] = grid.shortest(rate)
   end
-  local words = { item.dir .. "/trainer", "train", "--missing", "--out", options.out, "--threads", threads,
-    "--seeds", ("%d:%d"):format(study.seeds[1], study.seeds[#study.seeds]), "--learning-rate", table.concat(rates, ","),
-    "--device", options.device }
+  local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
+    "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(study.seeds[1],
+      study.seeds[#study.seeds]), "--learning-rate", table.concat(rates, ","), "--device", options.device }
   words[#words + 1] = files.data and "--data=" .. files.data.real
   words[#words + 1] = files.eval and "--eval-data=" .. files.eval.real
   return words
@@ -90,7 +91,10 @@ local function make_job(options, study, item, threads)
     return nil, message
   end
   local log = folder .. "/log.txt"
-  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, study, item, threads)), shell.quote(log))
+  if lfs.symlinkattributes(log, "mode") ~= "file" then
+    os.remove(log) -- a pipe, or a link that leads out of the folder
+  end
+  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, study, item, threads)), tongues.shell(log))
   return { cell = cell, log = log, log_from = #(write.read(log) or ""), line = line, work = 0, left = #cell.missing }
 end
 
@@ -149,7 +153,7 @@ end
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
   local tail = board_module.tail(job.log, job.log_from, LOG_LINES)
-  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, plural(#job.cell.missing, "run"), how,
+  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.cell.missing, "run"), how,
     tail and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, tail or "")
 end
 
@@ -174,7 +178,7 @@ function Sweep:finish(i, status, runner)
   elseif status == 0 then
     self.elsewhere = self.elsewhere + undone
     self.board:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended, #self.jobs, cell.id,
-      plural(#cell.missing - undone, "run"), board_module.duration(os.time() - job.started),
+      wording.count(#cell.missing - undone, "run"), wording.duration(os.time() - job.started),
       undone > 0 and (", %d with another process"):format(undone) or ""))
   else
     self.failed = self.failed + undone
@@ -223,9 +227,9 @@ local function conclude(sweep, how)
   ledger.survey(study, options.out)
   local counts = counts_of(study)
   io.stdout:write(("%s: %d of %s done%s%s, in %s; %s\n"):format(title_of(study), counts.done,
-    plural(counts.runs, "run"), sweep.failed > 0 and (", %d failed"):format(sweep.failed) or "",
+    wording.count(counts.runs, "run"), sweep.failed > 0 and (", %d failed"):format(sweep.failed) or "",
     counts.running > 0 and (", %d with other processes"):format(counts.running) or "",
-    board_module.duration(os.time() - sweep.begun), options.out))
+    wording.duration(os.time() - sweep.begun), options.out))
   if how == "lost" then
     say("the process that holds the trainers is not there; the same command goes on")
     return ENVIRONMENT
@@ -249,9 +253,10 @@ local function leave_note(options, study)
 end
 
 local function announce(study, counts, options, most, threads)
-  local how = most and ("; %s at a time, %s each"):format(plural(most, "cell"), plural(threads, "thread")) or ""
-  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), plural(counts.cells, "cell"),
-    plural(counts.runs, "run"), counts.done, counts.runs - counts.done, options.out, how))
+  local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
+    wording.count(threads, "thread")) or ""
+  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), wording.count(counts.cells, "cell"),
+    wording.count(counts.runs, "run"), counts.done, counts.runs - counts.done, options.out, how))
 end
 
 local function go(options, study)
@@ -306,7 +311,7 @@ local function dry_run(options, study)
     return code
   end
   for _, item in ipairs(items) do
-    stale = stale + (item.fresh and 0 or 1)
+    stale = stale + (item.compiled and 0 or 1)
   end
   local one
   one, code = ensure_one(options, items)
@@ -316,23 +321,37 @@ local function dry_run(options, study)
     say("no trainer could be measured")
     return code ~= DONE and code or INPUT
   end
-  io.stdout:write(("%s to build\n%s\n"):format(plural(stale, "trainer"), table.concat(lines, "\n")))
+  io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale, "trainer"), table.concat(lines, "\n")))
   return DONE
+end
+
+-- Says what is wrong with damaged runs; whether there are any.
+local function say_damaged(study)
+  local any = false
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.damage then
+        say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
+        any = true
+      end
+    end
+  end
+  return any
 end
 
 local function status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = counts_of({ cells = { cell } })
     local line = ("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs)
-    for _, state in ipairs({ "running", "stopped", "failed", "absent" }) do
+    for _, state in ipairs({ "running", "stopped", "failed", "damaged", "absent" }) do
       line = line .. (counts[state] > 0 and (", %d %s"):format(counts[state], state) or "")
     end
     io.stdout:write(line, "\n")
   end
   local counts = counts_of(study)
-  io.stdout:write(("%s: %d of %s done in %s\n"):format(title_of(study), counts.done, plural(counts.runs, "run"),
+  io.stdout:write(("%s: %d of %s done in %s\n"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
     options.out))
-  return DONE
+  return say_damaged(study) and INPUT or DONE
 end
 
 local ACTIONS = { run = go, dry_run = dry_run, status = status }

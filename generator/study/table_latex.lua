@@ -2,24 +2,16 @@
 --
 -- Input: a table. Output: text: one `table` environment; \usepackage{booktabs} is all it needs.
 
+local tongues = require("tongues")
+
 local M = {}
 
 local MOST_VALUES = 12 -- columns of numbers that fit a page
 local MOST_NOTES = 10
 
-local SPECIAL = {
-  ["\\"] = "\\textbackslash{}", ["{"] = "\\{", ["}"] = "\\}", ["$"] = "\\$", ["&"] = "\\&", ["#"] = "\\#",
-  ["%"] = "\\%", ["_"] = "\\_", ["^"] = "\\textasciicircum{}", ["~"] = "\\textasciitilde{}",
-  ["<"] = "\\textless{}", [">"] = "\\textgreater{}", ["|"] = "\\textbar{}", ['"'] = "\\textquotedbl{}",
-}
-
-function M.escape(text)
-  return (text:gsub('[\\{}$&#%%_^~<>|"]', SPECIAL):gsub("±", "$\\pm$"))
-end
-
 -- A number; a minus sign is one.
 local function number(text)
-  return (M.escape(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
+  return (tongues.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
 end
 
 local function cell_texts(model, cell)
@@ -33,14 +25,14 @@ end
 
 local function heads(model, from, to)
   local subs = #model.subs
-  local titles, rules, seconds = { M.escape(model.corner) }, {}, { "" }
+  local titles, rules, seconds = { tongues.latex(model.corner) }, {}, { "" }
   for column = from, to do
-    local title = M.escape(model.columns[column].title)
+    local title = tongues.latex(model.columns[column].title)
     titles[#titles + 1] = subs > 1 and ("\\multicolumn{%d}{c}{%s}"):format(subs, title) or title
     local start = 2 + (column - from) * subs
     rules[#rules + 1] = ("\\cmidrule(lr){%d-%d}"):format(start, start + subs - 1)
     for _, sub in ipairs(model.subs) do
-      seconds[#seconds + 1] = M.escape(sub)
+      seconds[#seconds + 1] = tongues.latex(sub)
     end
   end
   local text = table.concat(titles, " & ") .. " \\\\\n"
@@ -56,7 +48,7 @@ local function tabular(model, from, to)
       lines[#lines + 1] = "\\midrule"
     end
     last = row.last
-    local cells = { M.escape(row.title) }
+    local cells = { tongues.latex(row.title) }
     for column = from, to do
       cells[#cells + 1] = cell_texts(model, row.cells[column])
     end
@@ -72,15 +64,15 @@ function M.render(model)
   for from = 1, #model.columns, step do
     parts[#parts + 1] = tabular(model, from, math.min(from + step - 1, #model.columns))
   end
-  local caption = M.escape(model.title)
+  local caption = tongues.latex(model.title)
   if model.about and model.about ~= model.title then
-    caption = caption .. ": " .. M.escape(model.about)
+    caption = caption .. ": " .. tongues.latex(model.about)
   end
   local notes = ""
   if #model.notes > 0 then
     local text = #model.notes <= MOST_NOTES and table.concat(model.notes, ". ")
       or ("%d cells have fewer runs than asked for, or runs that differ; report.txt lists them"):format(#model.notes)
-    notes = "\n\n\\smallskip\n\\raggedright\\footnotesize * " .. M.escape(text)
+    notes = "\n\n\\smallskip\n\\raggedright\\footnotesize * " .. tongues.latex(text)
   end
   return ("\\begin{table}\n\\centering\\small\n\\caption{%s}\n\\label{tab:%s}\n%s%s\n\\end{table}\n"):format(caption,
     model.name, table.concat(parts, "\n\n\\medskip\n"), notes)

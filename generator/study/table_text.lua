@@ -2,27 +2,30 @@
 --
 -- Input: a table and the page's width. Output: text that ends in a newline.
 
+local tongues = require("tongues")
+
 local M = {}
 
 local GAP = "  "
 
 local function width_of(text)
-  return utf8.len(text) or #text
+  return utf8.len(tongues.plain(text))
 end
 
 local function right(text, width)
-  return (" "):rep(width - width_of(text)) .. text
+  return (" "):rep(width - width_of(text)) .. tongues.plain(text)
 end
 
 local function left(text, width)
-  return text .. (" "):rep(width - width_of(text))
+  return tongues.plain(text) .. (" "):rep(width - width_of(text))
 end
 
 -- Breaks a text at blanks into lines of at most `width`; all but the first are set in by `indent`, which does not
 -- count.
 function M.wrap(text, width, indent)
   local lines, line = {}, nil
-  for word in text:gmatch("%S+") do
+  for raw in text:gmatch("%S+") do
+    local word = tongues.plain(raw)
     if line and width_of(line) + 1 + width_of(word) > width then
       lines[#lines + 1] = line
       line = nil

@@ -1,29 +1,40 @@
 -- A trained run: its folder, its checkpoint, and the trainer and the spec that belong to it.
 --
--- Input: a run's folder, or a checkpoint in one. Output: M.open gives { dir, checkpoint, info }, info being run.json;
--- M.spec the spec as project:plan returns it; M.trainer the path of a trainer of the same plan digest, built where
--- there is none. nil and a message where that is not possible.
+-- Input: a run's folder, or a checkpoint in one. Output: M.open gives { dir, checkpoint, info }, info being run.json as
+-- run_files.lua reads it; M.with_spec the spec as project:plan returns it; M.trainer the path of a trainer of the same
+-- plan digest, built where there is none. nil and a message where that is not possible.
+-- Invariant: no program is started but one that was built here from a plan of that digest, or that the user names.
 
 local build = require("build")
-local json = require("dkjson")
+local input = require("input")
 local lfs = require("lfs")
 local respec = require("respec")
+local run_files = require("run_files")
 local shell = require("shell")
+local tongues = require("tongues")
 local write = require("write")
 
 local M = {}
 
+-- run.json; the folder of a run may have been moved, and be called anything.
 local function read_info(dir)
-  local path = dir .. "/run.json"
-  local text, message = write.read(path)
-  if not text then
-    return nil, message .. "; expected the folder of a run, or a checkpoint in one"
-  end
-  local info = json.decode(text)
-  if type(info) ~= "table" or type(info.spec) ~= "table" or not info.id or not info.digest then
-    return nil, path .. ": no run.json of a trainer: id, digest or spec is missing"
+  local info, damage = run_files.facts(dir)
+  if not info then
+    dir = tongues.plain(dir)
+    return nil, damage and ("%s/%s"):format(dir, damage)
+      or ("%s/run.json: no such file; expected the folder of a run, or a checkpoint in one"):format(dir)
+  elseif not info.spec.model.layers then
+    return nil, dir .. "/run.json: spec.model.layers: found nothing; expected an integer"
   end
   return info
+end
+
+-- The folder for results in that of a run where the user names none; or nil and a message.
+function M.folder(run, given, name)
+  if given then
+    return given
+  end
+  return write.below(run.dir, name)
 end
 
 function M.open(path)
@@ -64,6 +75,31 @@ local function plan_of(project, path, digest)
   return spec
 end
 
+-- Calls use(spec, path) with run.json's spec in a temporary file.
+local function with_own_spec(project, info, use)
+  local text, message = respec.text(info.spec)
+  local folder, written, spec
+  if text then
+    folder, message = shell.temporary()
+  end
+  if not folder then
+    return nil, message
+  end
+  local path = ("%s/%s.lua"):format(folder, info.id)
+  written, message = write.files(folder, { { path = info.id .. ".lua", text = text } })
+  if written then
+    spec, message = plan_of(project, path, info.digest)
+  end
+  local results = table.pack(nil, message)
+  if spec and (spec.plan.task.text or spec.plan.task.data) then
+    results = table.pack(nil, "it names a file of its own") -- code that nobody here has asked for
+  elseif spec then
+    results = table.pack(use(spec, path))
+  end
+  write.remove_tree(folder)
+  return table.unpack(results, 1, results.n)
+end
+
 -- Calls use(spec, path) with the run's spec: `given`, or that of spec/runs where it is still the same, else run.json's
 -- in a temporary file. Returns what use returns, or nil and a message.
 function M.with_spec(project, run, given, use)
@@ -80,30 +116,12 @@ function M.with_spec(project, run, given, use)
   if spec then
     return use(spec, listed)
   end
-  local text, message = respec.text(info.spec)
-  if not text then
-    return nil, message
-  end
-  local folder = os.tmpname()
-  os.remove(folder)
-  local path = ("%s/%s.lua"):format(folder, info.id)
-  local written
-  written, message = write.files(folder, { { path = info.id .. ".lua", text = text } })
-  if not written then
-    return nil, message
-  end
-  spec, message = plan_of(project, path, info.digest)
-  local results = table.pack(nil, message)
-  if spec then
-    results = table.pack(use(spec, path))
-  end
-  write.remove_tree(folder)
-  return table.unpack(results, 1, results.n)
+  return with_own_spec(project, info, use)
 end
 
 local function digest_of(trainer)
   local text, code = shell.capture({ trainer, "info", "--json" })
-  local info = code == 0 and json.decode(text)
+  local info = code == 0 and input.decode(text)
   return type(info) == "table" and info.digest or nil
 end
 

@@ -1,11 +1,13 @@
 -- The trainers of a study's cells: which are there, and how those that are not are built, several at once.
 --
--- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, fresh }. The first is built
--- alone, because all share the objects of the runtime.
+-- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, fresh, compiled }. A trainer that
+-- another study has left with its own defaults is compiled, not fresh, and is given those of the cell. Of those that
+-- are not, the first is built alone, because all share the objects of the runtime.
 
 local build = require("build")
 local jobs = require("jobs")
 local shell = require("shell")
+local tongues = require("tongues")
 
 local M = {}
 
@@ -44,7 +46,8 @@ function M.list(project, cells, request)
       end
     end
     local job, dir = build.job(project, spec, levels, "dynamic", cuda), build.folder(project, spec)
-    items[i] = { cell = cell, dir = dir, job = job, fresh = build.fresh(dir, job) }
+    items[i] = { cell = cell, dir = dir, job = job, fresh = build.fresh(dir, job),
+      compiled = build.is_compiled(dir, job) }
   end
   return items
 end
@@ -67,7 +70,7 @@ local function begin_all(project, items, state, threads)
     if work then
       work.item = item
       works[#works + 1] = work
-      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.line(work.words), shell.quote(work.log))
+      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.line(work.words), tongues.shell(work.log))
     else
       conclude(state, item, code, text)
     end
@@ -96,14 +99,31 @@ local function build_these(project, items, state, threads)
   return how
 end
 
--- Builds what is not fresh; item.fresh says what there is then. Returns what jobs.run returns.
-function M.build(project, items, say)
-  local stale = {}
+-- Gives what is not fresh its defaults where that is enough. Returns the items that must be compiled.
+local function renew(project, items, say)
+  local stale, renewed = {}, 0
   for _, item in ipairs(items) do
+    local code, text
     if not item.fresh then
-      stale[#stale + 1] = item
+      code, text = build.renew(project, item.job, item.dir)
+      stale[#stale + 1] = not code and item or nil
+    end
+    if code then
+      item.fresh, item.code, renewed = code == 0, code, renewed + (code == 0 and 1 or 0)
+    end
+    if text then
+      say((text:gsub("\n$", "")))
     end
   end
+  if renewed > 0 then
+    say(("%d %s given new defaults, nothing compiled"):format(renewed, renewed == 1 and "trainer" or "trainers"))
+  end
+  return stale
+end
+
+-- Builds what is not fresh; item.fresh says what there is then. Returns what jobs.run returns.
+function M.build(project, items, say)
+  local stale = renew(project, items, say)
   if #stale == 0 then
     return "done"
   end

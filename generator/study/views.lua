@@ -9,31 +9,52 @@
 local published_module = require("published")
 local runs = require("runs")
 local statistics = require("statistics")
+local wording = require("wording")
 
 local M = {}
 
 M.MISSING = "missing"
 
 local VALUES = {
-  max = { title = "accuracy in percent, maximum over seeds and learning rates", form = "%.1f",
+  max = { title = "accuracy in percent, maximum over seeds and learning rates", form = "%.1f", short = "maximum",
     columns = { "accuracy_max" } },
   mean = { title = "accuracy in percent, mean and standard deviation (n - 1) over seeds at the best learning rate",
-    form = "%.1f", columns = { "accuracy_mean", "accuracy_sd" } },
-  hours = { title = "hours of training, evaluation excluded, mean and standard deviation (n - 1) over runs",
+    form = "%.1f", short = "mean ± sd", columns = { "accuracy_mean", "accuracy_sd" } },
+  hours = { title = "%s of training, evaluation excluded, mean and standard deviation (n - 1) over runs",
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
 }
 
-local SHORT = 0.1 -- hours below it are shown with two digits however small
+local SHORT = 0.1 -- times below it are shown with two digits however small
 
--- A cell's value of a kind: { value, sd, count, asked }; value is nil where nothing was measured.
-local function value_of(cell, kind)
+-- How the value of an item is told: an entry of VALUES, for times with a unit that fits. A paper's are in hours.
+local function measure_of(study, item, published)
+  local value = VALUES[item.value]
+  if item.value ~= "hours" then
+    return value
+  end
+  local seconds = {}
+  for _, cell in ipairs(study.cells) do
+    seconds[#seconds + 1] = cell.summary.hours.mean and 3600 * cell.summary.hours.mean
+  end
+  local unit, length = "hours", 3600
+  if not published and #seconds > 0 then
+    unit, length = wording.unit(seconds)
+  end
+  return { title = value.title:format(unit), short = unit, form = value.form, columns = value.columns,
+    per_hour = 3600 // length }
+end
+
+-- A cell's value of a kind, in the unit of `measure`: { value, sd, count, asked }; value is nil where nothing was
+-- measured.
+local function value_of(cell, kind, measure)
   local s = cell and cell.summary
   if not s then
     return { count = 0, asked = 0 }
   elseif kind == "max" then
     return { value = s.max, count = s.evaluated, asked = s.asked }
   elseif kind == "hours" then
-    return { value = s.hours.mean, sd = s.hours.sd, count = s.hours.count, asked = s.asked }
+    local mean, sd, factor = s.hours.mean, s.hours.sd, measure.per_hour
+    return { value = mean and mean * factor, sd = sd and sd * factor, count = s.hours.count, asked = s.asked }
   end
   local best = s.best
   return { value = best and best.mean, sd = best and best.sd, count = best and #best.scores or 0,
@@ -81,6 +102,16 @@ function M.axis(study, name)
     end
   end
   return {}
+end
+
+-- How a value of an axis is called where its axis is not named beside it: a number alone says nothing.
+function M.label(axis, value)
+  return tonumber(value) and ("%s %s"):format(axis, value) or value
+end
+
+-- The number that a value of an axis stands for; nil where there is none in its name.
+function M.number(value)
+  return tonumber(value) or tonumber(value:match("%d+"))
 end
 
 function M.with(where, more)
@@ -132,7 +163,7 @@ function M.count_text(cell)
       parts[#parts + 1] = ("%d %s"):format(s.states[state], state)
     end
   end
-  return ("%d of %d runs: %s"):format(s.evaluated, s.asked, table.concat(parts, ", "))
+  return ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"), table.concat(parts, ", "))
 end
 
 -- What a reader should know of a number: too few runs, and runs that differ in what they should share.
@@ -142,13 +173,14 @@ local function about(cell, kind, got)
   end
   local parts = { M.count_text(cell) }
   if got.value and kind == "hours" and got.count < cell.summary.evaluated then
-    parts[#parts + 1] = ("times of %d runs"):format(got.count)
+    parts[#parts + 1] = "times of " .. wording.count(got.count, "run")
   end
   if kind == "hours" and #cell.summary.hours.machines > 1 then
     parts[#parts + 1] = "times of several machines: " .. table.concat(cell.summary.hours.machines, "; ")
   end
   if cell.summary.top and cell.summary.top.within then
-    parts[#parts + 1] = "scored at training lengths, there are no others"
+    parts[#parts + 1] = cell.summary.top.seen and "scored on the examples of training, there are no others"
+      or "scored at training lengths, there are no others"
   end
   for _, difference in ipairs(cell.summary.differences) do
     parts[#parts + 1] = "runs differ in " .. difference
@@ -157,18 +189,18 @@ local function about(cell, kind, got)
 end
 
 -- One cell of the table: ours, and the paper's with the difference where there is a paper.
-local function entry(study, item, published, key)
+local function entry(study, item, measure, published, key)
   local cell = M.find(study, key)
   if not cell and study.found then
     return { texts = { "" } }
   end
-  local form = VALUES[item.value].form
-  local got = value_of(cell, item.value)
+  local form = measure.form
+  local got = value_of(cell, item.value, measure)
   local note = about(cell, item.value, got)
   local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value }
   made.texts = { number_text(form, got.value, got.sd) .. (note and got.value and "*" or "") }
   if published then
-    local paper, sd = paper_of(published, key, item.names, VALUES[item.value].columns)
+    local paper, sd = paper_of(published, key, item.names, measure.columns)
     made.paper = paper
     made.texts[2] = number_text(form, paper, sd)
     made.texts[3] = difference_text(form, got.value, paper)
@@ -189,14 +221,28 @@ local function mean_entry(rows, column, form, published)
     published and number_text(form, theirs), published and difference_text(form, mean, theirs) } }
 end
 
--- Marks the highest of a row; of a row with gaps, none.
-local function mark_best(row)
+-- Marks the highest of some cells; where one has no number, none.
+local function mark_best(cells)
   local best = -math.huge
-  for _, cell in ipairs(row.cells) do
+  for _, cell in ipairs(cells) do
     best = math.max(best, cell.value or math.huge)
   end
-  for _, cell in ipairs(row.cells) do
+  for _, cell in ipairs(cells) do
     cell.best = cell.value == best
+  end
+end
+
+-- Numbers are compared along the columns; in a table of one axis, along the rows.
+local function mark_all(rows, of_one_axis)
+  local column = {}
+  for i, row in ipairs(rows) do
+    column[i] = row.cells[1]
+    if not of_one_axis then
+      mark_best(row.cells)
+    end
+  end
+  if of_one_axis then
+    mark_best(column)
   end
 end
 
@@ -205,7 +251,8 @@ local function notes_of(rows, columns)
   for _, row in ipairs(rows) do
     for i, cell in ipairs(row.cells) do
       if cell.about then
-        notes[#notes + 1] = ("%s, %s: %s"):format(row.title, columns[i].title, cell.about)
+        local title = #columns > 1 and ("%s, %s"):format(row.title, columns[i].title) or row.title
+        notes[#notes + 1] = ("%s: %s"):format(title, cell.about)
       end
     end
   end
@@ -221,43 +268,48 @@ local function where_text(where)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""
 end
 
-local function title_of(item, default)
-  return (item.title or default) .. where_text(item.where)
+-- The title of an item, with what its `where` fixes.
+function M.title_of(item, default)
+  return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
 end
 
--- Rows and columns of one value.
-function M.table(study, item, published)
-  local columns, rows = {}, {}
-  for i, name in ipairs(M.axis(study, item.columns)) do
-    columns[i] = { title = name }
-  end
-  for i, name in ipairs(M.axis(study, item.rows)) do
-    rows[i] = { title = name, cells = {} }
-    for j, column in ipairs(columns) do
-      local key = M.with(item.where, { [item.rows] = name, [item.columns] = column.title })
-      rows[i].cells[j] = entry(study, item, published, key)
-    end
-    if item.value ~= "hours" then
-      mark_best(rows[i])
-    end
-  end
-  local notes = notes_of(rows, columns)
-  if #rows > 1 and not study.found then
-    local mean = { title = "mean", cells = {}, last = true }
-    for j in ipairs(columns) do
-      mean.cells[j] = mean_entry(rows, j, VALUES[item.value].form, published)
-    end
-    rows[#rows + 1] = mean
-  end
-  return { title = title_of(item, VALUES[item.value].title), about = VALUES[item.value].title, corner = item.rows,
+local function model_of(item, what, published, columns, rows, notes)
+  return { title = M.title_of(item, what), about = item.title and what, corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
     published = published }
 end
 
+-- Rows and columns of one value; of one axis alone, rows and a single column.
+function M.table(study, item, published)
+  local columns, rows, measure = {}, {}, measure_of(study, item, published)
+  for i, name in ipairs(item.columns and M.axis(study, item.columns) or { false }) do
+    columns[i] = { title = name and M.label(item.columns, name) or measure.short, name = name or nil }
+  end
+  for i, name in ipairs(M.axis(study, item.rows)) do
+    rows[i] = { title = name, cells = {} }
+    for j, column in ipairs(columns) do
+      local key = M.with(item.where, { [item.rows] = name, [item.columns or item.rows] = column.name or name })
+      rows[i].cells[j] = entry(study, item, measure, published, key)
+    end
+  end
+  if item.value ~= "hours" then
+    mark_all(rows, not item.columns)
+  end
+  local notes = notes_of(rows, columns)
+  if #rows > 1 and item.columns and not study.found then
+    local mean = { title = "mean", cells = {}, last = true }
+    for j in ipairs(columns) do
+      mean.cells[j] = mean_entry(rows, j, measure.form, published)
+    end
+    rows[#rows + 1] = mean
+  end
+  return model_of(item, measure.title, published, columns, rows, notes)
+end
+
 -- The best of a side in one row: ours with its cell, and the paper's.
-local function side(study, item, published, row, which)
+local function side(study, item, measure, published, row, which)
   local best, paper, paper_sd, first
-  local columns = VALUES[item.value].columns
+  local columns = measure.columns
   local fixed = type(item.published) == "table" and item.published[which]
   if fixed then
     columns = { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil }
@@ -265,7 +317,7 @@ local function side(study, item, published, row, which)
   for _, name in ipairs(item[which]) do
     local key = M.with(item.where, { [item.rows] = row, [item.axis] = name })
     local cell = M.find(study, key)
-    local got = value_of(cell, item.value)
+    local got = value_of(cell, item.value, measure)
     first = first or cell
     if got.value and (not best or got.value > best.got.value) then
       best = { got = got, cell = cell, name = name }
@@ -279,20 +331,20 @@ local function side(study, item, published, row, which)
 end
 
 -- What is missing on a side: "rope: 3 of 30 runs".
-local function side_about(study, item, row, which)
+local function side_about(study, item, measure, row, which)
   local parts = {}
   for _, name in ipairs(item[which]) do
     local cell = M.find(study, M.with(item.where, { [item.rows] = row, [item.axis] = name }))
-    local text = about(cell, item.value, value_of(cell, item.value))
+    local text = about(cell, item.value, value_of(cell, item.value, measure))
     parts[#parts + 1] = text and ("%s: %s"):format(name, text)
   end
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
 
-local function side_entry(study, item, published, row, which)
-  local form = VALUES[item.value].form
-  local best, paper, paper_sd = side(study, item, published, row, which)
-  local note = side_about(study, item, row, which)
+local function side_entry(study, item, measure, published, row, which)
+  local form = measure.form
+  local best, paper, paper_sd = side(study, item, measure, published, row, which)
+  local note = side_about(study, item, measure, row, which)
   local made = { missing = not best.got.value, value = best.got.value, paper = paper, about = note,
     number = best.cell and best.cell.number,
     texts = { number_text(form, best.got.value, best.got.sd) .. (note and best.got.value and "*" or "") } }
@@ -343,25 +395,23 @@ end
 
 -- The best of one group of encodings against the best of another, row by row.
 function M.best(study, item, published)
-  local rows = {}
+  local rows, measure = {}, measure_of(study, item, published)
   local columns = { { title = side_title(item, "of") }, { title = side_title(item, "against") }, { title = "gain" } }
   for i, name in ipairs(M.axis(study, item.rows)) do
-    local of = side_entry(study, item, published, name, "of")
-    local against = side_entry(study, item, published, name, "against")
+    local of = side_entry(study, item, measure, published, name, "of")
+    local against = side_entry(study, item, measure, published, name, "against")
     rows[i] = { title = name, cells = { of, against, gain_entry(of, against, published) } }
   end
   local notes = notes_of(rows, columns)
   local mean, largest = summary_rows(rows, published)
   rows[#rows + 1], rows[#rows + 2] = mean, largest
-  return { title = title_of(item, VALUES[item.value].title), about = VALUES[item.value].title, corner = item.rows,
-    subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
-    published = published }
+  return model_of(item, measure.title, published, columns, rows, notes)
 end
 
 local function key_text(study, cell)
   local parts = {}
   for _, axis in ipairs(study.axes) do
-    parts[#parts + 1] = #axis.values > 1 and cell.key[axis.name] or nil
+    parts[#parts + 1] = #axis.values > 1 and M.label(axis.name, cell.key[axis.name]) or nil
   end
   return #parts > 0 and table.concat(parts, ", ") or cell.id
 end
@@ -375,7 +425,7 @@ end
 -- Of every cell: how many runs, best, median, quartiles, share that generalises, and the best learning rate.
 function M.distribution(study)
   local columns, rows, notes = {}, {}, {}
-  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "above 90%", "best rate", "mean ± sd there" }) do
+  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "above 90%", "learning rate", "mean ± sd" }) do
     columns[i] = { title = title }
   end
   for i, cell in ipairs(study.cells) do
@@ -392,8 +442,9 @@ function M.distribution(study)
     notes[#notes + 1] = note and ("%s: %s"):format(rows[i].title, note)
   end
   return { name = "distribution", title = "Every cell: accuracy in percent over all its seeds and learning rates",
-    about = "quartiles are interpolated linearly; sd has n - 1 in its denominator", corner = "cell", subs = { "" },
-    columns = columns, rows = rows, notes = notes }
+    about = "quartiles are interpolated linearly; the learning rate is that of the highest mean, which stands beside "
+      .. "it; sd has n - 1 in its denominator", corner = "cell", subs = { "" }, columns = columns, rows = rows,
+    notes = notes }
 end
 
 return M

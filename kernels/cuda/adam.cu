@@ -44,7 +44,8 @@ typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Updates a piece; the sums of squares of its parameters and of their change. */
+/* Updates a piece; the sums of squares of its parameters and of their change. REST1 and REST2 are 1 - b, rounded once,
+ * from double. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double *parameters, double *changes) {
     const int e = 4 * threadIdx.x;
@@ -54,8 +55,8 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const real clipped = g.v[i] * a.clip;
-        m.v[i] = m.v[i] * BETA1 + clipped * (1 - BETA1);
-        v.v[i] = v.v[i] * BETA2 + clipped * clipped * (1 - BETA2);
+        m.v[i] = m.v[i] * BETA1 + clipped * REST1;
+        v.v[i] = v.v[i] * BETA2 + clipped * clipped * REST2;
         const real change = m.v[i] * a.rate / (sqrt(v.v[i] * a.correct2) + EPSILON);
         p.v[i] -= change;
         square += (double)p.v[i] * p.v[i];

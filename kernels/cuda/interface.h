@@ -51,7 +51,7 @@ typedef struct lh_cuda_result {
     int heavy_chunk, state;                                                    /* state: LH_CUDA_... */
 } lh_cuda_result;
 
-/* <id>_train_kernel: replicas * team blocks, all resident at once. A replica stops at a step that is not finite. */
+/* longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step that is not finite. */
 typedef struct lh_cuda_train {
     const lh_cuda_replica *replicas; /* [replicas] */
     const lh_cuda_step *steps;       /* [replicas][count] */
@@ -68,7 +68,7 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* <id>_evaluate_kernel: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
+/* longhand_evaluate_<id>: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
  * turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *parameters;

@@ -70,6 +70,11 @@ static void logits_of(const lh_ref_geometric *shape, const double *q, const doub
                                 shape->direction_scale * direction_at(shape, h, i, j) + shape->offset;
 }
 
+/* What the weights of a query are divided by. */
+static double divisor_of(const lh_ref_geometric *shape, double total) {
+    return shape->normalised ? fmax(total, LH_REF_LEAST_TOTAL) : 1;
+}
+
 void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                              double *weights, double *out) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
@@ -79,9 +84,9 @@ void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, con
         for (int i = 0; i < T; i++) {
             double *row = weights + ((size_t)h * T + i) * T;
             logits_of(shape, q, k, h, i, logit);
-            double total = lh_ref_geometric_row(T, i, logit, row);
+            double divisor = divisor_of(shape, lh_ref_geometric_row(T, i, logit, row));
             for (int j = 0; j < T; j++) {
-                if (shape->normalised && total > 0) row[j] /= total;
+                row[j] /= divisor;
                 for (int d = 0; d < D; d++) out[i * C + h * D + d] += row[j] * v[j * C + h * D + d];
             }
             if (shape->logits) memcpy(shape->logits + ((size_t)h * T + i) * T, logit, (size_t)T * sizeof *logit);
@@ -90,15 +95,16 @@ void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, con
     free(logit);
 }
 
-/* Gradients of the weights of query i, as lh_ref_geometric_row makes them, from that of what it attends to. */
+/* Gradients of the weights of query i, as lh_ref_geometric_row makes them, from that of what it attends to; through
+ * the divisor only where it is their sum. */
 static void weights_grad(const lh_ref_geometric *shape, int h, int i, const double *row, double total, const double *v,
                          const double *dout, double *dweight) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
     double mean = 0;
     for (int j = 0; j < T; j++) dweight[j] = dot(D, dout + i * C + h * D, v + j * C + h * D);
-    if (!shape->normalised || total == 0) return;
-    for (int j = 0; j < T; j++) mean += row[j] / total * dweight[j];
-    for (int j = 0; j < T; j++) dweight[j] = (dweight[j] - mean) / total;
+    double divisor = divisor_of(shape, total);
+    for (int j = 0; j < T && divisor == total; j++) mean += row[j] / total * dweight[j];
+    for (int j = 0; j < T; j++) dweight[j] = (dweight[j] - mean) / divisor;
 }
 
 static void pair_grad(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, int j,
@@ -128,11 +134,11 @@ void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q
         for (int i = 0; i < T; i++) {
             logits_of(shape, q, k, h, i, logit);
             double total = lh_ref_geometric_row(T, i, logit, row);
-            double share = shape->normalised && total > 0 ? 1 / total : 1;
+            double divisor = divisor_of(shape, total);
             weights_grad(shape, h, i, row, total, v, dout, dweight);
             lh_ref_geometric_row_grad(T, i, logit, row, dweight, dlogit);
             for (int j = 0; j < T; j++) {
-                for (int d = 0; d < D; d++) dv[j * C + h * D + d] += row[j] * share * dout[i * C + h * D + d];
+                for (int d = 0; d < D; d++) dv[j * C + h * D + d] += row[j] / divisor * dout[i * C + h * D + d];
                 if (j != i) pair_grad(shape, q, k, h, i, j, dlogit[j], dq, dk, grad);
             }
         }

@@ -121,8 +121,11 @@ double lh_ref_geometric_row(int tokens, int query, const double *logit, double *
 void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const double *weight, const double *dweight,
                                double *dlogit);
 
+#define LH_REF_LEAST_TOTAL 1e-12
+
 /* logit_ij = scale (q_i + b) . k_j + direction_scale direction_i(right where j > i, left where j < i) + offset;
- * out_i = sum over j of weight_ij v_j, the weights divided by their sum where normalised and the sum is not 0.
+ * out_i = sum over j of weight_ij v_j, the weights divided by their sum where normalised; a sum below
+ * LH_REF_LEAST_TOTAL counts as that, as in the authors' code.
  * weights [heads][tokens][tokens] written as they multiply v; q, k, v, out as in lh_ref_attend, which do not turn. */
 void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                              double *weights, double *out);

@@ -37,9 +37,48 @@ static char *directory_of(const char *path) {
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+static const char *kind_of(const struct stat *found) {
+    return S_ISDIR(found->st_mode) ? "directory" : S_ISFIFO(found->st_mode) ? "pipe" : "device";
+}
+
+/* A pipe would make its reader wait for a writer, and a device may never end: open must not wait, and what was opened is
+ * looked at before it is used. What is written to is no link to somewhere else. */
+lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) {
+    struct stat found;
+    bool writes = (flags & O_CREAT) != 0;
+    lh_status wrong = writes ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
+    *file = open(path, flags | (writes ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    if (*file < 0 && writes && errno == ELOOP)
+        return lh_fail(error, wrong, "%s: is a symbolic link, expected a file", path);
+    if (*file < 0) return lh_fail(error, wrong, "%s: cannot open: %s", path, strerror(errno));
+    if (fstat(*file, &found) != 0) found.st_mode = 0;
+    if (S_ISREG(found.st_mode)) return LH_OK;
+    close(*file);
+    *file = -1;
+    return lh_fail(error, wrong, "%s: is a %s, expected a file", path, kind_of(&found));
+}
+
+static lh_status sync_directory(const char *directory, lh_error *error) {
+    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (handle < 0) return system_failure(directory, "cannot open", error);
+    lh_status status = LH_OK;
+    if (fsync(handle) != 0 && errno != EINVAL) /* EINVAL: a file system that has no such notion */
+        status = system_failure(directory, "cannot force to the disk", error);
+    close(handle);
+    return status;
+}
+
+static lh_status sync_parent(const char *path, lh_error *error) {
+    char *directory = directory_of(path);
+    if (!directory) return no_memory(path, error);
+    lh_status status = sync_directory(directory, error);
+    free(directory);
+    return status;
+}
+
 static lh_status make_directory(const char *path, lh_error *error) {
     struct stat found;
-    if (mkdir(path, 0777) == 0) return LH_OK;
+    if (mkdir(path, 0777) == 0) return sync_parent(path, error);
     int why = errno;
     if (stat(path, &found) == 0) {
         if (S_ISDIR(found.st_mode)) return LH_OK;
@@ -127,26 +166,12 @@ static int open_temporary(const char *directory, char **name) {
     return -1;
 }
 
-static lh_status sync_directory(const char *directory, lh_error *error) {
-    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (handle < 0) return system_failure(directory, "cannot open", error);
-    lh_status status = LH_OK;
-    if (fsync(handle) != 0 && errno != EINVAL) /* EINVAL: a file system that has no such notion */
-        status = system_failure(directory, "cannot force to the disk", error);
-    close(handle);
-    return status;
-}
-
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error) {
     if (rename(from, to) != 0) {
         const char *why = strerror(errno);
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot rename to %s: %s", from, to, why);
     }
-    char *directory = directory_of(to);
-    if (!directory) return no_memory(to, error);
-    lh_status status = sync_directory(directory, error);
-    free(directory);
-    return status;
+    return sync_parent(to, error);
 }
 
 static lh_status fill_temporary(int file, const char *path, const lh_piece *pieces, int count, lh_error *error) {
@@ -200,12 +225,14 @@ lh_status lh_can_replace(const char *path, lh_error *error) {
     return status;
 }
 
-static lh_status read_open_file(int file, const char *path, char **data, size_t *bytes, lh_error *error) {
+static lh_status too_long(const char *path, size_t most, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, which nothing of its kind is", path, most);
+}
+
+static lh_status read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
     struct stat found;
     if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
-    if (S_ISDIR(found.st_mode)) return lh_fail(error, LH_ERR_INPUT, "%s: is a directory, expected a file", path);
-    if (S_ISCHR(found.st_mode) || S_ISBLK(found.st_mode)) /* /dev/zero and /dev/full never end */
-        return lh_fail(error, LH_ERR_INPUT, "%s: is a device, expected a file", path);
+    if ((uintmax_t)found.st_size > most) return too_long(path, most, error);
     size_t room = (size_t)found.st_size + 1, used = 0;
     char *text = malloc(room);
     for (;;) {
@@ -218,6 +245,10 @@ static lh_status read_open_file(int file, const char *path, char **data, size_t 
         }
         used += (size_t)got;
         if (got == 0) break;
+        if (used > most) {
+            free(text);
+            return too_long(path, most, error);
+        }
         if (used < room) continue;
         char *larger = realloc(text, room *= 2);
         if (!larger) free(text);
@@ -230,11 +261,16 @@ static lh_status read_open_file(int file, const char *path, char **data, size_t 
 }
 
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error) {
+    return lh_read_text(path, SIZE_MAX, data, bytes, error);
+}
+
+lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
     *data = NULL;
     *bytes = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    lh_status status = read_open_file(file, path, data, bytes, error);
+    int file;
+    lh_status status = lh_open_file(path, O_RDONLY, &file, error);
+    if (status != LH_OK) return status;
+    status = read_open_file(file, path, most, data, bytes, error);
     close(file);
     return status;
 }
@@ -265,10 +301,21 @@ static lh_status append(int file, const char *path, const char *line, lh_error *
 }
 
 lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
-    int file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return system_failure(path, "cannot open", error);
-    lh_status status = append(file, path, line, error);
+    int file;
+    lh_status status = lh_open_file(path, O_RDWR | O_CREAT | O_APPEND, &file, error);
+    if (status != LH_OK) return status;
+    status = append(file, path, line, error);
     if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
+    return status;
+}
+
+lh_status lh_sync_file(const char *path, lh_error *error) {
+    int file;
+    if (access(path, F_OK) != 0 && errno == ENOENT) return LH_OK;
+    lh_status status = lh_open_file(path, O_RDONLY, &file, error);
+    if (status != LH_OK) return status;
+    if (fsync(file) != 0) status = system_failure(path, "cannot force to the disk", error);
+    close(file);
     return status;
 }
 
@@ -282,26 +329,27 @@ static int judge_line(const char *line, size_t bytes, const char *key, int64_t l
 }
 
 /* Copies the lines that stay; returns the bytes written. kept has room for one byte more than text. */
-static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, int *torn) {
+static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, lh_cut *cut) {
     size_t used = 0;
     for (size_t at = 0; at < bytes;) {
         const char *end = memchr(text + at, '\n', bytes - at);
         size_t length = end ? (size_t)(end - (text + at)) : bytes - at;
         int verdict = judge_line(text + at, length, key, last);
-        if (verdict < 0) ++*torn;
+        if (verdict < 0) cut->torn++;
         if (verdict > 0) {
             memcpy(kept + used, text + at, length);
             used += length;
             kept[used++] = '\n';
+            cut->kept++;
         }
         at += length + 1;
     }
     return used;
 }
 
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int *torn, lh_error *error) {
-    *torn = 0;
-    if (access(path, F_OK) != 0 && errno == ENOENT) return LH_OK;
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error) {
+    *cut = (lh_cut){.there = access(path, F_OK) == 0 || errno != ENOENT};
+    if (!cut->there) return LH_OK;
     char *text;
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);
@@ -311,7 +359,7 @@ lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int
         free(text);
         return no_memory(path, error);
     }
-    size_t used = keep_lines(text, bytes, key, last, kept, torn);
+    size_t used = keep_lines(text, bytes, key, last, kept, cut);
     if (used != bytes || memcmp(kept, text, bytes) != 0) status = lh_replace_file(path, kept, used, error);
     free(kept);
     free(text);
@@ -333,26 +381,30 @@ static void sweep(const char *directory) {
     closedir(list);
 }
 
+static lh_status lock(const char *path, int *handle, lh_error *error) {
+    int file;
+    lh_status status = lh_open_file(path, O_RDWR | O_CREAT, &file, error);
+    if (status != LH_OK) return status;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+        *handle = file;
+        return LH_OK;
+    }
+    if (errno == EWOULDBLOCK) {
+        *handle = LH_LOCK_HELD;
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: another process is writing to this directory", path);
+    } else {
+        status = system_failure(path, "cannot lock", error);
+    }
+    close(file);
+    return status;
+}
+
 lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error) {
     char *path;
     *handle = -1;
     if (asprintf(&path, "%s/lock", directory) < 0) return no_memory(directory, error);
-    lh_status status = LH_OK;
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0) {
-        status = system_failure(path, "cannot open", error);
-    } else if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK) {
-            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: another process is writing to this directory", path);
-            *handle = LH_LOCK_HELD;
-        } else {
-            status = system_failure(path, "cannot lock", error);
-        }
-        close(file);
-    } else {
-        *handle = file;
-        sweep(directory);
-    }
+    lh_status status = lock(path, handle, error);
+    if (status == LH_OK) sweep(directory);
     free(path);
     return status;
 }

@@ -2,12 +2,14 @@
 #ifndef LONGHAND_FILES_H
 #define LONGHAND_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "longhand/status.h"
 
-/* Creates path and its parents. LH_ERR_ENVIRONMENT names the component that could not be made and why. */
+/* Creates path and its parents, and forces their entries to the disk. LH_ERR_ENVIRONMENT names the component that could
+ * not be made and why. */
 lh_status lh_make_directories(const char *path, lh_error *error);
 
 /* Replaces path by these bytes: path holds the old content or the new, never a part, also after a crash or with a
@@ -28,16 +30,32 @@ lh_status lh_can_replace(const char *path, lh_error *error);
 /* Renames within one file system, replacing `to`, and forces the directory to the disk. */
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 
-/* Reads the whole file; *data is malloc'ed, with a 0 byte after the last. LH_ERR_INPUT when missing or unreadable. */
+/* Opens a regular file, with flags as open(2) has them; *file is for close(). Every file that somebody else may have made
+ * is opened here: a directory, a pipe, a device, and to write, with O_CREAT, a symbolic link are refused without waiting.
+ * LH_ERR_INPUT, or with O_CREAT LH_ERR_ENVIRONMENT. */
+lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
+
+/* Reads the whole file; *data is malloc'ed, with a 0 byte after the last. LH_ERR_INPUT when missing or unreadable, or
+ * longer than `most` bytes. */
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
+lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
 
 /* Appends one line (a newline is added) in one write; opens and closes the file. A short write is taken back and
  * reported. Where the file ends in a torn line, the new one starts on a line of its own. */
 lh_status lh_append_line(const char *path, const char *line, lh_error *error);
 
-/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A torn line, that is one
- * that is no JSON object with this field, is dropped and counted in *torn. A missing file is fine. */
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, int *torn, lh_error *error);
+/* Forces the content of a file to the disk; a missing file is fine. Its entry in the directory is another matter. */
+lh_status lh_sync_file(const char *path, lh_error *error);
+
+/* Lines of a file that was cut back. */
+typedef struct lh_cut {
+    bool there;   /* the file */
+    int64_t kept; /* lines */
+    int torn;     /* lines that were dropped because they are no JSON object with the field */
+} lh_cut;
+
+/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A missing file is fine. */
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error);
 
 /* Takes directory/lock for this process (flock; freed by the kernel when the process dies).
  * LH_ERR_ENVIRONMENT: another process holds it, *handle being LH_LOCK_HELD, or it cannot be had. Removes temporary files

@@ -1,4 +1,12 @@
-/* See gradcheck.h. */
+/* See gradcheck.h.
+ *
+ * A check compares the slope that the gradient gives along a direction with differences of losses. The loss has kinks,
+ * where a ReLU's input or a bound of a score crosses zero, and a difference across one is the slope of neither side. So
+ * where the difference over both sides disagrees, each side of the point is looked at by itself:
+ *   - one side agrees: a kink lies on the other;
+ *   - all three agree with each other and not with the gradient: there is no kink, the gradient is wrong;
+ *   - anything else, such as kinks on both sides: the same check again a little further along the direction, with the
+ *     gradient there and a shorter step. A mistake goes along, kinks stay behind. */
 #include "bench/gradcheck.h"
 
 #include <math.h>
@@ -11,29 +19,43 @@ enum {
     SEQUENCES = 3,
     SHARDS = 2,  /* of the CPU's step, one of them with two sequences */
     LARGEST = 3, /* elements with the largest gradient that are checked alone */
-    RANDOM = 3   /* and others at random */
+    RANDOM = 3,  /* and others at random */
+    POINTS = 6   /* along a direction, each with half the step of the one before */
 };
-/* A central difference is off by rounding, about 1e-16 / H = 1e-11, and by H^2 times the third derivative, 1e-9. */
-static const double H = 3e-5;
-static const double TOLERANCE = 1e-5; /* relative */
-static const double FLOOR = 1e-4;     /* added to the size that errors are relative to */
+/* Along a direction of length 1 a difference is off by rounding, about 4e-16 / H = 4e-11, and by H^2 times the third
+ * derivative, 1e-10; at the last point rounding has grown to some 3e-9. */
+static const double H = 1e-5;
+static const double SPACING = 1e-3;   /* of points: far beyond all kinks that a difference saw */
+static const double TOLERANCE = 1e-5; /* relative to the largest product of an element of gradient and direction */
+static const double FLOOR = 1e-4;     /* added to that product */
 static const double NOISE = 0.1;      /* of the parameters: away from zeros and ones, where mistakes hide */
-enum { TRIES = 4 };                   /* steps a quarter as long each, to get off the kink of a ReLU */
 
 typedef struct check {
     const lh_spec *spec;
     lh_engine *engine;
     lh_state state;
-    double *parameters; /* of the state */
-    double *gradient, *direction;
+    double *parameters;    /* of the state */
+    double *base;          /* parameters of the first point of every check, ... */
+    double *gradient;      /* ... the gradient there, ... */
+    double loss;           /* ... and the loss */
+    double *gradient_here; /* at another point */
+    double *direction;     /* of the tensor that is checked, element by element; its length is 1 */
     lh_rng rng;
 } check;
+
+/* Along the direction, at one point. */
+typedef struct slopes {
+    double analytic, centre, left, right;
+    double size; /* that errors are relative to */
+} slopes;
 
 static double uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }
 
 static int64_t rows_of(const lh_tensor *tensor) { return tensor->rank == 1 ? 1 : tensor->shape[0]; }
 
 static int64_t columns_of(const lh_tensor *tensor) { return tensor->rank == 1 ? tensor->shape[0] : tensor->shape[1]; }
+
+static int64_t elements_of(const lh_tensor *tensor) { return rows_of(tensor) * columns_of(tensor); }
 
 /* Index in the vector of element e of a tensor. */
 static int64_t element(const lh_tensor *tensor, int64_t e) {
@@ -51,54 +73,85 @@ static lh_status find_loss(check *c, double *loss, lh_error *error) {
     return status;
 }
 
-static void move(check *c, const lh_tensor *tensor, double by) {
-    for (int64_t e = 0; e < rows_of(tensor) * columns_of(tensor); e++)
-        c->parameters[element(tensor, e)] += by * c->direction[e];
+static void place(check *c, const lh_tensor *tensor, double at) {
+    for (int64_t e = 0; e < elements_of(tensor); e++) {
+        int64_t i = element(tensor, e);
+        c->parameters[i] = c->base[i] + at * c->direction[e];
+    }
 }
 
-/* Numeric derivative along c->direction, which is zero outside the tensor. */
-static lh_status find_slope(check *c, const lh_tensor *tensor, double h, double *slope, lh_error *error) {
-    double above = 0, below = 0;
-    move(c, tensor, h);
-    lh_status status = find_loss(c, &above, error);
-    move(c, tensor, -2.0 * h);
-    if (status == LH_OK) status = find_loss(c, &below, error);
-    move(c, tensor, h);
-    *slope = (above - below) / (2.0 * h);
+static lh_status loss_at(check *c, const lh_tensor *tensor, double at, double *loss, lh_error *error) {
+    place(c, tensor, at);
+    return find_loss(c, loss, error);
+}
+
+/* The loss at a point, and the slope that the gradient gives there. */
+static lh_status find_analytic(check *c, const lh_tensor *tensor, double at, double *loss, slopes *s, lh_error *error) {
+    const double *gradient = c->gradient;
+    *loss = c->loss;
+    if (at != 0) {
+        lh_status status = loss_at(c, tensor, at, loss, error);
+        if (status == LH_OK) status = c->engine->ops->read_gradient(c->engine, c->gradient_here, error);
+        if (status != LH_OK) return status;
+        gradient = c->gradient_here;
+    }
+    s->analytic = s->size = 0;
+    for (int64_t e = 0; e < elements_of(tensor); e++) {
+        double product = c->direction[e] * gradient[element(tensor, e)];
+        s->analytic += product;
+        s->size = fmax(s->size, fabs(product));
+    }
+    s->size += FLOOR;
+    return LH_OK;
+}
+
+static double error_of(const slopes *s, double slope) { return fabs(slope - s->analytic) / s->size; }
+
+static bool agree(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
+
+/* Numeric slopes at a point, all of second order; those of the sides are made only where that over both disagrees. */
+static lh_status find_slopes(check *c, const lh_tensor *tensor, double at, double h, slopes *s, lh_error *error) {
+    double here = 0, left = 0, right = 0, far_left = 0, far_right = 0;
+    lh_status status = find_analytic(c, tensor, at, &here, s, error);
+    if (status == LH_OK) status = loss_at(c, tensor, at - h, &left, error);
+    if (status == LH_OK) status = loss_at(c, tensor, at + h, &right, error);
+    s->left = s->right = s->centre = (right - left) / (2.0 * h);
+    if (status != LH_OK || agree(s, s->centre, s->analytic)) return status;
+    status = loss_at(c, tensor, at - 2.0 * h, &far_left, error);
+    if (status == LH_OK) status = loss_at(c, tensor, at + 2.0 * h, &far_right, error);
+    s->left = (3.0 * here - 4.0 * left + far_left) / (2.0 * h);
+    s->right = (4.0 * right - 3.0 * here - far_right) / (2.0 * h);
     return status;
 }
 
 static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
-    int64_t count = rows_of(tensor) * columns_of(tensor);
-    double analytic = 0, least = INFINITY, h = H, numeric;
-    for (int64_t e = 0; e < count; e++) analytic += c->direction[e] * c->gradient[element(tensor, e)];
-    for (int i = 0; i < TRIES && !(least <= TOLERANCE); i++, h /= 4.0) {
-        lh_status status = find_slope(c, tensor, h, &numeric, error);
-        if (status != LH_OK) return status;
-        least = fmin(least, fabs(numeric - analytic) / (fmax(fabs(numeric), fabs(analytic)) + FLOOR));
+    double least = INFINITY, h = H;
+    bool smooth = false, kink = false;
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < POINTS && !smooth && !(least <= TOLERANCE); i++, h /= 2.0) {
+        slopes s = {0};
+        status = find_slopes(c, tensor, i * SPACING, h, &s, error);
+        smooth = agree(&s, s.left, s.right) && agree(&s, s.centre, s.left);
+        kink = kink || !agree(&s, s.left, s.right);
+        least = fmin(least, fmin(error_of(&s, s.centre), fmin(error_of(&s, s.left), error_of(&s, s.right))));
     }
+    place(c, tensor, 0);
     result->worst = fmax(result->worst, least);
     result->passed = result->passed && least <= TOLERANCE;
     result->checks++;
-    return LH_OK;
+    result->kinks += kink;
+    return status;
 }
 
-/* Half the gradient's direction, half noise, of length 1. */
-static void mixed_direction(check *c, const lh_tensor *tensor) {
-    int64_t count = rows_of(tensor) * columns_of(tensor);
-    double squares = 0, length = 0;
-    for (int64_t e = 0; e < count; e++) squares += c->gradient[element(tensor, e)] * c->gradient[element(tensor, e)];
-    double scale = squares > 0 ? 1.0 / sqrt(squares) : 0.0, noise = sqrt(12.0 / (double)count);
-    for (int64_t e = 0; e < count; e++) {
-        c->direction[e] = scale * c->gradient[element(tensor, e)] + noise * uniform(c);
-        length += c->direction[e] * c->direction[e];
-    }
-    for (int64_t e = 0; e < count; e++) c->direction[e] /= sqrt(length);
+/* Up or down by the same in every element: of length 1, and a mistake in a single element shows as much as it can. */
+static void random_signs(check *c, const lh_tensor *tensor) {
+    double size = 1.0 / sqrt((double)elements_of(tensor));
+    for (int64_t e = 0; e < elements_of(tensor); e++) c->direction[e] = uniform(c) < 0 ? -size : size;
 }
 
 static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_gradcheck_result *result,
                                lh_error *error) {
-    memset(c->direction, 0, (size_t)(rows_of(tensor) * columns_of(tensor)) * sizeof *c->direction);
+    memset(c->direction, 0, (size_t)elements_of(tensor) * sizeof *c->direction);
     c->direction[e] = 1.0;
     return check_direction(c, tensor, result, error);
 }
@@ -107,7 +160,7 @@ static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_
 static int64_t largest_below(const check *c, const lh_tensor *tensor, double *limit) {
     int64_t best = 0;
     double size = -1.0;
-    for (int64_t e = 0; e < rows_of(tensor) * columns_of(tensor); e++) {
+    for (int64_t e = 0; e < elements_of(tensor); e++) {
         double g = fabs(c->gradient[element(tensor, e)]);
         if (g > size && g < *limit) {
             size = g;
@@ -119,10 +172,10 @@ static int64_t largest_below(const check *c, const lh_tensor *tensor, double *li
 }
 
 static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
-    uint32_t count = (uint32_t)(rows_of(tensor) * columns_of(tensor));
+    uint32_t count = (uint32_t)elements_of(tensor);
     double limit = INFINITY;
     if (result->checks == 0) result->passed = true;
-    mixed_direction(c, tensor);
+    random_signs(c, tensor);
     lh_status status = check_direction(c, tensor, result, error);
     for (int i = 0; status == LH_OK && i < LARGEST; i++)
         status = check_element(c, tensor, largest_below(c, tensor, &limit), result, error);
@@ -131,23 +184,29 @@ static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_re
     return status;
 }
 
+static lh_status open_vectors(check *c, lh_error *error) {
+    double **const vectors[] = {&c->base, &c->gradient, &c->gradient_here, &c->direction};
+    size_t bytes = (size_t)c->spec->parameter_storage * sizeof(double);
+    lh_status status = lh_state_open(&c->state, c->engine, false, error);
+    c->parameters = c->state.parameters;
+    for (int i = 0; status == LH_OK && i < 4; i++) {
+        *vectors[i] = lh_engine_memory(bytes, "the gradient check", error);
+        if (*vectors[i] == NULL) status = LH_ERR_ENVIRONMENT;
+    }
+    return status;
+}
+
 /* The engine's initial parameters, moved a little, and the gradient there. */
 static lh_status prepare(check *c, lh_error *error) {
     const lh_spec *spec = c->spec;
-    size_t bytes = (size_t)spec->parameter_storage * sizeof(double);
-    double loss;
-    lh_status status = lh_state_open(&c->state, c->engine, false, error);
+    lh_status status = open_vectors(c, error);
+    if (status == LH_OK) status = c->engine->ops->read_state(c->engine, &c->state, error);
     if (status != LH_OK) return status;
-    c->parameters = c->state.parameters;
-    c->gradient = lh_engine_memory(bytes, "the gradient check", error);
-    c->direction = lh_engine_memory(bytes, "the gradient check", error);
-    if (c->gradient == NULL || c->direction == NULL) return LH_ERR_ENVIRONMENT;
-    status = c->engine->ops->read_state(c->engine, &c->state, error);
     for (int t = 0; t < spec->tensor_count; t++)
-        for (int64_t e = 0; spec->tensors[t].learned && e < rows_of(&spec->tensors[t]) * columns_of(&spec->tensors[t]);
-             e++)
+        for (int64_t e = 0; spec->tensors[t].learned && e < elements_of(&spec->tensors[t]); e++)
             c->parameters[element(&spec->tensors[t], e)] += NOISE * uniform(c);
-    if (status == LH_OK) status = find_loss(c, &loss, error);
+    memcpy(c->base, c->parameters, (size_t)spec->parameter_storage * sizeof(double));
+    status = find_loss(c, &c->loss, error);
     return status == LH_OK ? c->engine->ops->read_gradient(c->engine, c->gradient, error) : status;
 }
 
@@ -156,7 +215,9 @@ static lh_status check_engine(check *c, lh_gradcheck_result *results, lh_error *
     for (int t = 0; status == LH_OK && t < c->spec->tensor_count; t++)
         if (c->spec->tensors[t].learned) status = check_tensor(c, &c->spec->tensors[t], &results[t], error);
     lh_state_close(&c->state);
+    free(c->base);
     free(c->gradient);
+    free(c->gradient_here);
     free(c->direction);
     return status;
 }

@@ -32,9 +32,8 @@ lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh
 /* Threads asked for, or all processors for 0. */
 int lh_cli_threads(int64_t asked);
 
-/* The flag --device of a verb, with what it points to: "cpu". */
-#define LH_DEVICE_OPTION(value) \
-    { "--device", LH_OPTION_TEXT, value, 0, 0, NULL, "cpu|cuda[:N]", "what computes (cpu)" }
+/* Word and help of the flag --device, which points to "cpu" unless it is given. */
+#define LH_DEVICE_WORDS "cpu|cuda[:N]", "what computes (cpu)"
 
 /* An engine for evaluation with the parameters of a checkpoint, which is of engine->step. */
 typedef struct lh_cli_model {
@@ -62,6 +61,8 @@ bool lh_progress_due(const lh_progress *progress, double seconds);
 /* Shows a line: in place when live, else as a line of its own. */
 void lh_progress_line(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void lh_progress_wipe(lh_progress *progress);
+/* Leaves a live line as it is and goes to the next; for signal handlers. */
+void lh_progress_break(void);
 /* "[####....]" of 20 characters. */
 const char *lh_progress_bar(double share, char text[32]);
 /* "1 h 05 min", "3 min 10 s", "12 s". */
@@ -78,7 +79,10 @@ void lh_print_guessing(const lh_spec *spec);
 
 /* --- signals.c -------------------------------------------------------------------------------------------------- */
 
-/* SIGTERM and SIGINT set this from now on; a second SIGINT kills. */
+/* SIGTERM, SIGINT and, unless it is ignored (nohup), SIGHUP set this from now on; a second SIGINT kills. */
 const volatile sig_atomic_t *lh_catch_signals(void);
+
+/* Signals that would kill end the live line first; those that are caught or ignored stay so. */
+void lh_break_line_on_signals(void);
 
 #endif

@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Read by the generator, too; see verb_train.c. */
+static const lh_option options[] = {
+    {"--data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "training examples, in place of the spec's file"},
+    {"--eval-data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples to evaluate, likewise"},
+};
+enum { TRAIN, EVAL, OPTIONS };
+
 static bool asks_for_help(const lh_cli *cli) {
     for (int i = 0; i < cli->argc; i++)
         if (strcmp(cli->argv[i], "--help") == 0 || strcmp(cli->argv[i], "-h") == 0) return true;
@@ -11,34 +18,38 @@ static bool asks_for_help(const lh_cli *cli) {
 }
 
 /* Takes "NAME VALUE" or "NAME=VALUE" at word *i; false: the word is something else. */
-static bool take_flag(const lh_cli *cli, int *i, const char *name, const char **value) {
+static bool take_flag(const lh_cli *cli, int *i, const char *paths[OPTIONS]) {
     const char *word = cli->argv[*i];
-    size_t bytes = strlen(name);
-    if (strncmp(word, name, bytes) != 0 || (word[bytes] != 0 && word[bytes] != '=')) return false;
-    *value = word[bytes] == '=' ? word + bytes + 1 : *i + 1 < cli->argc ? cli->argv[++*i] : "";
-    return true;
+    for (int o = 0; o < OPTIONS; o++) {
+        size_t bytes = strlen(options[o].name);
+        if (strncmp(word, options[o].name, bytes) != 0 || (word[bytes] != 0 && word[bytes] != '=')) continue;
+        paths[o] = word[bytes] == '=' ? word + bytes + 1 : *i + 1 < cli->argc ? cli->argv[++*i] : "";
+        return true;
+    }
+    return false;
 }
 
-static lh_status check_path(const char *name, const char *path, lh_error *error) {
-    if (path == NULL || path[0] != 0) return LH_OK;
-    return lh_fail(error, LH_ERR_USAGE, "%s: the value is missing\n  expected: %s FILE", name, name);
+static lh_status check_paths(const char *paths[OPTIONS], lh_error *error) {
+    for (int o = 0; o < OPTIONS; o++)
+        if (paths[o] != NULL && paths[o][0] == 0)
+            return lh_fail(error, LH_ERR_USAGE, "%s: the value is missing\n  expected: %s %s", options[o].name,
+                           options[o].name, options[o].word);
+    return LH_OK;
 }
 
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error) {
-    const char *train = NULL, *eval = NULL;
+    const char *paths[OPTIONS] = {NULL};
     int left = 0;
     memset(files, 0, sizeof *files);
     if (cli->spec->data == NULL || asks_for_help(cli)) return LH_OK;
     files->argv = calloc((size_t)cli->argc + 1, sizeof *files->argv);
     if (files->argv == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the flags");
     for (int i = 0; i < cli->argc; i++)
-        if (!take_flag(cli, &i, "--data", &train) && !take_flag(cli, &i, "--eval-data", &eval))
-            files->argv[left++] = cli->argv[i];
+        if (!take_flag(cli, &i, paths)) files->argv[left++] = cli->argv[i];
     cli->argv = files->argv;
     cli->argc = left;
-    lh_status status = check_path("--data", train, error);
-    if (status == LH_OK) status = check_path("--eval-data", eval, error);
-    if (status == LH_OK) status = lh_corpus_open(&files->corpus, cli->spec, train, eval, error);
+    lh_status status = check_paths(paths, error);
+    if (status == LH_OK) status = lh_corpus_open(&files->corpus, cli->spec, paths[TRAIN], paths[EVAL], error);
     if (status != LH_OK) return status;
     files->open = true;
     files->spec = *cli->spec;
@@ -51,10 +62,7 @@ void lh_data_files_close(lh_data_files *files) {
     free(files->argv);
 }
 
-void lh_data_files_help(FILE *out) {
-    fprintf(out, "  %-24s %s\n  %-24s %s\n", "--data FILE", "training examples, in place of the spec's file",
-            "--eval-data FILE", "examples to evaluate, likewise");
-}
+void lh_data_files_help(FILE *out) { lh_options_rows(out, options, OPTIONS); }
 
 lh_status lh_data_files_select(const lh_spec *spec, lh_lengths *wanted, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;

@@ -7,6 +7,7 @@
 
 #include "cli/symbols.h"
 #include "data/batch.h"
+#include "data/token.h"
 
 static lh_status fail_line(int64_t line, lh_error *error, const char *what) {
     return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, what);
@@ -69,17 +70,13 @@ static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line,
     input->input_length = (int)json_array_size(list);
     input->input = calloc((size_t)input->input_length, sizeof *input->input);
     if (input->input == NULL) return no_memory(line, error);
-    for (int i = 0; i < input->input_length; i++) {
-        const json_t *token = json_array_get(list, (size_t)i);
-        if (!json_is_integer(token))
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: input[%d] is no integer", (long long)line, i);
-        json_int_t value = json_integer_value(token);
-        if (value < 0 || value >= spec->task->input_symbols)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: input[%d] is %lld\n  expected: a token from 0 to %d",
-                           (long long)line, i, (long long)value, spec->task->input_symbols - 1);
-        input->input[i] = (uint16_t)value;
-    }
-    return LH_OK;
+    char where[32];
+    lh_alphabet alphabet;
+    snprintf(where, sizeof where, "line %lld", (long long)line);
+    lh_status status = lh_alphabet_open(&alphabet, spec->task->input_symbol, spec->task->input_symbols, error);
+    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, where, "input", input->input, error);
+    lh_alphabet_close(&alphabet);
+    return status;
 }
 
 /* The list of integers from least on, below range, that an object may have under this name; the caller frees it. */

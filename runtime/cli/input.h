@@ -1,4 +1,4 @@
-/* Inputs of predict as people write them: one JSON line, or the task's symbols. */
+/* Inputs of predict and trace as people write them: one JSON line, of ids or of names, or the task's symbols. */
 #ifndef LONGHAND_INPUT_H
 #define LONGHAND_INPUT_H
 

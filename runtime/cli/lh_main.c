@@ -9,6 +9,7 @@
 #include "base/team.h"
 #include "cli/cli.h"
 #include "cli/data_files.h"
+#include "train/defaults.h"
 
 typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, but not where --input is given */ } reading;
 
@@ -59,6 +60,16 @@ static bool reads_examples(reading data, const lh_cli *cli) {
     return data != NOTHING;
 }
 
+static lh_status run_verb(int verb, lh_cli *cli, lh_error *error) {
+    lh_data_files files = {.open = false};
+    lh_status status = reads_examples(verbs[verb].data, cli) ? lh_data_files_open(&files, cli, error) : LH_OK;
+    if (status == LH_OK) status = verbs[verb].run(cli, error);
+    lh_data_files_close(&files);
+    if (status == LH_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "the output could not be written");
+    return status;
+}
+
 int lh_main(const lh_spec *spec, int argc, char **argv) {
     const char *program = argc > 0 ? file_name(argv[0]) : "trainer";
     if (spec->abi != LH_ABI) {
@@ -83,13 +94,11 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     }
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not the end of the process */
     lh_error error = {""};
-    lh_cli cli = {spec, program, argc - 2, argv + 2};
-    lh_data_files files = {.open = false};
-    lh_status status = reads_examples(verbs[verb].data, &cli) ? lh_data_files_open(&files, &cli, &error) : LH_OK;
-    if (status == LH_OK) status = verbs[verb].run(&cli, &error);
-    lh_data_files_close(&files);
-    if (status == LH_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        status = lh_fail(&error, LH_ERR_ENVIRONMENT, "the output could not be written");
+    lh_defaults defaults;
+    lh_cli cli = {&defaults.spec, program, argc - 2, argv + 2};
+    lh_status status = lh_defaults_open(&defaults, spec, &error);
+    if (status == LH_OK) status = run_verb(verb, &cli, &error);
+    lh_defaults_close(&defaults);
     if (status != LH_OK) report(program, status, &error);
     return status;
 }

@@ -80,7 +80,7 @@ static lh_status load_state(lh_member *m, lh_error *error) {
     lh_error note = {""};
     lh_status status = LH_OK;
     if (m->flags->resume) status = lh_run_resume(&m->run, m->engine, &m->window, &found, &note, error);
-    if (status == LH_OK && note.text[0] != 0) lh_screen_note(m->screen, m, "note: %s", note.text);
+    if (status == LH_OK && note.text[0] != 0) lh_screen_note(m->screen, m, "warning: %s", note.text);
     if (status == LH_OK && found) lh_screen_note(m->screen, m, "resuming at step %lld", (long long)m->engine->step);
     if (status == LH_OK && found && m->engine->step > m->flags->steps)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld",

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/usual_flags.h"
+
 enum { LONGEST_NAME = 40 };
 
 /* Edits (insert, remove, replace) between two words; long words are never near. */
@@ -49,15 +51,20 @@ static const lh_option *find_option(const lh_option *options, int count, const c
 static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int count, const char *word, size_t bytes,
                               lh_error *error) {
     char name[LONGEST_NAME + 2];
+    bool is_field;
     snprintf(name, sizeof name, "%.*s", bytes < LONGEST_NAME ? (int)bytes : LONGEST_NAME, word);
-    const char *near = lh_nearest_name(name, &options[0].name, count, sizeof *options);
     if (word[0] != '-')
         return lh_fail(error, LH_ERR_USAGE, "%s: '%s' is not a flag\n  hint: %s --help lists them", verb->name, name,
                        verb->name);
-    if (near == NULL)
+    const char *meant = lh_usual_flag(name, options, count, &is_field);
+    if (meant != NULL && is_field)
+        return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: it is a field of the spec: %s", verb->name,
+                       name, meant);
+    if (meant == NULL) meant = lh_nearest_name(name, &options[0].name, count, sizeof *options);
+    if (meant == NULL)
         return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: %s --help lists them", verb->name, name,
                        verb->name);
-    return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, near);
+    return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, meant);
 }
 
 static lh_status bad_number(const lh_option *option, const char *text, const char *what, lh_error *error) {
@@ -218,12 +225,16 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
     return LH_OK;
 }
 
-void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count) {
-    fprintf(out, "usage: %s %s [flags]\n\n%s\n\n", program, verb->name, verb->summary);
+void lh_options_rows(FILE *out, const lh_option *options, int count) {
     for (int i = 0; i < count; i++) {
         char head[64];
         snprintf(head, sizeof head, "%s %s", options[i].name, options[i].word != NULL ? options[i].word : "");
         fprintf(out, "  %-24s %s\n", head, options[i].help);
     }
+}
+
+void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count) {
+    fprintf(out, "usage: %s %s [flags]\n\n%s\n\n", program, verb->name, verb->summary);
+    lh_options_rows(out, options, count);
     if (verb->notes != NULL) fprintf(out, "\n%s\n", verb->notes);
 }

@@ -56,8 +56,9 @@ typedef struct lh_verb {
 lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
                            lh_error *error);
 
-/* What --help prints. */
+/* What --help prints, and the flags of it alone. */
 void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
+void lh_options_rows(FILE *out, const lh_option *options, int count);
 
 /* The name among these that is nearest to word, or NULL when none is near. stride: bytes from one name to the next. */
 const char *lh_nearest_name(const char *word, const void *names, int count, size_t stride);

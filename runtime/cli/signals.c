@@ -1,23 +1,48 @@
-/* An orderly stop. */
+/* An orderly stop, and a line of progress that is ended before anything else is written behind it. */
 #include <signal.h>
 #include <stddef.h>
 
 #include "cli/cli.h"
 
-static volatile sig_atomic_t stop;
+static volatile sig_atomic_t stop, interrupted;
 
+static void die_of(int number) {
+    lh_progress_break();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* A reader of the output that the same signal ended, such as tee, must not end this process before its checkpoint. */
 static void on_signal(int number) {
-    (void)number;
+    if (number == SIGINT && interrupted) die_of(number);
+    interrupted = interrupted || number == SIGINT;
     stop = 1;
+    signal(SIGPIPE, SIG_IGN);
+    lh_progress_break();
+}
+
+static void handle(int number, void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+/* Whether the process was started with, or has been given, this handler. */
+static bool has_handler(int number, void (*handler)(int)) {
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == handler;
 }
 
 const volatile sig_atomic_t *lh_catch_signals(void) {
-    stop = 0;
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGTERM, &action, NULL);
-    action.sa_flags = (int)(SA_RESTART | SA_RESETHAND);
-    sigaction(SIGINT, &action, NULL);
+    stop = interrupted = 0;
+    handle(SIGTERM, on_signal);
+    handle(SIGINT, on_signal);
+    if (!has_handler(SIGHUP, SIG_IGN)) handle(SIGHUP, on_signal);
     return &stop;
+}
+
+void lh_break_line_on_signals(void) {
+    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        if (has_handler(deadly[i], SIG_DFL)) handle(deadly[i], die_of);
 }

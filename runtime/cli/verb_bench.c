@@ -92,7 +92,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
         {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
         {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
-        LH_DEVICE_OPTION(&device),
+        {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
         {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object per line"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);

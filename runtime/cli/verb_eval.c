@@ -33,7 +33,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE", "one JSON line per example and draw"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where eval.jsonl is (the checkpoint's folder)"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors)"},
-        LH_DEVICE_OPTION(&f->device),
+        {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
     return lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
 }

@@ -6,14 +6,15 @@
 #include "cli/cli.h"
 #include "cli/data_files.h"
 
-static const lh_verb verb = {"gradcheck",
-                             "Compares analytic gradients with central differences, tensor by tensor; dropout is on.",
-                             "Needs a float64 build: ./longhand build SPEC --set precision=float64 (with --target\n"
-                             "cpu,cuda for --device cuda). A step of 3 sequences is made at parameters that differ by\n"
-                             "little, where that device computes."};
+static const lh_verb verb = {
+    "gradcheck", "Compares analytic gradients with differences of losses, tensor by tensor; dropout is on.",
+    "Needs a float64 build: ./longhand build SPEC --set precision=float64 (with --target\n"
+    "cpu,cuda for --device cuda). A step of 3 sequences is made at parameters that differ by\n"
+    "little, where that device computes. Beside a kink, such as a ReLU's at zero, the gradient\n"
+    "must be the slope of one side."};
 
 static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *results, lh_error *error) {
-    int failed = 0, checks = 0, checked = 0;
+    int failed = 0, checks = 0, kinks = 0, checked = 0;
     printf("%-52s %7s %14s\n", "tensor", "checks", "worst error");
     for (int t = 0; t < spec->tensor_count; t++) {
         if (results[t].checks == 0) continue;
@@ -21,9 +22,10 @@ static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *r
                results[t].passed ? "ok" : "WRONG");
         failed += !results[t].passed;
         checks += results[t].checks;
+        kinks += results[t].kinks;
         checked++;
     }
-    printf("%d checks of %d tensors\n", checks, checked);
+    printf("%d checks of %d tensors, %d of them beside a kink of the loss\n", checks, checked, kinks);
     if (failed > 0) return lh_fail(error, LH_ERR_INPUT, "the gradients of %d of %d tensors are wrong", failed, checked);
     return LH_OK;
 }
@@ -49,7 +51,7 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (1,5,9)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "of parameters, data, dropout (0)"},
-        LH_DEVICE_OPTION(&device),
+        {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;

@@ -97,7 +97,7 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         {"--checkpoint", LH_OPTION_TEXT, &checkpoint, 0, 0, NULL, "FILE", "(required)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "of position draws (1)"},
         {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols; no stdin"},
-        LH_DEVICE_OPTION(&device),
+        {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;

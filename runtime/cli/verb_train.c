@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "cli/fresh_start.h"
 #include "cli/member.h"
 #include "cli/train_screen.h"
 #include "cuda/fleet.h"
@@ -17,7 +18,8 @@ static const lh_verb verb = {
     "Several seeds or learning rates train side by side, each run on one thread, to the same bits as alone; one that\n"
     "fails (a loss that is not a number) ends alone, and the exit code is 1 when the others are done.\n"
     "On a CUDA device all of them step together, with the variant for many models; --seeds S:S trains one with it.\n"
-    "SIGTERM and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on to the same bits.\n"
+    "SIGTERM, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on to the same "
+    "bits.\n"
     "--overfit K repeats K examples of the longest training length, in a folder of its own, until a model without\n"
     "dropout gets every counted position of them right; it is an error when the steps run out first."};
 
@@ -33,6 +35,8 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
     return LH_OK;
 }
 
+/* The generator reads the names and kinds of this table, so that it can refuse a wrong flag before it builds anything:
+ * every row begins a line, as {"--name", LH_OPTION_KIND, ...}. Those of finite data are in data_files.c, likewise. */
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;
@@ -47,16 +51,14 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
         {"--steps", LH_OPTION_INTEGER, &f->steps, 0, 4294967295.0, NULL, "N", "train up to this step"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &one, "S", "initial values, data, dropout (0)"},
         {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &many, "A:B", "one run for each, A to B"},
-        {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...",
-         "in place of the spec's; runs for each"},
+        {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...", "(the spec's); one run for each"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where runs live (runs)"},
         {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "go on from the checkpoint, where there is one"},
-        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL,
-         "--resume, and leave alone what is finished or in other hands"},
+        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL, "--resume, unless finished or in use"},
         {"--overwrite", LH_OPTION_SWITCH, &f->overwrite, 0, 0, NULL, NULL, "replace a run that is there"},
         {"--init", LH_OPTION_TEXT, &f->init, 0, 0, NULL, "FILE", "start from the parameters of a checkpoint"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors); never changes a bit"},
-        LH_DEVICE_OPTION(&f->device),
+        {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
         {"--no-eval", LH_OPTION_SWITCH, &f->no_eval, 0, 0, NULL, NULL, "no evaluation after training"},
         {"--overfit", LH_OPTION_INTEGER, &f->overfit, 1, 1e6, NULL, "K", "train on K fixed examples; must reach 100%"},
         {"--log-every", LH_OPTION_INTEGER, &f->log_every, 1, 1e9, NULL, "N", "steps per line of metrics.jsonl"},
@@ -197,9 +199,11 @@ static lh_status open_engines(const lh_target *target, lh_member *members, int c
 }
 
 static lh_status open_members(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
+    const lh_train_flags *flags = members[0].flags;
     lh_status status = open_engines(target, members, count, threads, error);
     for (int i = 0; status == LH_OK && i < count; i++) status = lh_member_open(&members[i], error);
     if (status == LH_OK) tell_start(target, members, count, threads);
+    if (status == LH_OK && flags->resume && !flags->missing && flags->overfit == 0) lh_tell_fresh_start(members, count);
     return status;
 }
 

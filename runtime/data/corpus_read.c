@@ -2,16 +2,20 @@
 #include "data/corpus_read.h"
 
 #include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/files.h"
+#include "data/token.h"
 
 enum { MOST_EXAMPLES = INT32_MAX };
 
 /* One line, and where messages say that it stands. */
 typedef struct line {
     const lh_spec *spec;
+    const lh_alphabet *input, *output;
     const char *path;
     long long number; /* from 1 */
     const char *text;
@@ -35,39 +39,23 @@ static lh_status check_keys(const line *l, json_t *object) {
     return LH_OK;
 }
 
-/* The list of integers under a key: that it is one, and not empty. */
+/* The list under a key: that it is one, and not empty. */
 static lh_status find_list(const line *l, const json_t *object, const char *key, json_t **list) {
+    const char *what = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
     *list = json_object_get(object, key);
     if (*list == NULL)
-        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is missing\n  expected: a list of integers", l->path,
-                       l->number, key);
+        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is missing\n  expected: a list of %s", l->path, l->number,
+                       key, what);
     if (json_is_array(*list) && json_array_size(*list) > 0) return LH_OK;
-    return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is %s\n  expected: a list of integers", l->path, l->number, key,
-                   json_is_array(*list) ? "empty" : "no list");
+    return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is %s\n  expected: a list of %s", l->path, l->number, key,
+                   json_is_array(*list) ? "empty" : "no list", what);
 }
 
-/* Item i of a list, below `limit`. */
-static lh_status take_item(const line *l, const json_t *list, const char *key, size_t i, int limit, int *value) {
-    const json_t *item = json_array_get(list, i);
-    if (!json_is_integer(item))
-        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s[%zu] is no integer\n  expected: 0 to %d", l->path,
-                       l->number, key, i, limit - 1);
-    json_int_t found = json_integer_value(item);
-    if (found < 0 || found >= limit)
-        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s[%zu] is %lld\n  expected: 0 to %d", l->path, l->number, key,
-                       i, (long long)found, limit - 1);
-    *value = (int)found;
-    return LH_OK;
-}
-
-static lh_status take_tokens(const line *l, const json_t *list, const char *key, int symbols, uint16_t *tokens) {
-    lh_status status = LH_OK;
-    for (size_t i = 0; status == LH_OK && i < json_array_size(list); i++) {
-        int value = 0;
-        status = take_item(l, list, key, i, symbols, &value);
-        tokens[i] = (uint16_t)value;
-    }
-    return status;
+static lh_status take_tokens(const line *l, const json_t *list, const char *key, const lh_alphabet *alphabet,
+                             uint16_t *tokens) {
+    char where[PATH_MAX + 32];
+    snprintf(where, sizeof where, "%s:%lld", l->path, l->number);
+    return lh_tokens_read(alphabet, list, where, key, tokens, l->error);
 }
 
 static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask) {
@@ -79,8 +67,10 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
         return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: mask has %zu items\n  expected: %zu, as many as target",
                        l->path, l->number, json_array_size(list), outputs);
     for (size_t i = 0; status == LH_OK && i < outputs; i++) {
-        int value = 1;
-        status = take_item(l, list, "mask", i, 2, &value);
+        const json_t *item = json_array_get(list, i);
+        json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
+        if (value != 0 && value != 1)
+            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: mask[%zu] is neither 0 nor 1", l->path, l->number, i);
         mask[i] = (uint8_t)value;
     }
     return status;
@@ -120,8 +110,8 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     status = make_room(l, r, (int64_t)(inputs + outputs));
     if (status != LH_OK) return status;
     uint16_t *tokens = r->tokens + r->used;
-    status = take_tokens(l, input, "input", l->spec->task->input_symbols, tokens);
-    if (status == LH_OK) status = take_tokens(l, target, "target", l->spec->task->output_symbols, tokens + inputs);
+    status = take_tokens(l, input, "input", l->input, tokens);
+    if (status == LH_OK) status = take_tokens(l, target, "target", l->output, tokens + inputs);
     if (status == LH_OK) status = take_mask(l, object, outputs, r->mask + r->used + inputs);
     r->records[r->count++] = (lh_record){(int)inputs, (int)outputs, r->used};
     r->used += (int64_t)(inputs + outputs);
@@ -147,10 +137,8 @@ static lh_status read_line(const line *l, lh_reading *r) {
     return status;
 }
 
-static lh_status read_lines(lh_reading *r, const lh_spec *spec, const char *path, const char *text, size_t bytes,
-                            lh_error *error) {
+static lh_status read_lines(lh_reading *r, line l, const char *text, size_t bytes) {
     lh_status status = LH_OK;
-    line l = {.spec = spec, .path = path, .error = error};
     for (const char *end = text + bytes; status == LH_OK && text < end; text = l.text + l.bytes + l.ends) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         l.text = text;
@@ -160,7 +148,21 @@ static lh_status read_lines(lh_reading *r, const lh_spec *spec, const char *path
         status = read_line(&l, r);
     }
     if (status == LH_OK && r->count == 0)
-        return lh_fail(error, LH_ERR_INPUT, "%s: there are no examples\n  expected: one JSON object per line", path);
+        return lh_fail(l.error, LH_ERR_INPUT, "%s: there are no examples\n  expected: one JSON object per line",
+                       l.path);
+    return status;
+}
+
+static lh_status read_text(lh_reading *r, const lh_spec *spec, const char *path, const char *text, size_t bytes,
+                           lh_error *error) {
+    const lh_task *task = spec->task;
+    lh_alphabet input, output = {0};
+    lh_status status = lh_alphabet_open(&input, task->input_symbol, task->input_symbols, error);
+    if (status == LH_OK) status = lh_alphabet_open(&output, task->output_symbol, task->output_symbols, error);
+    line l = {.spec = spec, .input = &input, .output = &output, .path = path, .error = error};
+    if (status == LH_OK) status = read_lines(r, l, text, bytes);
+    lh_alphabet_close(&input);
+    lh_alphabet_close(&output);
     return status;
 }
 
@@ -174,7 +176,7 @@ lh_status lh_reading_open(lh_reading *reading, const lh_spec *spec, const char *
         return lh_fail(error, status, "%.1500s\n  hint: %s FILE; a path of the spec is relative to the spec's folder",
                        problem.text, flag);
     lh_sha256(text, bytes, reading->digest);
-    status = read_lines(reading, spec, path, text, bytes, error);
+    status = read_text(reading, spec, path, text, bytes, error);
     free(text);
     return status;
 }

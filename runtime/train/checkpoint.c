@@ -43,16 +43,35 @@ uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta) {
     return hash_text(hash_text(HASH_START, meta->key), meta->value);
 }
 
-lh_status lh_checkpoint_check_sum(const char *path, const lh_st_file *file, lh_error *error) {
+static lh_status check_sum(const char *path, const lh_st_file *file, const char *want, lh_error *error) {
     uint64_t sum = 0;
     char text[24];
     for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_tensor_sum(lh_st_at(file, i));
     for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_meta_sum(lh_st_metadata_at(file, i));
     snprintf(text, sizeof text, "%016" PRIx64, sum);
-    const char *want = lh_st_metadata(file, LH_CHECKSUM_KEY);
-    if (want && strcmp(text, want) == 0) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %s", path, text,
-                   want ? want : "one in its metadata");
+    if (strcmp(text, want) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, want);
+}
+
+/* Whether a trainer wrote the file. It tells by two entries, so that no single one that is damaged hides it. */
+static bool is_checkpoint(const lh_st_file *file) {
+    const char *format = lh_st_metadata(file, "format");
+    return lh_st_metadata(file, LH_CHECKSUM_KEY) != NULL ||
+           (format != NULL && strcmp(format, LH_CHECKPOINT_FORMAT) == 0);
+}
+
+lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error) {
+    lh_status status = lh_st_read(path, file, error);
+    if (status != LH_OK || (!whole && !is_checkpoint(*file))) return status;
+    const char *want = lh_st_metadata(*file, LH_CHECKSUM_KEY);
+    if (want != NULL) status = check_sum(path, *file, want, error);
+    else
+        status = lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
+                         whole ? "" : "\n  hint: parameters alone go without, in a file whose metadata has no format");
+    if (status == LH_OK) return LH_OK;
+    lh_st_free(*file);
+    *file = NULL;
+    return status;
 }
 
 /* ---- parameters ---- */
@@ -146,7 +165,7 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
                                         int64_t *step, lh_error *error) {
     lh_st_file *file;
     uint64_t count = 0;
-    lh_status status = lh_st_read(path, &file, error);
+    lh_status status = lh_checkpoint_open(path, false, &file, error);
     if (status != LH_OK) return status;
     status = check_parameters(path, file, spec, error);
     const char *text = lh_st_metadata(file, "step");
@@ -242,9 +261,9 @@ static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, 
         lh_fail(error, LH_ERR_INPUT, "%s: is missing", path);
         return ABSENT;
     }
-    if (lh_st_read(path, &file, error) != LH_OK) return DAMAGED;
+    if (lh_checkpoint_open(path, true, &file, error) != LH_OK) return DAMAGED;
     outcome result = DAMAGED;
-    if (lh_checkpoint_check_sum(path, file, error) == LH_OK && read_counters(path, file, &read, error) == LH_OK) {
+    if (read_counters(path, file, &read, error) == LH_OK) {
         if (check_origin(path, file, spec, facts, error) != LH_OK) result = REFUSED;
         else if (check_parameters(path, file, spec, error) == LH_OK &&
                  check_state(path, file, spec, state->real_bytes, error) == LH_OK)

@@ -3,6 +3,7 @@
 #define LONGHAND_CHECKPOINT_PARTS_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/safetensors.h"
@@ -30,7 +31,9 @@ lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const c
 uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor);
 uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta);
 
-/* Whether the file is what was written. */
-lh_status lh_checkpoint_check_sum(const char *path, const lh_st_file *file, lh_error *error);
+/* Reads a file and checks its sum; every reader of checkpoints begins here. whole: there must be one, as in whatever a
+ * trainer wrote; else a file of parameters alone, which nobody marked as a checkpoint, may go without. On success *file is
+ * for lh_st_free. LH_ERR_INPUT: not what was written. */
+lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error);
 
 #endif

@@ -158,6 +158,7 @@ static lh_status evaluate_during(lh_loop *l, lh_error *error) {
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(l->engine, &request, results, error);
+    if (status == LH_OK) l->window->eval_lines += count;
     l->view.beyond = lh_eval_means_of(results, count, "during").accuracy;
     free(results);
     return status;

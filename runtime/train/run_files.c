@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -57,6 +58,18 @@ static void put_data(const lh_corpus *corpus, lh_json *json, FILE *out) {
     lh_json_end(&data);
 }
 
+/* The input lengths of training examples, in ascending order: what by.length of eval.jsonl is inside or beyond. */
+static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out) {
+    int last = 0;
+    lh_json_raw(json, "train_lengths", "[");
+    for (int i = 0; i < corpus->trained_count; i++) {
+        int length = corpus->sizes[corpus->trained[i] - 1].input;
+        if (length != last) fprintf(out, "%s%d", last > 0 ? "," : "", length);
+        last = length;
+    }
+    putc(']', out);
+}
+
 /* How a run ended; NULL in its place: it is under way. */
 typedef struct ending {
     const char *time;
@@ -91,6 +104,7 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     lh_json_raw(&json, "spec", spec->resolved);
     lh_json_raw(&json, "flags", run->flags);
     if (spec->corpus != NULL) put_data(spec->corpus, &json, out);
+    if (spec->corpus != NULL) put_train_lengths(spec->corpus, &json, out);
     lh_json_integer(&json, "seed", (int64_t)run->seed);
     lh_json_number(&json, "learning_rate", run->learning_rate);
     lh_json_string(&json, "level", engine->level);
@@ -159,8 +173,12 @@ static lh_status name_files(lh_run *run, lh_error *error) {
     return status;
 }
 
+bool lh_run_has_checkpoint(const lh_run *run) {
+    return has_file(run, "checkpoint.safetensors") || has_file(run, "checkpoint.previous.safetensors");
+}
+
 static lh_status refuse_trained(const lh_run *run, lh_error *error) {
-    if (!has_file(run, "checkpoint.safetensors") && !has_file(run, "checkpoint.previous.safetensors")) return LH_OK;
+    if (!lh_run_has_checkpoint(run)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: there is a trained run here\n"
                    "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
@@ -190,7 +208,7 @@ lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error
     *ended = false;
     lh_status status = join(path, sizeof path, run->directory, "run.json", error);
     if (status != LH_OK || !has_file(run, "run.json")) return status;
-    status = lh_read_file(path, &text, &bytes, error);
+    status = lh_read_text(path, LH_MOST_FACTS, &text, &bytes, error);
     if (status != LH_OK) return status;
     json_t *facts = json_loads(text, 0, NULL), *code = json_object_get(facts, "exit");
     *ended = json_is_integer(code) && json_integer_value(code) == 0 &&
@@ -202,17 +220,65 @@ lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error
 
 void lh_run_release(lh_run *run) { lh_unlock_directory(run->lock); }
 
-static lh_status truncate_all(const lh_run *run, int64_t last, lh_error *note, lh_error *error) {
-    const char *paths[] = {run->metrics, run->evaluations, run->windows};
-    for (int i = 0; i < 3; i++) {
-        int torn = 0;
-        lh_status status = lh_truncate_lines(paths[i], "step", last, &torn, error);
-        if (status != LH_OK) return status;
-        size_t used = strlen(note->text);
-        if (torn)
-            snprintf(note->text + used, sizeof note->text - used, "%s%s: the last line was torn and is left out",
-                     used > 0 ? "\n" : "", paths[i]);
+/* Appends one more warning to those of a note. */
+__attribute__((format(printf, 2, 3))) static void add_note(lh_error *note, const char *format, ...) {
+    size_t used = strlen(note->text), room = sizeof note->text - used;
+    va_list arguments;
+    if (used > 0) used += (size_t)snprintf(note->text + used, room, "\nwarning: ");
+    if (used >= sizeof note->text) return;
+    va_start(arguments, format);
+    vsnprintf(note->text + used, sizeof note->text - used, format, arguments);
+    va_end(arguments);
+}
+
+enum { METRICS, EVALUATIONS, WINDOWS, LOGS };
+
+static const char *log_path(const lh_run *run, int log) {
+    return log == METRICS ? run->metrics : log == EVALUATIONS ? run->evaluations : run->windows;
+}
+
+static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh_error *note, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < LOGS; i++) {
+        status = lh_truncate_lines(log_path(run, i), "step", last, &cuts[i], error);
+        if (status == LH_OK && cuts[i].torn > 0)
+            add_note(note, "%s: the last line was torn and is left out", log_path(run, i));
     }
+    return status;
+}
+
+static void tell_lost(const lh_run *run, int log, const lh_cut *cut, int64_t want, int64_t step, lh_error *note) {
+    if (cut->kept >= want) return;
+    add_note(note,
+             "%s: %s%lld of %lld lines up to step %lld, which the checkpoint counts on\n"
+             "  the others are lost; the training itself goes on to the same bits",
+             log_path(run, log), cut->there ? "has " : "is gone: ", (long long)cut->kept, (long long)want,
+             (long long)step);
+}
+
+/* Loads the window of the checkpoint, and compares the logs that were found with those that it counts on. */
+static lh_status load_window(const lh_run *run, lh_window *window, int64_t step, const lh_cut cuts[LOGS],
+                             lh_error *note, lh_error *error) {
+    bool found;
+    lh_status status = lh_window_load(window, run->windows, step, &found, error);
+    if (status != LH_OK) return status;
+    if (found) {
+        tell_lost(run, METRICS, &cuts[METRICS], window->metrics_lines, step, note);
+        tell_lost(run, EVALUATIONS, &cuts[EVALUATIONS], window->eval_lines, step, note);
+    } else {
+        add_note(
+            note,
+            "%s: %s, expected a line of step %lld\n"
+            "  the next line of metrics.jsonl counts from there; whether its %lld lines and the %lld of eval.jsonl "
+            "are all is not known",
+            run->windows,
+            !cuts[WINDOWS].there     ? "is gone"
+            : cuts[WINDOWS].kept > 0 ? "is short"
+                                     : "is empty",
+            (long long)step, (long long)cuts[METRICS].kept, (long long)cuts[EVALUATIONS].kept);
+    }
+    window->metrics_lines = cuts[METRICS].kept;
+    window->eval_lines = cuts[EVALUATIONS].kept;
     return LH_OK;
 }
 
@@ -231,6 +297,7 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
                         lh_error *error) {
     lh_state state;
     int there = 0;
+    lh_cut cuts[LOGS];
     lh_run_facts facts = {.level = engine->level, .compiler = engine->compiler};
     memset(window, 0, sizeof *window);
     note->text[0] = 0;
@@ -238,14 +305,22 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     if (status != LH_OK) return status;
     status = lh_checkpoint_resume(run->directory, run->spec, &state, &facts, &there, note, error);
     if (status == LH_OK && there) status = check_facts(run, &facts, error);
-    if (status == LH_OK) status = truncate_all(run, there ? facts.step : -1, note, error);
+    if (status == LH_OK) status = cut_logs(run, there ? facts.step : -1, cuts, note, error);
     if (status == LH_OK && there) status = engine->ops->write_state(engine, &state, facts.step, error);
     if (status == LH_OK && there) {
         run->checkpoint_step = facts.step;
-        status = lh_window_load(window, run->windows, facts.step, error);
+        status = load_window(run, window, facts.step, cuts, note, error);
     }
     lh_state_close(&state);
     *found = there != 0;
+    return status;
+}
+
+/* Lines first: a checkpoint must not be on the disk before what it counts on. The logs' entries in the folder get there
+ * with the checkpoint's own, at the latest before it takes its name. */
+static lh_status sync_logs(const lh_run *run, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < LOGS; i++) status = lh_sync_file(log_path(run, i), error);
     return status;
 }
 
@@ -256,6 +331,7 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
     if (status != LH_OK) return status;
     status = engine->ops->read_state(engine, &state, error);
     if (status == LH_OK) status = lh_window_save(window, run->windows, engine->step, error);
+    if (status == LH_OK) status = sync_logs(run, error);
     if (status == LH_OK) status = lh_checkpoint_rotate(run->directory, run->spec, &state, &facts, error);
     if (status == LH_OK) run->checkpoint_step = engine->step;
     if (status == LH_OK && keep) {
@@ -272,7 +348,8 @@ lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_e
     char time[32];
     now(time);
     ending end = {time, exit_code, run->engine->step, window->seconds};
-    lh_status status = write_facts(run, &end, error);
+    lh_status status = sync_logs(run, error); /* evaluations follow the last checkpoint */
+    if (status == LH_OK) status = write_facts(run, &end, error);
     lh_run_release(run);
     return status;
 }

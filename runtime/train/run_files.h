@@ -18,7 +18,7 @@ typedef enum lh_run_start {
     LH_RUN_OVERWRITE /* remove what is there */
 } lh_run_start;
 
-enum { LH_PATH_MAX = 4096 };
+enum { LH_PATH_MAX = 4096, LH_MOST_FACTS = 1 << 22 /* bytes of run.json */ };
 
 typedef struct lh_run {
     /* Set by the caller. */
@@ -44,6 +44,9 @@ lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 /* Removes the files of an earlier run unless this one resumes it, and writes run.json. The folder must be claimed; on
  * an error it still is. */
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
+
+/* Whether the claimed folder has a checkpoint, good or not. */
+bool lh_run_has_checkpoint(const lh_run *run);
 
 /* Whether run.json says that the run ended well at this step; the folder must be claimed. */
 lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error *error);

@@ -41,7 +41,10 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     window->update_norm += metrics->update_norm;
 }
 
-void lh_window_clear(lh_window *window) { *window = (lh_window){.seconds = window->seconds}; }
+void lh_window_clear(lh_window *window) {
+    *window = (lh_window){
+        .seconds = window->seconds, .metrics_lines = window->metrics_lines, .eval_lines = window->eval_lines};
+}
 
 static lh_status append(lh_text *text, const char *path, lh_error *error) {
     lh_status status = lh_text_close(text, error);
@@ -50,7 +53,7 @@ static lh_status append(lh_text *text, const char *path, lh_error *error) {
     return status;
 }
 
-lh_status lh_window_log(const lh_window *window, const char *path, int64_t step, double learning_rate,
+lh_status lh_window_log(lh_window *window, const char *path, int64_t step, double learning_rate,
                         double steps_per_second, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
@@ -64,6 +67,7 @@ lh_status lh_window_log(const lh_window *window, const char *path, int64_t step,
     lh_json_number(&line, "steps_per_second", steps_per_second);
     lh_json_number(&line, "seconds", sums.seconds);
     lh_json_end(&line);
+    window->metrics_lines++;
     return append(&text, path, error);
 }
 
@@ -77,27 +81,46 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     lh_json_integer(&line, "step", step);
     lh_json_integer(&line, "steps", sums.steps);
     for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *field(&sums, i));
+    lh_json_integer(&line, "metrics_lines", sums.metrics_lines);
+    lh_json_integer(&line, "eval_lines", sums.eval_lines);
     lh_json_end(&line);
     return append(&text, path, error);
 }
 
-static void take_line(lh_window *window, const char *text, int64_t step) {
-    json_t *line = json_loads(text, 0, NULL);
-    if (json_is_integer(json_object_get(line, "step")) && json_integer_value(json_object_get(line, "step")) == step) {
-        window->steps = json_integer_value(json_object_get(line, "steps"));
-        for (int i = 0; i < FIELDS; i++) *field(window, i) = json_number_value(json_object_get(line, fields[i].key));
-    }
-    json_decref(line);
+/* A count of an object; -1: there is none. */
+static int64_t count_of(const json_t *line, const char *key) {
+    const json_t *value = json_object_get(line, key);
+    return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
 }
 
-lh_status lh_window_load(lh_window *window, const char *path, int64_t step, lh_error *error) {
+/* A line of this step that is whole takes the place of what was found before. */
+static bool take_line(lh_window *window, const char *text, int64_t step) {
+    lh_window read = {0};
+    json_t *line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    read.steps = count_of(line, "steps");
+    bool whole = count_of(line, "step") == step && read.steps >= 0 && read.steps <= step;
+    for (int i = 0; whole && i < FIELDS; i++) {
+        const json_t *value = json_object_get(line, fields[i].key);
+        whole = json_is_number(value);
+        *field(&read, i) = json_number_value(value);
+    }
+    read.metrics_lines = count_of(line, "metrics_lines");
+    read.eval_lines = count_of(line, "eval_lines");
+    json_decref(line);
+    if (whole) *window = read;
+    return whole;
+}
+
+lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *found, lh_error *error) {
     memset(window, 0, sizeof *window);
+    *found = false;
     if (access(path, F_OK) != 0) return LH_OK;
     char *text;
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
-    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;) take_line(window, one, step);
+    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;)
+        if (take_line(window, one, step)) *found = true;
     free(text);
     return LH_OK;
 }

@@ -1,4 +1,4 @@
--- Sorting with a learned table: rows beyond the training lengths are never trained.
+-- Sorting with a learned table: rows beyond the training lengths (out of distribution) are never trained.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "learned" },

@@ -1,4 +1,4 @@
--- Which reading of randomized relative distances made the tables of Ruoss et al. 2023? (S1 of docs/switches.md)
+-- Which reading (interpretation) of random distances made the tables of Ruoss et al. 2023? (S1 of docs/switches.md)
 local function relative(reading)
   local positions = { kind = "randomized", max_position = 2048, reading = reading }
   return { encoding = { kind = "relative", positions = positions } }

@@ -1,6 +1,8 @@
 % include("parts/banner.tpl", { template = "common/spec.c.tpl", about = about.spec })
 #include "longhand/spec.h"
 
+#include "defaults.inc"
+
 % if initial_values then
 /* Of tensors that begin with given numbers, one after another. */
 static const double initial_values[] = {${initial_values}};
@@ -38,14 +40,14 @@ lh_task_sample lh_task_${task.kind};
 
 % end
 % if task.options then
-/* ${task.options.about} */
+/* ${c_comment(task.options.about)} */
 static const int task_options[] = {${task.options.values}};
 
 % end
 static const lh_task task = {
         .kind = "${task.kind}",
 % if task.source then
-        .source = "${task.source}",
+        .source = "${c_string(task.source)}",
 % end
 % if not task.data then
         .sample = lh_task_${task.kind},
@@ -62,16 +64,16 @@ static const lh_task task = {
         .chance = ${f64(task.chance)},
 % if task.baseline_name then
         .baseline = ${f64(task.baseline)},
-        .baseline_name = "${task.baseline_name}",
+        .baseline_name = "${c_string(task.baseline_name)}",
 % end
 };
 
 % if task.data then
 /* Examples are in files, which the trainer reads. */
 static const lh_data data = {
-        .train = "${task.data.train}",
+        .train = "${c_string(task.data.train)}",
 % if task.data.eval then
-        .eval = "${task.data.eval}",
+        .eval = "${c_string(task.data.eval)}",
 % end
         .longest = ${task.data.longest},
 };
@@ -161,50 +163,47 @@ static const ${list.type} ${list.name}[] = {${list.text}};
 % end
 
 #if defined(LH_HAVE_X86_64)
-extern const lh_cpu_program lh_${id}_x86_64;
+extern const lh_cpu_program longhand_x8664_${symbol};
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-extern const lh_cpu_program lh_${id}_x86_64_v3;
+extern const lh_cpu_program longhand_x8664v3_${symbol};
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-extern const lh_cpu_program lh_${id}_x86_64_v4;
+extern const lh_cpu_program longhand_x8664v4_${symbol};
 #endif
 #if defined(LH_HAVE_AARCH64)
-extern const lh_cpu_program lh_${id}_aarch64;
+extern const lh_cpu_program longhand_aarch64_${symbol};
 #endif
 #if defined(LH_HAVE_CUDA)
-extern const lh_cuda_program lh_${id}_cuda;
+extern const lh_cuda_program longhand_cuda_${symbol};
 #endif
 
 /* The instruction-set levels that were compiled, plainest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
-        &lh_${id}_x86_64,
+        &longhand_x8664_${symbol},
 #endif
 #if defined(LH_HAVE_X86_64_V3)
-        &lh_${id}_x86_64_v3,
+        &longhand_x8664v3_${symbol},
 #endif
 #if defined(LH_HAVE_X86_64_V4)
-        &lh_${id}_x86_64_v4,
+        &longhand_x8664v4_${symbol},
 #endif
 #if defined(LH_HAVE_AARCH64)
-        &lh_${id}_aarch64,
+        &longhand_aarch64_${symbol},
 #endif
         NULL,
 };
 
-extern const lh_spec lh_${id};
-const lh_spec lh_${id} = {
+extern const lh_spec longhand_spec_${symbol};
+const lh_spec longhand_spec_${symbol} = {
         .abi = LH_ABI,
         .id = "${id}",
         .plan_digest = "${digest}",
         .model_digest = "${model_digest}",
         .source_digest = "${source_digest}",
-        .resolved =
-% for _, line in ipairs(resolved_lines) do
-                "${line}"
-% end
-                "",
+        .defaults = defaults,
+        .defaults_room = sizeof defaults,
         .precision = "${precision}",
         .tensors = tensors,
         .tensor_count = ${tensor_count},
@@ -231,7 +230,7 @@ const lh_spec lh_${id} = {
         .distance_range = ${distance_range},
 % end
 % if limit then
-        .limit = {${limit.tokens}, "${limit.because}"},
+        .limit = {${limit.tokens}, "${c_string(limit.because)}"},
 % end
         .nominal_flops = nominal_flops,
         .executed_flops = executed_flops,
@@ -240,39 +239,12 @@ const lh_spec lh_${id} = {
                         .batch = ${train.batch},
                         .shards = ${train.shards},
                         .lengths = ${train.lengths_text},
-% if train.epochs then
-                        .epochs = ${train.epochs},
-% else
-                        .steps = ${train.steps},
-% end
-                        .learning_rate = ${f64(train.learning_rate)},
-                        .log_every = ${train.log_every},
-                        .checkpoint_every = ${train.checkpoint_every},
-                        .checkpoint_minutes = ${f64(train.checkpoint_minutes)},
-% if train.keep_all then
-            .keep_all = true,
-% end
-% if train.keep_steps then
-            .keep_steps = keep_steps,
-            .keep_steps_count = ${train.keep_steps},
-% end
                 },
         .eval =
                 {
                         .axis = "length",
-                        .lengths = ${eval.lengths_text},
-                        .examples = ${eval.examples},
-% if eval.batch then
-                        .batch = ${eval.batch},
-% end
-                        .draws = ${eval.draws},
 % if eval_dropout then
                         .dropout = true,
-% end
-% if eval.during then
-            .during_every = ${eval.during.every},
-            .during_lengths = ${eval.during.lengths_text},
-            .during_examples = ${eval.during.examples},
 % end
                 },
         .optimizer =
@@ -286,6 +258,6 @@ const lh_spec lh_${id} = {
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)
-        .cuda = &lh_${id}_cuda,
+        .cuda = &longhand_cuda_${symbol},
 #endif
 };

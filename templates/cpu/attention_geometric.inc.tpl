@@ -1,6 +1,7 @@
 % local name = attentions[1].name
 % local normalised, directional = normaliser.normalised, normaliser.directional
 % local smallest = precision == "float64" and "1e-290" or "1e-30f"
+% local least_total = precision == "float64" and "1e-12" or "1e-12f"
 % include("parts/banner.tpl", { template = "cpu/attention_geometric.inc.tpl", about = about.attention })
 
 /* One head of one sequence at a time; LANES queries side by side try their keys outwards: at every distance the key to
@@ -15,6 +16,9 @@ enum {
 typedef real head_vector __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 
 static const real SMALLEST = ${smallest}; /* a chance below it counts as 0: subnormal numbers are slow */
+% if normalised then
+static const real LEAST_TOTAL = ${least_total}; /* a smaller sum of weights counts as this one */
+% end
 
 /* What attention keeps of a layer. A group of LANES queries has a vector for each offset, key - query; offset_row says
  * which. The offset 0 is there for the keys' pass: its weights are 0. */
@@ -198,8 +202,8 @@ INLINE void walk_outwards(const geometric_head *head, int T, int first, const re
 }
 % if normalised then
 
-/* 0 for a query that matches nothing: there is no other key, or all are out of the question. */
-INLINE vector inverse_of(vector total) { return keep_where(total != 0, 1 / total); }
+/* A query that matches next to nothing stays with little, one without another key with 0. */
+INLINE vector inverse_of(vector total) { return 1 / maximum(total, broadcast(LEAST_TOTAL)); }
 % end
 % if rotation.kind == "rope" then
 
@@ -319,6 +323,7 @@ INLINE void attend_${name}_queries(const geometric_head *head, int T, const real
         UNROLL
         for (int d = 0; d < HEAD_WIDTH; d++) w.mean += w.dout[d] * o[d];
         w.inverse = load(kept.inverse_total + first);
+        w.mean = keep_where(w.inverse < 1 / LEAST_TOTAL, w.mean); /* below LEAST_TOTAL the divisor is constant */
 % end
         store(dlogits + offset_row(first, 0) * LANES, (vector){0});
         int right = reach_right(T, first), left = reach_left(T, first);

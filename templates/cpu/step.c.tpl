@@ -134,8 +134,8 @@ static double squared_norm(const void *gradient, size_t count) { return sum_of_s
 
 % include("parts/update.tpl")
 
-extern const lh_cpu_program LH_LEVEL_SYMBOL(lh_${id});
-const lh_cpu_program LH_LEVEL_SYMBOL(lh_${id}) = {
+extern const lh_cpu_program LH_LEVEL_SYMBOL(${symbol});
+const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .level = LH_LEVEL_NAME,
         .real_bytes = REAL_BYTES,
         .block_sequences = block_sequences,

@@ -4,6 +4,10 @@
  * distance right before left; backward it does so again, notes what it met, and goes back inwards; then a thread has a
  * key. Nothing is added by two threads and every sum has its order. */
 
+% if normalised then
+#define LEAST_TOTAL ((real)1e-12) /* a smaller sum of weights counts as this one */
+
+% end
 typedef struct head {
     const real *query, *key, *value; /* token 0; HEAD_WIDTH channels, tokens QUERY_STRIDE apart */
     const real *content_bias; /* [HEAD_WIDTH] */
@@ -128,7 +132,7 @@ NOINLINE void attend(void) {
             if (exists(key_at(i, step), T)) try_key(&a, &q, ${pass_query}key_at(i, step), &m);
         real *out = s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH${cuda.channel};
 % if normalised then
-        const real inverse = m.total == 0 ? 0 : 1 / m.total; /* 0: no key, or none in question */
+        const real inverse = 1 / (m.total > LEAST_TOTAL ? m.total : LEAST_TOTAL);
         store_head(m.out, inverse, out);
         ${cuda.once}s->inverse_total[task] = inverse;
 % else
@@ -211,8 +215,9 @@ NOINLINE void attend_queries(int first, int count) {
 % if normalised then
         real out[${cuda.head_part}];
         load_head(out, s->attended + at);
-        m.mean = dot_head(m.dout, out);
         m.inverse = s->inverse_total[task];
+        m.mean = dot_head(m.dout, out);
+        if (m.inverse >= 1 / LEAST_TOTAL) m.mean = 0; /* the divisor is constant */
 % end
         m.dunmatched = m.dright = m.dleft = 0;
         for (int step = last_step(i, T); step > 1; step--)

@@ -15,6 +15,8 @@ enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */
 % end
 #define BETA1 ${real(optimizer.beta1)}
 #define BETA2 ${real(optimizer.beta2)}
+#define REST1 ((real)(1 - ${f64(optimizer.beta1)}))
+#define REST2 ((real)(1 - ${f64(optimizer.beta2)}))
 #define EPSILON ${real(optimizer.epsilon)}
 % if clip.kind == "global_norm" then
 #define MAX_NORM ${f64(clip.max_norm)} /* of the gradient */

@@ -184,17 +184,19 @@ static int evaluation_group(int T) { return T < ${cuda.group_tokens} ? ${cuda.gr
 
 % end
 #if defined(LH_CUDA_SOURCE)
-extern const char lh_cuda_source[];
+extern const char longhand_text_${symbol}[];
 #endif
-extern const lh_cuda_image lh_cuda_images[];
+#if defined(LH_CUDA_TOOLKIT)
+extern const lh_cuda_image longhand_images_${symbol}[];
+#endif
 
-extern const lh_cuda_program lh_${id}_cuda;
-const lh_cuda_program lh_${id}_cuda = {
+extern const lh_cuda_program longhand_cuda_${symbol};
+const lh_cuda_program longhand_cuda_${symbol} = {
         .source_digest = "${cuda_source_digest}",
         .precision = "${precision}",
         .real_bytes = REAL_BYTES,
-        .train_kernel = "${id}_train_kernel",
-        .evaluate_kernel = "${id}_evaluate_kernel",
+        .train_kernel = "longhand_train_${symbol}",
+        .evaluate_kernel = "longhand_evaluate_${symbol}",
         .least_architecture = ${least_architecture},
         .threads = ${cuda.threads},
         .block_memory = ${cuda.staging} * sizeof(real) + ${cuda.block_state},
@@ -202,12 +204,12 @@ const lh_cuda_program lh_${id}_cuda = {
         .replicas = {"replicas", ${cuda.replicas}},
         .beta1 = ${f64(optimizer.beta1)},
         .beta2 = ${f64(optimizer.beta2)},
-        .images = lh_cuda_images,
 #if defined(LH_CUDA_TOOLKIT)
+        .images = longhand_images_${symbol},
         .toolkit = LH_CUDA_TOOLKIT,
 #endif
 #if defined(LH_CUDA_SOURCE)
-        .source = lh_cuda_source,
+        .source = longhand_text_${symbol},
 #endif
 % if tables then
         .tables_bytes = tables_bytes,

@@ -154,7 +154,7 @@ INLINE void end_phase(lh_cuda_result *result) {
 
 /* One phase of one step of one replica; the team is the whole grid. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-${id}_train_kernel(const lh_cuda_train a, const lh_cuda_place at) {
+longhand_train_${symbol}(const lh_cuda_train a, const lh_cuda_place at) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         b->train = a;
@@ -185,7 +185,7 @@ ${id}_train_kernel(const lh_cuda_train a, const lh_cuda_place at) {
 
 /* One phase of a group of examples; every block takes its part of them. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-${id}_evaluate_kernel(const lh_cuda_evaluate a, const lh_cuda_place at) {
+longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         const int left = a.step->sequences - at.first, all = left < a.group ? left : a.group;

@@ -42,7 +42,7 @@ INLINE void train_shard(int shard) {
 % include("cuda/update.tpl")
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-${id}_train_kernel(const lh_cuda_train a) {
+longhand_train_${symbol}(const lh_cuda_train a) {
     block_state *b = block();
     team *t = &b->members;
     if (threadIdx.x == 0) {
@@ -78,7 +78,7 @@ ${id}_train_kernel(const lh_cuda_train a) {
 % include("cuda/answers.tpl")
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-${id}_evaluate_kernel(const lh_cuda_evaluate a) {
+longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         view_step(b, a.step, a.parameters${tables and ", a.tables" or ""}${cuda.shared and ", a.shared" or ""});

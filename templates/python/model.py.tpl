@@ -270,8 +270,7 @@ def match_first(score):
     missed = (-tried).sigmoid().cumprod(dim=-1)
     weight = torch.zeros_like(score).scatter(-1, order, tried.sigmoid() * missed.roll(1, dims=-1))
 % if geometric.normalised then
-    total = weight.sum(dim=-1, keepdim=True)
-    return weight / total.where(total > 0, 1.0)  # where nothing matches, 0
+    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # what nothing matches stays small
 % else
     return weight
 % end

@@ -39,7 +39,7 @@ static lh_engine *open_engine(lh_mode mode, int length) {
     const lh_cpu_program *program;
     lh_lengths lengths = {NULL, 0, length, length, 1};
     lh_engine_config config = {.spec = &spec, .threads = 1, .trains = mode == LH_MODE_TRAIN, .fixed_length = length};
-    config.learning_rate = spec.train.learning_rate;
+    config.learning_rate = 3e-4;
     stop_on(lh_level_choose(spec.cpu, &program, &error), &error);
     stop_on(lh_cpu_engine_open(&config, program, &engine, &error), &error);
     if (mode == LH_MODE_EVALUATE) stop_on(engine->ops->reserve(engine, &lengths, spec.train.batch, &error), &error);

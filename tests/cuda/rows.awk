@@ -9,8 +9,9 @@ function finish() {
 /Compiling entry function/ {
     finish()
     split($0, part, "\047")
-    kernel = substr(part[2], length(run) + 2)
-    sub(/_kernel$/, "", kernel)
+    kernel = part[2]
+    sub(/^longhand_/, "", kernel)
+    sub(/_.*/, "", kernel)
     registers = stack = stores = loads = shared = 0
 }
 /bytes stack frame/ {

@@ -43,6 +43,7 @@ done
 
 base=${PREPARED:-build/device}
 level=x86-64-v3
+unset LONGHAND_ISA
 failed=0
 rm -rf "$base" "$base.tar.gz"
 mkdir -p "$base/specs" "$base/trainers" "$base/peers" "$base/host" "$base/lib" || exit 4

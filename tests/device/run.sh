@@ -22,6 +22,7 @@
 #
 # Exit status: 0 when every check passed, 1 when one failed, 4 without the tools, 77 without a GPU.
 set -u
+unset LONGHAND_ISA # prepared trainers have one level
 cd -- "$(dirname -- "$0")/../.." || exit 4
 
 start=$(date +%s)

@@ -2,7 +2,7 @@
  *
  *     #include "cuda_emulation.h"
  *     #include "<path>/device.cu"
- *     EMULATED_KERNEL(<id>_train_kernel)
+ *     EMULATED_KERNEL(longhand_train_<id>)
  *
  * after which the kernel is known to emulation.h by its name. Calls carry the place where they stand, so that a launch
  * that fails can name it. Indices have an x only, shared memory is dynamic only: anything else does not compile.

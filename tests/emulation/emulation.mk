@@ -7,7 +7,7 @@ CXX := $(if $(IS_CLANG),clang++,g++)
 endif
 EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua)) $(MORE_EMULATED)
 # Those whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
-REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&lh_\(parity_[a-z0-9_]*\),.*/\1/p' tests/emulation/test_reference.c))
+REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\),.*/\1/p' tests/emulation/test_reference.c))
 DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS))
 EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \
 	tests/emulation/operations_*.cpp))
@@ -43,7 +43,7 @@ $(B)/emulation/%.o: runtime/base/%.c $(EMULATION_DEPENDS)
 $(DEVICE_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/%/device.cu $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
 	@printf '#include "%s"\n' cuda_emulation.h $(CURDIR)/$< > $@
-	@printf 'EMULATED_KERNEL($*_%s_kernel)\n' train evaluate >> $@
+	@printf 'EMULATED_KERNEL(%s)\n' $(call symbol,train,$*) $(call symbol,evaluate,$*) >> $@
 
 $(DEVICE_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
 	$(CXX) $(EMULATION_CXXFLAGS) -O1 -g0 $(ALIGNED) $(CHECKS) -MMD -MP -c -o $@ $<
@@ -73,12 +73,12 @@ $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/e
 $(B)/tests/emulation/test_model.%: tests/emulation/test_model.c $(LAUNCH_MODEL) $(B)/emulation/%.so \
 		$(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
-	$(call link_emulated,-DLH_MODEL=lh_$*)
+	$(call link_emulated,-DLH_MODEL=$(call symbol,spec,$*))
 
 $(EMULATION_GRADCHECKS): $(B)/tests/emulation/test_gradcheck.%: tests/emulation/test_gradcheck.c \
 		$(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
-	$(call link_emulated,-DLH_MODEL=lh_$*)
+	$(call link_emulated,-DLH_MODEL=$(call symbol,spec,$*))
 
 $(EMULATION_REFERENCE): tests/emulation/test_reference.c $(LAUNCH_MODEL) $(B)/emulation/reference.so \
 		$(B)/lib/libspecs.a $(LIBRARY)

@@ -11,6 +11,8 @@ enum { THREADS = 256, WIDTH = LH_OPERATIONS_WIDTH, HEAD_WIDTH = LH_OPERATIONS_HE
 
 #define BETA1 ((real)0.9)
 #define BETA2 ((real)0.999)
+#define REST1 ((real)(1 - 0.9))
+#define REST2 ((real)(1 - 0.999))
 #define EPSILON ((real)1e-8)
 
 #include "cuda/block.cu"

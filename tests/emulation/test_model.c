@@ -1,8 +1,9 @@
 /* A generated model in device code, under the emulation, against the same model's CPU half: gradients with dropout on,
- * the update, evaluation. LH_MODEL names the spec, e.g. lh_emulated_relative. In float64 the two agree to the last
- * digits but a few, whatever the encoding; in float32 within the roundings of both. */
+ * the update, evaluation. LH_MODEL names the spec, e.g. longhand_spec_emulated_relative. In float64 the two agree to
+ * the last digits but a few, whatever the encoding; in float32 within the roundings of both. */
 #include "support/lh_test.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -199,6 +200,16 @@ static lh_model_step device_train(const problem *p, int shards, int team, unsign
     return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order});
 }
 
+/* ---- bits ---- */
+
+/* With LONGHAND_BITS set, prints a digest (FNV-1a) of what was computed: tests/bits compares those of two trees. */
+static void tell_bits(const char *what, const void *bytes, size_t count) {
+    uint64_t hash = 0xcbf29ce484222325;
+    if (getenv("LONGHAND_BITS") == NULL) return;
+    for (size_t i = 0; i < count; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+    printf("bits %s %016" PRIx64 "\n", what, hash);
+}
+
 /* ---- tests ---- */
 
 static void check_gradient(int n, int shards) {
@@ -257,6 +268,8 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     (void)state;
     problem p = open_problem(9, LH_MODE_TRAIN);
     lh_model_step first = device_train(&p, SHARDS, 1, LH_EMULATION_ASCENDING);
+    tell_bits("gradient", first.gradient, first.bytes);
+    tell_bits("parameters", first.parameters, first.bytes);
     for (unsigned order = 0; order < 4; order++) {
         lh_model_step d = device_train(&p, SHARDS, order % 3 + 1, order);
         assert_memory_equal(d.gradient, first.gradient, d.bytes);
@@ -307,6 +320,7 @@ static void check_evaluation(int n, int blocks, int group) {
     lh_cuda_step step = device_step(&p);
     lh_cuda_answer answers[SEQUENCES];
     lh_model_evaluate(SPEC, p.parameters, p.tables, &step, blocks, group, (unsigned)n % 4, answers, got);
+    tell_bits("logits", got, logits * real_bytes());
     assert_near("logits", got, want, logits, size_of(want, logits));
     double loss = 0;
     int64_t counted = 0;

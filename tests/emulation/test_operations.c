@@ -384,6 +384,28 @@ static void check_adam(const precision *p) {
     FREE(parameter, first, second, in, moment1, moment2);
 }
 
+/* m and v begin as (1 - b) times the gradient, which the corrections take back. */
+static void check_first_step(const precision *p) {
+    double *gradient = numbers(PIECE, 20), *zeros = doubles(PIECE), *want = doubles(PIECE), *got = doubles(PIECE);
+    double clip = 1, rate = 1e-3 / (1 - 0.9), correct2 = 1 / (1 - 0.999), sums[2], *out = sums;
+    memset(zeros, 0, PIECE * sizeof *zeros);
+    for (int i = 0; i < PIECE; i++) {
+        gradient[i] = (float)gradient[i];
+        want[i] = -1e-3 * gradient[i] / (fabs(gradient[i]) + 1e-8);
+    }
+    void *in = reals_of(p, PIECE, zeros), *moment1 = reals_of(p, PIECE, zeros), *moment2 = reals_of(p, PIECE, zeros);
+    void *in_gradient = reals_of(p, PIECE, gradient);
+    launch(p, "adam", 1, (void *[]){&clip, &rate, &correct2, &in_gradient, &moment1, &moment2, &in, &out});
+    for (int i = 0; i < PIECE; i++) got[i] = lh_real_at(in, p->real_bytes, i);
+    lh_assert_close(got, want, PIECE, p->real_bytes == 8 ? 1e-13 : 5e-7, 0);
+    FREE(gradient, zeros, want, got, in, moment1, moment2, in_gradient);
+}
+
+static void test_first_step_is_the_rate_of_every_gradient(void **state) {
+    (void)state;
+    for (int i = 0; i < EXACT_PRECISIONS; i++) check_first_step(&PRECISIONS[i]);
+}
+
 static void test_three_updates_are_those_of_the_reference(void **state) {
     (void)state;
     for (int i = 0; i < EXACT_PRECISIONS; i++) check_adam(&PRECISIONS[i]);
@@ -400,6 +422,7 @@ int main(void) {
         cmocka_unit_test(test_fold_is_a_left_fold_of_the_same_bits),
         cmocka_unit_test(test_squares_of_pieces),
         cmocka_unit_test(test_totals_are_the_same_in_all_threads),
+        cmocka_unit_test(test_first_step_is_the_rate_of_every_gradient),
         cmocka_unit_test(test_three_updates_are_those_of_the_reference),
     };
     return cmocka_run_group_tests_name("operations", tests, NULL, NULL);

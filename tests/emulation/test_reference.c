@@ -9,33 +9,35 @@
 #include "launch_model.h"
 #include "support/lh_parity.h"
 
-extern const lh_spec lh_parity_none, lh_parity_dropout_sincos, lh_parity_rand_sincos, lh_parity_learned,
-    lh_parity_float64_rand_learned, lh_parity_float64_rope, lh_parity_dropout_rand_rope, lh_parity_rope_linear,
-    lh_parity_rope_ntk, lh_parity_float64_rope_yarn, lh_parity_float64_relative, lh_parity_rand_relative,
-    lh_parity_rand_relative_clamped, lh_parity_float64_rand_relative_difference, lh_parity_shaw, lh_parity_alibi,
-    lh_parity_float64_alibi_learned, lh_parity_float64_geometric, lh_parity_geometric_raw, lh_parity_geometric_plain;
+extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sincos, longhand_spec_parity_rand_sincos,
+    longhand_spec_parity_learned, longhand_spec_parity_float64_rand_learned, longhand_spec_parity_float64_rope,
+    longhand_spec_parity_dropout_rand_rope, longhand_spec_parity_rope_linear, longhand_spec_parity_rope_ntk,
+    longhand_spec_parity_float64_rope_yarn, longhand_spec_parity_float64_relative, longhand_spec_parity_rand_relative,
+    longhand_spec_parity_rand_relative_clamped, longhand_spec_parity_float64_rand_relative_difference,
+    longhand_spec_parity_shaw, longhand_spec_parity_alibi, longhand_spec_parity_float64_alibi_learned,
+    longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw, longhand_spec_parity_geometric_plain;
 
 static const lh_parity_case CASES[] = {
-    {"none", &lh_parity_none, 0},
-    {"sincos", &lh_parity_dropout_sincos, 0.1},
-    {"rand_sincos", &lh_parity_rand_sincos, 0},
-    {"learned", &lh_parity_learned, 0},
-    {"rand_learned", &lh_parity_float64_rand_learned, 0},
-    {"rope", &lh_parity_float64_rope, 0},
-    {"rand_rope", &lh_parity_dropout_rand_rope, 0.1},
-    {"rope_linear", &lh_parity_rope_linear, 0},
-    {"rope_ntk", &lh_parity_rope_ntk, 0},
-    {"rope_yarn", &lh_parity_float64_rope_yarn, 0},
-    {"relative", &lh_parity_float64_relative, 0},
-    {"rand_relative", &lh_parity_rand_relative, 0},
-    {"rand_relative_clamped", &lh_parity_rand_relative_clamped, 0},
-    {"rand_relative_difference", &lh_parity_float64_rand_relative_difference, 0},
-    {"shaw", &lh_parity_shaw, 0},
-    {"alibi", &lh_parity_alibi, 0},
-    {"rand_alibi", &lh_parity_float64_alibi_learned, 0},
-    {"geometric", &lh_parity_float64_geometric, 0.1},
-    {"geometric_raw", &lh_parity_geometric_raw, 0},
-    {"geometric_plain", &lh_parity_geometric_plain, 0},
+    {"none", &longhand_spec_parity_none, 0},
+    {"sincos", &longhand_spec_parity_dropout_sincos, 0.1},
+    {"rand_sincos", &longhand_spec_parity_rand_sincos, 0},
+    {"learned", &longhand_spec_parity_learned, 0},
+    {"rand_learned", &longhand_spec_parity_float64_rand_learned, 0},
+    {"rope", &longhand_spec_parity_float64_rope, 0},
+    {"rand_rope", &longhand_spec_parity_dropout_rand_rope, 0.1},
+    {"rope_linear", &longhand_spec_parity_rope_linear, 0},
+    {"rope_ntk", &longhand_spec_parity_rope_ntk, 0},
+    {"rope_yarn", &longhand_spec_parity_float64_rope_yarn, 0},
+    {"relative", &longhand_spec_parity_float64_relative, 0},
+    {"rand_relative", &longhand_spec_parity_rand_relative, 0},
+    {"rand_relative_clamped", &longhand_spec_parity_rand_relative_clamped, 0},
+    {"rand_relative_difference", &longhand_spec_parity_float64_rand_relative_difference, 0},
+    {"shaw", &longhand_spec_parity_shaw, 0},
+    {"alibi", &longhand_spec_parity_alibi, 0},
+    {"rand_alibi", &longhand_spec_parity_float64_alibi_learned, 0},
+    {"geometric", &longhand_spec_parity_float64_geometric, 0.1},
+    {"geometric_raw", &longhand_spec_parity_geometric_raw, 0},
+    {"geometric_plain", &longhand_spec_parity_geometric_plain, 0},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -244,11 +246,26 @@ static void test_every_length_and_cut_matches_reference(void **state) {
     for_each_model(check_reference);
 }
 
+static void check_limits(model *m) {
+    if (!strstr(m->about->encoding, "geometric")) return;
+    for (int i = 0; i < LH_PARITY_LIMITS; i++) {
+        lh_parity_set_limit(m->encoder, i);
+        lh_parity_load(m->spec, m->real_bytes, m->encoder, m->parameters);
+        check_reference_at(m, 1, 1, (lh_model_cut){1, 1, 0});
+        check_reference_at(m, 17, 17, (lh_model_cut){3, 2, 3});
+    }
+}
+
+static void test_geometric_limits_match_reference(void **state) {
+    (void)state;
+    for_each_model(check_limits);
+}
+
 /* Every layer reads positions of its own: what the other tests cannot tell, whose layers share a draw. */
 static void test_layers_read_draws_of_their_own(void **state) {
     (void)state;
     enum { TOKENS = 12, LAYERS = 2 };
-    static const lh_parity_case rotation = {"rand_rope", &lh_parity_dropout_rand_rope, 0.1};
+    static const lh_parity_case rotation = {"rand_rope", &longhand_spec_parity_dropout_rand_rope, 0.1};
     model m = open_model(&rotation);
     lh_parity_batch made;
     lh_parity_make_batch(&rotation, TOKENS, 6, 0, &made);
@@ -270,6 +287,7 @@ int main(void) {
         cmocka_unit_test(test_evaluation_of_stored_batches_gives_stored_logits),
         cmocka_unit_test(test_step_on_stored_batch_gives_stored_gradients),
         cmocka_unit_test(test_every_length_and_cut_matches_reference),
+        cmocka_unit_test(test_geometric_limits_match_reference),
         cmocka_unit_test(test_layers_read_draws_of_their_own),
     };
     return cmocka_run_group_tests_name("reference", tests, NULL, NULL);

@@ -277,7 +277,8 @@ end
 local function part_text(template, part, cases)
   return parts.render(root, template, { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
     layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(LOGITS), weights = hexadecimal(WEIGHTS),
-    relative = { behind = false }, source = "a random formula", about = { score = {} } })
+    relative = { behind = false }, source = "a random formula", command = "lua5.4 tests/expressions/generate.lua",
+    about = { score = {} } })
 end
 
 local REFUSED = { "is not used", "does not use x.score", "can be 0", "the argument of", "the base of pow" }

@@ -78,6 +78,7 @@ for _, name in ipairs(project:names("spec/encodings", ".lua")) do
   end
 end
 local plan = { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS, max_position = MAX_POSITION,
-  relative = { behind = false }, source = "a preset", about = { score = {} } }
+  relative = { behind = false }, source = "a preset", command = "lua5.4 tests/expressions/library.lua",
+  about = { score = {} } }
 assert(write.files(folder, { { path = "part_library.c", text = parts.render(root, "library.c.tpl", plan) },
   { path = "device_library.cpp", text = parts.render(root, "device_library.cpp.tpl", plan) } }))

@@ -142,7 +142,7 @@ function M.case(number)
 end
 
 -- Forms that chance does not find: lookups whose index differs from pair to pair within sums, what heads share within
--- sums, tables that both pairs and other tables read, differences as indices, and nothing to make a table of.
+-- sums, tables that both pairs and other tables read, differences as indices, nothing to make a table of; graphs.
 local WRITTEN = {
   "x.score + sum(3, function(m) return lookup(x.t, x.distance + m) * x.a end)",
   "x.score + sum(2, function(m) return lookup(x.u, mod(x.key_index + 2 * m, 5)) * sin(x.a * x.query_index + m) end)",
@@ -161,6 +161,12 @@ local WRITTEN = {
   "max(x.score, exp(x.a)) * exp(x.b) + tanh(0.1 * exp(x.a) * x.query_index * x.key_index) * tanh(exp(x.b) * x.key_index)",
   "x.score + x.b * lookup(x.u, x.head - (x.layer - 2)) + lookup(x.u, mod(x.key_index, 2) + 3 - (x.head - x.layer))",
   "sin(x.score) + x.score * x.score",
+  -- Graphs that are large as trees: 256 factors, shared parts behind a minus, a chain that no line holds.
+  "(function() local s = 1 + 0.004 * x.score for i = 1, 8 do s = s * s end return s end)()",
+  "(function() local s = x.score for i = 1, 9 do s = s + 0.1 * sin(s + 0.02 * x.b * x.distance) end return s end)()",
+  "x.score + (function() local s = 0.1 * x.score + x.a for i = 1, 12 do s = -(sin(s) * cos(0.5 * s)) end return s end)()",
+  "x.score + (function() local s = x.a for i = 1, 12 do s = -(s * cos(0.5 * s + 0.02 * x.distance)) end return s end)()",
+  "(function() local s = x.score for i = 1, 60 do s = 0.97 * sin(s) + 0.01 * x.d * i end return s end)()",
 }
 
 -- Each of them with every reading of distances.

@@ -20,7 +20,8 @@ M.SPEC = "tests/golden/specs/plain.lua"
 M.COLUMNS = 120
 
 M.PATHS = {
-  "spec.c", "config.h", "step.c", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc", "plan.lua",
+  "spec.c", "defaults.inc", "config.h", "step.c", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc",
+  "plan.lua",
 }
 
 local templates = {}
@@ -145,7 +146,7 @@ local function collect()
           if not seen[file.path .. "\n" .. line] then
             seen[file.path .. "\n" .. line] = true
             distinct_lines[#distinct_lines + 1] = { path = file.path, text = line,
-              quotes_spec = file.path == "spec.c" and line:find('^%s+"') ~= nil,
+              quotes_spec = file.path == "defaults.inc" and line:find('^%s+"') ~= nil,
               place = ("%s:%d (%s): %s"):format(file.path, number, case.name, line) }
           end
         end)
@@ -166,7 +167,7 @@ end
 
 -- The text without the strings that quote the spec: they name its fields, on or off.
 function M.without_spec(path, text)
-  return path == "spec.c" and text:gsub('\n%s+"[^\n]*', "") or text
+  return path == "defaults.inc" and text:gsub('\n%s+"resolved .*', "") or text
 end
 
 return M

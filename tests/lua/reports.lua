@@ -11,6 +11,7 @@ local M = {}
 local GOLDEN = "tests/golden/report/"
 
 M.project = require("project").new(".")
+M.DIGEST = "0123456789abcdef"
 
 -- Compares with a file of tests/golden/report, or writes it.
 function M.assert_golden(name, text)
@@ -36,8 +37,8 @@ end
 
 -- Writes the folder of a run; options = { exit, eval, metrics, facts }. Returns the folder.
 function M.write_run(root, id, seed, rate, options)
-  local dir = ("%s/%s/0123456789abcdef/lr%g-seed%d"):format(root, id, rate, seed)
-  local facts = { id = id, digest = "0123456789abcdef", seed = seed, learning_rate = rate, exit = options.exit,
+  local dir = ("%s/%s/%s/lr%g-seed%d"):format(root, id, M.DIGEST, rate, seed)
+  local facts = { id = id, digest = M.DIGEST, seed = seed, learning_rate = rate, exit = options.exit,
     spec = M.spec_of("bucket_sort"), flags = { "--seed", tostring(seed) }, compiler = "gcc 12", level = "x86-64",
     variant = "cpu", precision = "float32", source_digest = "aa" }
   for key, value in pairs(options.facts or {}) do

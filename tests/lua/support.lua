@@ -16,12 +16,9 @@ function support.write(name, text)
   if not folder then
     folder = os.tmpname()
     os.remove(folder)
-    assert(os.execute(("mkdir -p '%s'"):format(folder)))
   end
   local path = folder .. "/" .. name
-  if name:find("/") then
-    assert(os.execute(("mkdir -p '%s'"):format(path:match("^(.*)/"))))
-  end
+  assert(require("write").make_directory(path:match("^(.*)/")))
   local file = assert(io.open(path, "wb"))
   file:write(text)
   file:close()
@@ -30,7 +27,7 @@ end
 
 function support.clean()
   if folder then
-    os.execute(("rm -rf '%s'"):format(folder))
+    require("write").remove_tree(folder)
     folder = nil
   end
 end

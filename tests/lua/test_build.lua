@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local build = require("build")
+local lfs = require("lfs")
 local lu = require("luaunit")
 local shell = require("shell")
 
@@ -52,16 +53,17 @@ TestFresh = {}
 local MADE = "0123456789abcdef"
 
 local function job(levels, changes)
-  local made = { stamp = MADE, levels = levels }
+  local made = { stamp = MADE, loose_stamp = "1005e", levels = levels, defaults = { text = "longhand", room = 10 } }
   for name, value in pairs(changes or {}) do
     made[name] = value
   end
   return made
 end
 
-local function built(name, stamp)
-  local dir = support.write(name .. "/trainer", ""):match("^(.*)/")
-  support.write(name .. "/stamp", stamp)
+-- A trainer's folder with this stamp.
+local function built(name, lines, loose)
+  local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
+  support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, loose or "1005e"))
   return dir
 end
 
@@ -71,6 +73,8 @@ function TestFresh.test_stamp_and_levels_decide()
   lu.assertTrue(build.fresh(dir, job("x86-64 x86-64-v3")))
   lu.assertFalse(build.fresh(dir, job("x86-64-v4")))
   lu.assertFalse(build.fresh(dir, job("x86-64", { stamp = "fedcba9876543210" })))
+  lu.assertFalse(build.fresh(dir, job("x86-64", { loose_stamp = "0" })))
+  lu.assertFalse(build.fresh(dir, job("x86-64", { defaults = { text = "longhand", room = 11 } })))
   lu.assertFalse(build.fresh("/nonexistent", job("x86-64")))
 end
 
@@ -79,7 +83,7 @@ function TestFresh.test_linking_decides_where_it_is_asked_for()
   lu.assertTrue(build.fresh(dir, job("x86-64")))
   lu.assertTrue(build.fresh(dir, job("x86-64"), "static"))
   lu.assertFalse(build.fresh(dir, job("x86-64"), "dynamic"))
-  support.write("linked/stamp", MADE .. " x86-64 x86-64-v3\n") -- as stamps were before they said it
+  built("linked", MADE .. " x86-64 x86-64-v3\n") -- as stamps were before they said it
   lu.assertFalse(build.fresh(dir, job("x86-64")))
 end
 
@@ -93,8 +97,28 @@ function TestFresh.test_the_cuda_half_decides_where_it_is_asked_for()
     lu.assertEquals(build.fresh(dir, job("x86-64", { cuda = words, cuda_stamp = "aa" })), want, words)
   end
   lu.assertFalse(build.fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "bb" })))
-  support.write("halves/stamp", MADE .. " dynamic x86-64\n")
+  built("halves", MADE .. " dynamic x86-64\n")
   lu.assertFalse(build.fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
+end
+
+TestLack = {}
+
+-- A machine without room is not the input's mistake, whoever says so, or nobody; a mistake at a place is.
+function TestLack.test_what_the_machine_lacks()
+  local folder = support.write("lack/x", ""):match("^(.*)/")
+  for log, want in pairs({
+    ["/tmp/ccX.s: fatal error: closing: No space left on device"] = "No space left on device",
+    ["ar: libx.a: Disk quota exceeded"] = "Disk quota exceeded",
+    ["gcc: fatal error: Killed signal terminated program cc1"] = "Killed",
+    ["cc1: out of memory allocating 65536 bytes"] = "out of memory",
+    ["collect2: fatal error: ld terminated with signal 7 [Bus error]"] = "Bus error",
+  }) do
+    lu.assertEquals(build.lack(log, folder), want)
+  end
+  lu.assertNil(build.lack("make: *** [Makefile:174: x.o] Error 1", folder))
+  lu.assertEquals(build.lack("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"), "less than 4 MB are left")
+  lu.assertNil(build.lack("src/task.c:14:9: error: 'y' undeclared", folder .. "/gone"))
+  lu.assertEquals(support.shell("ls " .. folder), "x\n")
 end
 
 TestStamps = {}
@@ -103,14 +127,37 @@ TestStamps = {}
 function TestStamps.test_each_half_has_its_own()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(step, device)
-    return build.stamps(project, { { path = "step.c", text = step }, device and { path = "device.cu", text = device,
-      cuda = true } })
+    local cpu, cuda = build.stamps(project, { { path = "step.c", text = step }, device and { path = "device.cu",
+      text = device, cuda = true } })
+    return cpu, cuda
   end
   local cpu, cuda = stamps("a", "b")
   lu.assertEquals({ stamps("a", "c") }, { cpu, (select(2, stamps("x", "c"))) })
   lu.assertNotEquals(cpu, (stamps("x", "b")))
   lu.assertNotEquals(cuda, (select(2, stamps("a", "c"))))
   lu.assertEquals({ stamps("a") }, { cpu })
+end
+
+-- What changes no code, and which study a cell's banner names, is in neither; what is loose counts to its last byte.
+function TestStamps.test_what_is_loose_has_a_stamp_of_its_own()
+  local project = { runtime_digest = function() return "r" end }
+  local function stamps(steps, banner)
+    return build.stamps(project, { { path = "step.c", text = banner .. "code", counted = "code" },
+      { path = "defaults.inc", text = banner .. steps, counted = steps, loose = true } })
+  end
+  local cpu, _, loose = stamps("1", "a")
+  lu.assertEquals({ cpu, false }, { (stamps("2", "a")), select(2, stamps("2", "a")) or false })
+  lu.assertEquals(cpu, (stamps("1", "b")))
+  lu.assertNotEquals(loose, (select(3, stamps("2", "a"))))
+  lu.assertNotEquals(loose, (select(3, stamps("1", "b"))))
+end
+
+-- By the system's program where there is one and it reads every file, else in Lua.
+function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
+  local project = require("project").new(lfs.currentdir())
+  local want = require("sha256").hex(support.read("Makefile"))
+  lu.assertEquals(project:digests_of({ "Makefile" }), { want })
+  lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], want)
 end
 
 TestWords = {}

@@ -1,12 +1,14 @@
--- Cells of a study: their runs, rates and scores.
+-- Cells of a study: their runs, rates and scores; what the demo says of its runs; counts and spans of time in words.
 
 local support = dofile("tests/lua/support.lua")
 
 local cells = require("cells")
+local demo = require("demo")
 local lu = require("luaunit")
 local reports = require("reports")
 local runs = require("runs")
 local views = require("views")
+local wording = require("wording")
 
 local write_run, scored, make_study, SCORES = reports.write_run, reports.scored, reports.make_study, reports.SCORES
 
@@ -46,6 +48,45 @@ function TestCells.test_runs_that_should_be_alike_are_flagged()
   local again = cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
   lu.assertEquals(again.cells[3].key, { task = "bucket_sort", encoding = "even_pairs_rope" })
   lu.assertEquals(again.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
+end
+
+TestDemo = {}
+
+-- The text for accuracies and a loss within the training lengths and beyond.
+local function conclusion(within, beyond, loss)
+  local trained = { { accuracy = { lengths = { 40, 50 }, by_length = { [40] = within, [50] = beyond },
+    loss = { [40] = 0.5, [50] = loss } } }, { plan = { positions = { max_position = 2048 } } } }
+  return demo.conclusion(trained, { chance = 0.2, baseline = 0.2369 }, 5, 20)
+end
+
+-- Below chance and overconfident are two things, and neither is one where nothing was learned.
+function TestDemo.test_what_the_table_comes_to()
+  local text = conclusion(0.9, 0.15, 6)
+  lu.assertStrContains(text, "its loss is 6.00 nats per token, where giving all 5 symbols the same probability would "
+    .. "cost ln 5 = 1.61.")
+  lu.assertStrContains(text, "Its accuracy, 15.0%, is below chance (20%).")
+  lu.assertStrContains(text, "covered 0 to 2047")
+  lu.assertNotStrContains(conclusion(0.9, 0.25, 6), "below chance")
+  lu.assertNotStrContains(conclusion(0.9, 0.15, 1.5), "overconfident")
+  lu.assertEquals(conclusion(0.25, 0.19, 1.7), "After 20 steps the plain model gets 25.0% of the tokens right at "
+    .. "training lengths, the majority baseline 23.7%:\nit has not learned to sort yet, so that longer sequences say "
+    .. "nothing. More steps would show more.")
+end
+
+TestWording = {}
+
+function TestWording.test_counts_and_spans_of_time()
+  lu.assertEquals({ wording.count(1, "run"), wording.count(0, "run"), wording.count(2, "run") },
+    { "1 run", "0 runs", "2 runs" })
+  local texts = {}
+  for i, seconds in ipairs({ 0, 0.02, 2.52, 9, 12.4, 59.6, 190, 3900, 864000, -1 }) do
+    texts[i] = wording.duration(seconds)
+  end
+  lu.assertEquals(texts, { "0 s", "under 0.1 s", "2.5 s", "9 s", "12 s", "1 min 00 s", "3 min 10 s", "1 h 05 min",
+    "240 h", "?" })
+  lu.assertEquals({ wording.unit({ 2, 80 }) }, { "minutes", 60 })
+  lu.assertEquals({ wording.unit({ 2 }) }, { "seconds", 1 })
+  lu.assertEquals({ wording.unit({ 2, 3600 }) }, { "hours", 3600 })
 end
 
 support.run()

@@ -10,7 +10,7 @@ local function parse(line)
   for word in line:gmatch("%S+") do
     words[#words + 1] = word
   end
-  return cli.parse(words)
+  return cli.parse(words, ".")
 end
 
 TestParse = {}
@@ -73,8 +73,10 @@ function TestParse.test_report()
 end
 
 function TestParse.test_trainer_flags_follow_two_dashes()
-  local got = parse("train a --set x=1 -- --steps 5 -- --resume")
-  lu.assertEquals(got.flags, { "--steps", "5", "--", "--resume" })
+  local got = parse("train a --set x=1 -- --steps 5 --resume --seeds=0:9 --learning-rate 1e-4,3e-4 --out d --data f")
+  lu.assertEquals(got.flags, { "--steps", "5", "--resume", "--seeds=0:9", "--learning-rate", "1e-4,3e-4", "--out", "d",
+    "--data", "f" })
+  lu.assertEquals(parse("train a -- --steps 2e6 --threads 4 --help --nonsense").flags[1], "--steps")
   lu.assertEquals(got.set, { "x=1" })
   local nothing, message = parse("gen a -- --steps 5")
   lu.assertNil(nothing)
@@ -87,6 +89,29 @@ function TestParse.test_mistakes_have_suggestions()
     ["generate a"] = "unknown command 'generate'",
     ["gen a --otu x"] = "Did you mean '--out'?",
     ["gen a --uot x"] = "Did you mean '--out'?",
+    ["train a -- --stepz 5"] = "train: no such flag: --stepz\nhint: did you mean --steps?",
+    ["train a -- --lr 5"] = "hint: did you mean --learning-rate?",
+    ["train a -- --num_epochs=3"] = "hint: did you mean --steps?",
+    ["train a -- --gpu"] = "hint: did you mean --device cuda?",
+    ["train a -- --batch-size 5"] = "train.batch is a field of the spec: --set train.batch=... before the --",
+    ["train a -- --d-model 5"] = "model.width is a field of the spec",
+    ["train a -- --weight-decay 5"] = "Adam has no weight decay here",
+    ["train a -- --frobnicate"] = "hint: there are --steps --seed --seeds",
+    ["train a -- steps"] = "train: 'steps' is not a flag",
+    ["train a -- --steps five"] = "--steps: 'five' is not an integer",
+    ["train a -- --steps 1.5"] = "--steps: '1.5' is not an integer",
+    ["train a -- --threads 0"] = "--threads: 0 is out of range\nexpected: from 1 to 4096",
+    ["train a -- --seeds 0:x"] = "--seeds: 'x' is not an integer",
+    ["train a -- --learning-rate 1e-4,fast"] = "--learning-rate: 'fast' is not a number",
+    ["train a -- --steps"] = "--steps: the value is missing",
+    ["train a -- --resume=1"] = "--resume: takes no value",
+    ["train a -- --out="] = "--out: the value is empty",
+    ["train a --lr 5"] = "Flags of the trainer follow --: longhand train SPEC -- --learning-rate",
+    ["check a --seed 5"] = "Flags of the trainer follow --: longhand train SPEC -- --seed",
+    ["train a --batch_size 5"] = "A field of the spec says this: --set train.batch=...",
+    ["gen a --n-layers 5"] = "A field of the spec says this: --set model.layers=...",
+    ["train a --output-dir x"] = "Flags of the trainer follow --: longhand train SPEC -- --out",
+    ["build a --output-dir x"] = "Did you mean '--out'?",
     ["train a --steps 5"] = "Flags of the trainer follow --: longhand train SPEC -- --steps",
     ["list task"] = "must be one of",
     ["gen"] = "missing argument 'spec'",
@@ -130,7 +155,37 @@ function TestParse.test_mistakes_have_suggestions()
   end
 end
 
+TestUsual = {}
+
+-- What words mean is there: in the schema, or in a table of flags of the trainer's.
+function TestUsual.test_words_mean_what_there_is()
+  local flags, schema = require("trainer_flags").read("."), require("schema")
+  lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
+  lu.assertEquals(flags["--steps"], { kind = "INTEGER", least = 0, most = 4294967295.0 })
+  lu.assertNotNil(flags["--eval-data"])
+  local fields = 0
+  for _, target in ipairs(require("usual").targets(".")) do
+    local flag = target:match("^%-%-[%w-]+")
+    fields = fields + (flag and 0 or 1)
+    lu.assertTrue(flag ~= nil or schema.at[target] ~= nil, target)
+  end
+  lu.assertTrue(fields > 40)
+  for _, field in ipairs(schema.fields) do
+    lu.assertTrue(not field.flag or flags[field.flag] ~= nil, field.path)
+  end
+end
+
 TestHelp = {}
+
+-- The launcher shows this file without Lua.
+function TestHelp.test_help_is_the_file()
+  if os.getenv("LH_UPDATE_GOLDEN") then
+    local file = assert(io.open("generator/help.txt", "wb"))
+    file:write(cli.help(), "\n")
+    file:close()
+  end
+  lu.assertEquals(support.read("generator/help.txt"), cli.help() .. "\n")
+end
 
 function TestHelp.test_help_names_every_verb_within_120_columns()
   local help = cli.help()

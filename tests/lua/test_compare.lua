@@ -21,9 +21,9 @@ end
 function TestCompare.test_what_differs_and_where_first()
   local spec = spec_of("bucket_sort")
   spec.model.layers = 3
-  local a = write_run("compare", "a", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2, 1 }, 10) })
-  local b = write_run("compare", "b", 1, 0.1, { exit = 0, eval = scored(60), metrics = metrics_of({ 3, 2, 1.5 }, 20),
-    facts = { spec = spec, id = "a" } })
+  local a = write_run("two", "run_a", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2, 1 }, 10) })
+  local b = write_run("two", "run_b", 1, 0.1, { exit = 0, eval = scored(60), metrics = metrics_of({ 3, 2, 1.5 }, 20),
+    facts = { spec = spec, id = "run_a" } })
   local result = assert(compare.result(a, b .. "/run.json"))
   lu.assertEquals(result.differences, { { field = "spec: model.layers", a = "2", b = "3" } })
   lu.assertEquals(result.first, "The first logged step that differs is 30: loss 1 and 1.5.")
@@ -33,7 +33,7 @@ function TestCompare.test_what_differs_and_where_first()
 end
 
 function TestCompare.test_the_same_run_twice()
-  local a = write_run("compare", "c", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2 }, 10) })
+  local a = write_run("two", "run_c", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2 }, 10) })
   local result = assert(compare.result(a, a))
   lu.assertEquals(result.differences, {})
   lu.assertEquals(result.first, "All 2 steps that both logged have the same numbers, times aside.")

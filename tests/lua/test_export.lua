@@ -121,11 +121,12 @@ end
 
 function TestPytorch.test_geometric_has_what_it_uses()
   local full = text_of('kind = "geometric"')
-  assert_has(full, "class Direction(nn.Linear)", "score = self.geometric(query, key) + self.direction(h)", "/ total")
+  assert_has(full, "class Direction(nn.Linear)", "score = self.geometric(query, key) + self.direction(h)")
+  assert_has(full, ".clamp(min=1e-12)")
   assert_lacks(full, "softmax", "change_score", "math.sqrt(WIDTH // HEADS)")
   local raw = text_of('normaliser = { kind = "geometric", normalised = false, directional = false }')
   assert_has(raw, "score = self.geometric(query, key)\n", "    return weight\n")
-  assert_lacks(raw, "irection", "total")
+  assert_lacks(raw, "irection", "min=1e-12")
   assert_lacks(text_of('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
 end
 

@@ -1,8 +1,10 @@
--- Ten thousand cases of fuzz_specs.lua, the second half of them in a process of its own.
+-- Ten thousand cases of fuzz_specs.lua, the second half of them in a process of its own, and one fiftieth as many of
+-- fuzz_runs.lua, which write and read folders.
 --
 -- LH_FUZZ_SEED and LH_FUZZ_CASES choose others; a failure names the seed and the case.
 
 local fuzz = dofile("tests/lua/fuzz_specs.lua")
+local fuzz_runs = dofile("tests/lua/fuzz_runs.lua")
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
@@ -26,12 +28,21 @@ function TestFuzz.test_mutated_specs_end_in_files_or_messages()
   lu.assertTrue(half < 1000 or result.rendered > 0, "none was rendered")
 end
 
+function TestFuzz.test_mutated_run_folders_end_in_pages_or_messages()
+  local count = math.max(1, CASES // 50)
+  local result = fuzz_runs.run(count, SEED, 1)
+  lu.assertEquals(table.concat(result.failures, "\n"), "")
+  lu.assertTrue(count < 100 or result.clean > count // 12 and result.damaged > count // 3, "the mix of cases")
+end
+
 function TestFuzz.test_cases_are_the_same_again()
   local first, first_sets = fuzz.case(7, 11)
   local again, again_sets = fuzz.case(7, 11)
   lu.assertEquals(again, first)
   lu.assertEquals(again_sets, first_sets)
   lu.assertNotEquals(fuzz.case(8, 11), first)
+  lu.assertEquals(fuzz_runs.case(7, 11), fuzz_runs.case(7, 11))
+  lu.assertNotEquals(fuzz_runs.case(8, 11), fuzz_runs.case(7, 11))
 end
 
 support.run()

@@ -57,8 +57,47 @@ function TestSandbox.test_endless_tail_calls_are_stopped()
   assert_refused("local function f() return f() end\nreturn f()", "still running")
 end
 
-function TestSandbox.test_memory_is_bounded()
-  assert_refused("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 256 MB")
+-- Joining strings doubles memory in one instruction, a table grows by one; both end early, with a message.
+function TestSandbox:test_memory_is_bounded()
+  sandbox.INSTRUCTIONS = self.instructions
+  assert_refused("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 128 MB")
+  assert_refused("local s = 'x'\nfor i = 1, 9 do s = s .. s .. s .. s .. s .. s .. s .. s .. s end\nreturn { s }",
+    "probe.lua:2:1: error: uses more than 128 MB")
+  assert_refused("local t = {}\nfor i = 1, 1e9 do t[i] = { { i }, { i } } end", "probe.lua:2:1: error:")
+end
+
+-- An instruction that goes over all memory is worth as much as there is.
+function TestSandbox:test_long_strings_count_as_work()
+  sandbox.INSTRUCTIONS = self.instructions
+  assert_refused("local s = 'x'\nfor i = 1, 23 do s = s .. s end\nwhile true do local t = s .. 'y' end",
+    "probe.lua:3:1: error: still running")
+end
+
+-- Files and functions of one spec share what they may do.
+function TestSandbox.test_a_budget_is_shared()
+  local budget = sandbox.budget()
+  local text = "local n = 0\nfor i = 1, 10000 do n = n + i end\nreturn n"
+  local runs = 0
+  while sandbox.run(text, budget) and runs < 20 do
+    runs = runs + 1
+  end
+  lu.assertTrue(runs >= 2 and runs <= 10, runs)
+  lu.assertEquals(sandbox.run(text), 50005000)
+end
+
+-- 40,000 unknown fields are counted, and only those that are shown get hints.
+function TestSandbox.test_many_mistakes_are_quick()
+  local parts = {}
+  for i = 1, 40000 do
+    parts[i] = ("a%x=1"):format(i)
+  end
+  local began = os.clock()
+  local resolved, _, d = support.check_text("return { task = { kind = 'bucket_sort' }, model = {\n"
+    .. table.concat(parts, ",") .. "} }")
+  lu.assertNil(resolved)
+  lu.assertStrContains(d:text(), "40000 errors, 39980 more not shown")
+  lu.assertTrue(os.clock() - began < 10, "hints of errors that are not shown")
+  assert_refused(("-"):rep(600000), "larger than 512 KB")
 end
 
 function TestSandbox.test_library_names_are_named()
@@ -270,12 +309,19 @@ function TestLoad.test_cycles_are_told_with_their_chain()
   assert_refused('return { model = { use = "./three.lua" } }', "probe.lua -> three.lua -> probe.lua")
 end
 
+-- The rest of the spec is still read, so that its mistakes are told in the same run.
 function TestLoad.test_unknown_presets_list_what_there_is()
-  local d = assert_refused('return { model = { use = "small_encodr" } }',
+  local function assert_told(text, message)
+    local loaded, d = load_text(text)
+    lu.assertTrue(loaded ~= nil)
+    lu.assertStrContains(d:text(), message)
+    return d
+  end
+  local d = assert_told('return { model = { use = "small_encodr" } }',
     "model.use: there is no small_encodr.lua in spec/models")
   lu.assertStrContains(d:text(), "expected: ruoss_encoder, small_encoder\n")
   lu.assertStrContains(d:text(), 'hint: did you mean "small_encoder"?')
-  assert_refused('return { encoding = { kind = "rop" } }', "encoding.kind: there is no rop.lua in spec/encodings")
+  assert_told('return { encoding = { kind = "rop" } }', "encoding.kind: there is no rop.lua in spec/encodings")
   assert_refused("return { model = { use = 5 } }", "model.use: 5 is no name")
   assert_refused('return { model = { use = "../../secret" } }', 'model.use: "../../secret" names nothing')
   assert_refused('return { use = "ruoss" }', 'use: "ruoss" names nothing')

@@ -3,7 +3,6 @@
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("canonical")
-local json = require("dkjson")
 local lu = require("luaunit")
 local plans = require("plans")
 
@@ -36,16 +35,6 @@ function TestPlan.test_building_changes_nothing_it_was_given()
   local before = canonical.text({ resolved, facts })
   build(resolved, facts)
   lu.assertEquals(canonical.text({ resolved, facts }), before)
-end
-
-function TestPlan.test_the_resolved_spec_is_quoted_as_json()
-  local plan = build(everything())
-  for _, line in ipairs(plan.resolved_lines) do
-    lu.assertTrue(#line <= 100, line)
-  end
-  local text = table.concat(plan.resolved_lines):gsub('\\"', '"')
-  lu.assertEquals(text, canonical.text(plan.resolved))
-  lu.assertEquals(canonical.text(json.decode(text)), text)
 end
 
 support.run()

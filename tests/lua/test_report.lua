@@ -79,6 +79,33 @@ function TestPage.test_report_of_a_folder()
   lu.assertStrContains(support.read(root .. "/report/tables.tex"), "\\toprule")
 end
 
+-- Task and title of runs on a file are the file's name; training lengths come from what the trainer wrote.
+function TestPage.test_runs_on_examples_of_a_file()
+  local spec = spec_of("bucket_sort")
+  spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
+  local line = reports.eval_line
+  local dir = reports.write_run("data_runs", "sums_rope", 1, 0.1, { exit = 0, eval = line(100, "test", 4, 0.75)
+    .. line(100, "test", 5, 0.25), facts = { spec = spec, train_lengths = { 3, 4, 5 }, data = { train = "t" },
+    machine = "m" } })
+  local said = {}
+  local root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  report.run({ project = project, runs = root, say = function(text)
+    said[#said + 1] = text
+  end })
+  lu.assertStrContains(said[1], "Runs of train.jsonl\n")
+  lu.assertStrContains(said[1], "1 of 1 run has a score. A score is the plain mean of the token accuracies at all "
+    .. "evaluated lengths,\nwhich are all training lengths (in distribution)")
+  lu.assertStrMatches(said[1]:match("training lengths  [^\n]*"), "training lengths +3 to 5")
+  lu.assertNotNil(said[1]:find("\ntrain%.jsonl +50%.0%*\n"))
+  lu.assertStrContains(said[1], "scored on the examples of training, there are no others")
+  for _, name in ipairs({ "report.txt", "index.html", "runs.csv", "tables.tex" }) do
+    local text = support.read(root .. "/report/" .. name)
+    lu.assertNotStrContains(text, "nil")
+    lu.assertNotStrContains(text, "not recorded")
+    lu.assertNotStrContains(text, "1 runs")
+  end
+end
+
 function TestPage.test_a_folder_without_runs()
   local empty = support.write("empty/x", ""):match("^(.*)/")
   local code, message = report.run({ project = project, runs = empty })

@@ -6,6 +6,7 @@ local cells = require("cells")
 local colours = require("colours")
 local curves = require("curves")
 local figures = require("figures")
+local html = require("html")
 local lu = require("luaunit")
 local reports = require("reports")
 
@@ -91,7 +92,7 @@ function TestFigures.test_time_to_a_threshold()
   for i, row in ipairs(model.rows) do
     texts[i] = { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
   end
-  lu.assertEquals(texts, { { "2 of 3", "500 s", "500 s" }, { "2 of 3", "50 s", "50 s" },
+  lu.assertEquals(texts, { { "2 of 3", "8 min 20 s", "8 min 20 s" }, { "2 of 3", "50 s", "50 s" },
     { "", "10.0 times", "10.0 times" } })
 end
 
@@ -106,6 +107,18 @@ function TestFigures.test_scores_along_an_axis()
   lu.assertEquals({ curve.title, #curve.points, curve.points[1][1], curve.points[2][1] },
     { "even_pairs, maximum", 2, 1024, 2048 })
   lu.assertAlmostEquals(curve.points[2][2], 99, 1e-9)
+end
+
+-- In rising order whatever that of the study, and on a linear axis where there is a zero.
+function TestFigures.test_scores_along_an_axis_in_any_order()
+  local study = make_study("order", SCORES)
+  study.axes = { { name = "dropout", values = { "0.5", "0" } } }
+  for i, cell in ipairs(study.cells) do
+    cell.key = { dropout = ({ "0.5", "0", "?", "?" })[i] }
+  end
+  local panel = figures.along_axis(study, { kind = "axis", x = "dropout" }).panels[1]
+  lu.assertEquals({ panel.curves[1].points[1][1], panel.curves[1].points[2][1] }, { 0, 0.5 })
+  lu.assertEquals({ panel.curves[1].title, panel.x.log, panel.x[1] < 0 }, { "maximum", nil, true })
 end
 
 TestColours = {}
@@ -125,6 +138,49 @@ function TestColours.test_all_differ_and_names_have_spellings()
   lu.assertNotEquals(styles.reverse_string.colour, styles.missing_duplicate_string.colour)
   lu.assertEquals(styles.rope, colours.of("rope"))
   lu.assertEquals(colours.of("my_bias"), colours.of("my_bias"))
+end
+
+-- gnuplot's hollow points: 4, 6, 8, ...
+function TestColours.test_no_point_is_hollow()
+  local names = colours.names()
+  for i = 1, 200 do
+    names[#names + 1] = "x" .. i
+  end
+  for _, name in ipairs(names) do
+    local point = colours.of(name).point
+    lu.assertTrue(point <= 3 or point % 2 == 1, name)
+  end
+end
+
+TestPicture = {}
+
+-- The constant colours of a picture, but those of filters, as the strongest of red, green and blue and the weakest.
+local function constants_of(svg)
+  local list = {}
+  for colour in svg:gsub("<filter.-</filter>", ""):gmatch("%f[%w-][%l-]+=[\"'](rgb%([%d ,]+%))[\"']") do
+    local channels = {}
+    for digits in colour:gmatch("%d+") do
+      channels[#channels + 1] = tonumber(digits)
+    end
+    list[#list + 1] = { math.max(table.unpack(channels)), math.min(table.unpack(channels)), colour }
+  end
+  return list
+end
+
+-- On a dark page nothing may be drawn in black; a group's `color` is what currentColor is in it.
+function TestPicture.test_dark_colours_are_those_of_the_text()
+  local file = support.read("docs/demo.svg")
+  lu.assertStrContains(file, 'color="black"')
+  local svg = html.picture(file, "p", "x")
+  lu.assertNil(svg:match("=[\"']black[\"']"))
+  lu.assertNil(svg:match("<g [^>]*%f[%w]color="))
+  lu.assertNil(svg:match("#000"))
+  local constants = constants_of(svg)
+  lu.assertTrue(#constants > 10)
+  for _, colour in ipairs(constants) do
+    lu.assertTrue(colour[1] > 96, colour[3])
+  end
+  lu.assertStrContains(svg, "rgb(209, 160,   0)")
 end
 
 support.run()

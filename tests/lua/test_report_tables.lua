@@ -10,7 +10,9 @@ local report_csv = require("report_csv")
 local reports = require("reports")
 local table_latex = require("table_latex")
 local table_text = require("table_text")
+local tongues = require("tongues")
 local views = require("views")
+local write = require("write")
 
 local make_study, assert_golden = reports.make_study, reports.assert_golden
 local SCORES, project = reports.SCORES, reports.project
@@ -41,6 +43,87 @@ function TestViews.test_hours()
   local model = views.table(make_study("hours", SCORES), { kind = "table", value = "hours", rows = "task",
     columns = "encoding" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
+end
+
+-- The study of test_runs along the axes that are given, of a cell for each point, with the score that it is given.
+local function study_of(axes, scores)
+  local study = { path = "s.lua", name = "s", axes = axes, cells = {} }
+  local keys = { {} }
+  for _, axis in ipairs(axes) do
+    local longer = {}
+    for _, key in ipairs(keys) do
+      for _, value in ipairs(axis.values) do
+        longer[#longer + 1] = views.with(key, { [axis.name] = value })
+      end
+    end
+    keys = longer
+  end
+  for i, key in ipairs(keys) do
+    study.cells[i] = { key = key, id = "c" .. i, number = i, runs = {}, summary = { asked = 1, evaluated = 1,
+      states = {}, rates = {}, max = scores[i], good = 0, differences = {}, hours = { count = 1, machines = {} } } }
+  end
+  return study
+end
+
+-- One axis: a column of values in the order of the study, the best of them marked, no mean over what it varies.
+function TestViews.test_one_axis()
+  local study = study_of({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
+  local list = assert(items.check(study))
+  local model = views.table(study, list[1])
+  model.name = "table1"
+  lu.assertEquals(table_text.render(model, 60), table.concat({
+    "Accuracy in percent, maximum over seeds and learning rates\n", "width  maximum", "--------------",
+    "32        30.0", "8         10.0", "16        20.0\n" }, "\n"))
+  lu.assertEquals({ model.rows[1].cells[1].best, model.rows[2].cells[1].best, #model.rows }, { true, false, 3 })
+  lu.assertStrContains(table_latex.render(model), "\\begin{tabular}{lr}\n\\toprule\nwidth & maximum \\\\\n\\midrule\n"
+    .. "32 & \\textbf{30.0} \\\\\n8 & 10.0 \\\\\n16 & 20.0 \\\\\n\\bottomrule")
+  lu.assertStrContains(html.table(model), '<tr><th scope="col">width</th><th scope="col">maximum</th></tr>')
+  lu.assertStrContains(html.table(model), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
+end
+
+-- Of a third axis and a fourth every value has its page; one of a single value has none.
+function TestViews.test_further_axes_are_pages()
+  local study = study_of({ { name = "task", values = { "sort", "parity" } }, { name = "seen", values = { "all" } },
+    { name = "encoding", values = { "rope", "none" } }, { name = "width", values = { "8", "16" } },
+    { name = "depth", values = { "2", "4" } } }, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 })
+  local titles, shown = {}, {}
+  for _, item in ipairs(assert(items.check(study))) do
+    if item.kind == "table" and item.value == "max" then
+      local model = views.table(study, item)
+      titles[#titles + 1] = model.title:match("%((.*)%)$")
+      for i = 1, 2 do
+        for _, cell in ipairs(model.rows[i].cells) do
+          shown[cell.number] = true
+        end
+      end
+    end
+  end
+  lu.assertEquals(titles, { "depth 2, width 8", "depth 4, width 8", "depth 2, width 16", "depth 4, width 16" })
+  lu.assertEquals(#shown, 16)
+end
+
+function TestViews.test_numbers_are_told_with_their_axis()
+  local study = study_of({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
+    { 1, 2 })
+  local model = views.table(study, { kind = "table", value = "max", rows = "task", columns = "width" })
+  lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "width 8", "width 16" })
+  lu.assertEquals(views.key_text(study, study.cells[2]), "width 16")
+end
+
+-- The unit is that of the longest, in hours beside a paper's.
+function TestViews.test_times_have_a_unit_that_fits()
+  local study = study_of({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
+  local function model_of(first, second, file)
+    study.cells[1].summary.hours.mean, study.cells[2].summary.hours.mean = first, second
+    return views.table(study, { kind = "table", value = "hours", rows = "width" }, file)
+  end
+  local model = model_of(2.5 / 3600, 5 / 3600)
+  lu.assertStrContains(model.title, "Seconds of training")
+  lu.assertEquals({ model.rows[1].cells[1].texts[1], model.rows[2].cells[1].texts[1] }, { "2.50", "5.00" })
+  model = model_of(2.5 / 60, 5 / 3600)
+  lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "minutes", "2.50" })
+  model = model_of(2.5 / 60, 5 / 3600, published.read(project, "ruoss_2023/table1"))
+  lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "hours", "0.042" })
 end
 
 local RANDOMIZED = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }
@@ -99,6 +182,18 @@ function TestItems.test_mistakes_name_the_field()
       .. "  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
+    { { kind = "curves", lines = "encoding", panels = "task", title = {} }, "report[1].title: a table is no text" },
+    { { kind = "curves", lines = "encoding", panels = "task", where = 5 }, 'report[1].where: is "5"' },
+    { { kind = "curves", lines = "encoding", panels = "task", 5 }, "report[1].1: a value without a name" },
+    { { kind = {} }, "report[1].kind: no such kind: a table" },
+    { { kind = "time", lines = "encoding", slow = "rope", fast = "rope", threshold = 1 / 0 },
+      "report[1].threshold: inf is no number" },
+    { { kind = "table", value = "max", rows = "task", columns = "encoding", names = { task = 5 } },
+      "report[1].names: 5 is no table" },
+    { { kind = "table", value = "max", rows = "task", columns = "encoding", published = { file = "x", of = {} } },
+      "report[1].published: no name of a file" },
+    { { kind = "table", value = "max", rows = "task", columns = "encoding", published = "../../x" },
+      "report[1].published: no name of a file" },
     { { kind = "curves", lines = "encodng" }, 'report[1].lines: no axis of the study: "encodng"' },
     { { kind = "curves", lines = "encoding" }, "report[1].where: the axis task has 15 values" },
     { { kind = "curves", lines = "encoding", pannels = "task" }, 'report[1].pannels: no field of kind "curves"' },
@@ -108,6 +203,16 @@ function TestItems.test_mistakes_name_the_field()
       'report[1].of: not on the axis encoding: "rop"' },
     { { kind = "curves", lines = "encoding", where = { task = "sort" } },
       'report[1].where.task: not on this axis: "sort"' },
+    { { kind = "curves", lines = "encoding", pages = "task", where = { encoding = "rope" } },
+      "report[1].where.encoding: the axis is spread out by `lines`\n  expected: each axis in one place" },
+    { { kind = "curves", lines = "encoding", where = 3 }, "report[1].where: is \"3\"" },
+    { { kind = "table", value = "max", rows = "task", columns = "task", pages = "encoding" },
+      "report[1].rows: the axis task again, which is `columns`\n  expected: each axis in one place" },
+    { { kind = "curves", lines = "encoding", pages = "encoding" }, "report[1].pages: the axis encoding again" },
+    { { kind = "curves", lines = "encoding", pages = { "tsk" } }, 'report[1].pages: no axis of the study: "tsk"' },
+    { { kind = "curves", lines = "encoding", pages = 3 }, "report[1].pages: is 3\n  expected: an axis" },
+    { { kind = "axis", x = "task", lines = "encoding" },
+      'report[1].x: the axis task has the value "even_pairs"\n  expected: values that are numbers' },
   }
   for _, case in ipairs(cases) do
     lu.assertStrContains(problem_of(case[1]), "s.lua: error: " .. case[2])
@@ -121,6 +226,25 @@ function TestItems.test_a_scale_may_leave_values_out()
     against = PLAIN } }
   local list = assert(items.check(study))
   lu.assertEquals({ list[1].of, list[1].against }, { { "rand-rope" }, { "none" } })
+end
+
+function TestItems.test_names_may_be_numbers()
+  local study = study_of({ { name = "width", values = { "8", "16" } }, { name = "task", values = { "a", "b" } } }, {})
+  study.report = { { kind = "best", value = "max", rows = "task", axis = "width", of = { 16 }, against = { 8 } },
+    { kind = "curves", lines = "task", where = { width = 16 } } }
+  local list = assert(items.check(study))
+  lu.assertEquals({ list[1].of, list[2].where }, { { "16" }, { width = "16" } })
+end
+
+-- Along numbers there is a figure of the score as well.
+function TestItems.test_defaults_along_numbers()
+  local study = study_of({ { name = "encoding", values = { "rope", "none" } },
+    { name = "width", values = { "8", "16" } } }, {})
+  local list = assert(items.check(study))
+  lu.assertEquals({ #list, list[4].kind, list[4].x, list[4].lines }, { 4, "axis", "width", "encoding" })
+  study.axes = { study.axes[2] }
+  list = assert(items.check(study))
+  lu.assertEquals({ #list, list[1].columns, list[3].lines, list[4].x, list[4].lines }, { 4, nil, "width", "width" })
 end
 
 function TestItems.test_defaults()
@@ -144,19 +268,21 @@ end
 
 function TestRenderers.test_latex()
   assert_golden("table.tex", table_latex.render(mean_table("latex")))
-  lu.assertEquals(table_latex.escape("a_b & 50% {x} \\ ~^ #1 $ <|>"),
+  lu.assertEquals(tongues.latex("a_b & 50% {x} \\ ~^ #1 $ <|>"),
     "a\\_b \\& 50\\% \\{x\\} \\textbackslash{} \\textasciitilde{}\\textasciicircum{} \\#1 \\$ \\textless{}\\textbar{}"
       .. "\\textgreater{}")
 end
 
 function TestRenderers.test_html()
   assert_golden("table.html", html.table(mean_table("html")) .. "\n")
-  lu.assertEquals(html.escape('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
+  local model = mean_table("heading")
+  lu.assertNotStrContains(html.table(model, model.title), "<caption>")
+  lu.assertEquals(tongues.html('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
 end
 
 function TestRenderers.test_csv_fields_survive()
   for _, field in ipairs({ "plain", "a,b", 'say "x"', "", '"', "a,\"b\",c" }) do
-    local line = published.quote(field) .. "," .. published.quote("end")
+    local line = tongues.csv(field) .. "," .. tongues.csv("end")
     lu.assertEquals(published.fields(line), { field, "end" })
   end
   lu.assertNil(published.fields('"open'))
@@ -165,7 +291,7 @@ end
 function TestRenderers.test_csv_files()
   local study = make_study("csv", SCORES)
   local dir = support.write("csv_out/x", ""):match("^(.*)/")
-  lu.assertTrue(report_csv.write(dir, study))
+  lu.assertNotNil(write.files(dir, report_csv.files(study)))
   local all = assert(published.parse(support.read(dir .. "/runs.csv")))
   lu.assertEquals(#all.rows, 24)
   lu.assertEquals({ all.rows[1].task, all.rows[1].encoding, all.rows[1].state, all.rows[1].score },

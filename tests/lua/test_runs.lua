@@ -14,7 +14,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   local text = eval_line(50, "test", 20, 0.1) .. eval_line(100, "during", 20, 0.3) .. eval_line(100, "during", 30, 0.5)
     .. eval_line(100, "train", 5, 1) .. eval_line(100, "test", 30, 0.5) .. eval_line(100, "test", 20, 0.75)
     .. eval_line(100, "test", 30, 0.625) .. eval_line(100, "test", 20, 0, ',"seed":7')
-  local run = runs.read(write_run("score", "r", 1, 0.1, { exit = 0, eval = text }))
+  local run = runs.read(write_run("score", "rr", 1, 0.1, { exit = 0, eval = text }))
   lu.assertEquals(run.state, "evaluated")
   lu.assertEquals(run.test.lengths, { 20, 30 })
   lu.assertEquals(run.test.accuracy, { 0.75, 0.625 })
@@ -31,8 +31,8 @@ function TestRuns.test_both_ways_of_reading_agree()
     fast[i] = eval_line(100, "test", 20 + i, accuracy)
     slow[i] = fast[i]:gsub('"step":100,', ""):gsub("}\n$", ',"step":100}\n')
   end
-  local a = runs.read(write_run("fast", "r", 1, 0.1, { exit = 0, eval = table.concat(fast) }))
-  local b = runs.read(write_run("slow", "r", 1, 0.1, { exit = 0, eval = table.concat(slow) }))
+  local a = runs.read(write_run("fast", "rr", 1, 0.1, { exit = 0, eval = table.concat(fast) }))
+  local b = runs.read(write_run("slow", "rr", 1, 0.1, { exit = 0, eval = table.concat(slow) }))
   lu.assertEquals(#a.test.lengths, 5)
   a.dir, b.dir = nil, nil
   lu.assertEquals(a, b)
@@ -48,7 +48,7 @@ function TestRuns.test_states()
     { "failed", { exit = 1, eval = scored(50) } },
   }
   for i, case in ipairs(cases) do
-    local run = runs.read(write_run("states", "r", i, 0.1, case[2]))
+    local run = runs.read(write_run("states", "rr", i, 0.1, case[2]))
     lu.assertEquals(run.state, case[1])
     lu.assertEquals(runs.score(run) ~= nil, case[1] == "evaluated")
   end
@@ -58,44 +58,70 @@ end
 function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
   local spec = spec_of("bucket_sort")
   spec.train.lengths.last = 40
-  local run = runs.read(write_run("within", "r", 1, 0.1, { exit = 0, facts = { spec = spec },
+  local run = runs.read(write_run("within", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
     eval = eval_line(100, "train", 20, 0.5) .. eval_line(100, "train", 30, 0.25) }))
   lu.assertEquals({ run.state, run.within, run.test.split, runs.score(run) }, { "evaluated", true, "train", 37.5 })
 end
 
-function TestRuns.test_torn_lines_are_skipped_and_told()
-  local line = eval_line(100, "test", 20, 0.5)
-  local run = runs.read(write_run("torn", "r", 1, 0.1, { exit = 0, eval = line .. "rubbish\n" .. line:sub(1, 60) }))
-  lu.assertEquals(run.test.accuracy, { 0.5 })
-  lu.assertEquals(run.notes, { "eval.jsonl: line 2 is not as a trainer writes it, skipped",
-    "eval.jsonl: line 3 is torn, skipped" })
+-- A run on examples of a file; the trainer says which lengths it met there, and the split which file was evaluated.
+local function data_run(name, split, facts)
+  local spec = spec_of("bucket_sort")
+  spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
+  facts.spec = spec
+  return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = eval_line(100, split, 4, 0.75)
+    .. eval_line(100, split, 5, 0.25) .. eval_line(100, split, 9, 0.5) .. eval_line(100, split, 12, 0.25) }))
 end
 
-function TestRuns.test_broken_facts()
-  local path = support.write("broken/run.json", '{"id":"r","spec":{')
-  local run = runs.read(path:match("^(.*)/"))
-  lu.assertEquals({ run.state, run.notes }, { "unreadable", { "run.json: no JSON" } })
+function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_met()
+  local run = data_run("finite", "test", { train_lengths = { 3, 4, 5 }, data = { train = "t", eval = "e" } })
+  lu.assertEquals({ run.train.lengths, run.train.split, run.train.accuracy }, { { 4, 5 }, "train", { 0.75, 0.25 } })
+  lu.assertEquals({ run.test.lengths, run.test.split, runs.score(run) }, { { 9, 12 }, "test", 37.5 })
+  lu.assertEquals(runs.lengths(run, "train"), { 3, 4, 5 })
+  lu.assertNil(run.within)
+end
+
+function TestRuns.test_a_file_without_longer_examples_is_scored_within()
+  local all = { 3, 4, 5, 9, 12 }
+  local run = data_run("held_out", "test", { train_lengths = all, data = { train = "t", eval = "e" } })
+  lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, false, 43.75 })
+  run = data_run("same", "train", { train_lengths = all, data = { train = "t" } })
+  lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 43.75 })
+end
+
+function TestRuns.test_lengths_that_are_none_are_damage()
+  local run = data_run("no_lengths", "test", { train_lengths = { 3, "4" }, data = { train = "t", eval = "e" } })
+  lu.assertEquals(run.notes, { 'run.json: train_lengths[2]: found "4"; expected an integer from 1 to 100000' })
+  lu.assertEquals(runs.lengths(run, "train"), {})
+end
+
+-- As trainers wrote them before: the split has to do.
+function TestRuns.test_a_file_whose_lengths_are_not_recorded()
+  local run = data_run("older", "test", { data = { train = "t", eval = "e" } })
+  lu.assertEquals({ run.test.lengths, run.train }, { { 4, 5, 9, 12 }, nil })
+  lu.assertEquals(runs.lengths(run, "train"), {})
+end
+
+function TestRuns.test_a_torn_line_is_skipped_and_told()
+  local line = eval_line(100, "test", 20, 0.5)
+  local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))
+  lu.assertEquals(run.test.accuracy, { 0.5 })
+  lu.assertEquals(run.notes, { "eval.jsonl: line 2 is torn, skipped" })
 end
 
 function TestRuns.test_a_brace_in_a_string_of_the_spec()
   local spec = spec_of("bucket_sort")
   spec.source = "odd}name.lua"
-  local run = runs.read(write_run("brace", "r", 1, 0.1, { exit = 0, eval = scored(50), facts = { spec = spec } }))
+  local run = runs.read(write_run("brace", "rr", 1, 0.1, { exit = 0, eval = scored(50), facts = { spec = spec } }))
   lu.assertEquals(run.facts.spec.source, "odd}name.lua")
   lu.assertEquals(run.facts.compiler, "gcc 12")
 end
 
-function TestRuns.test_facts_of_another_type()
-  local run = runs.read(write_run("types", "r", 1, 0.1, { exit = 0, eval = scored(50),
-    facts = { compiler = 12, spec = "none" } }))
-  lu.assertEquals(run.notes, { "run.json: compiler is no string", "run.json: spec is no table" })
-  lu.assertEquals({ run.state, run.facts.compiler, run.facts.spec }, { "evaluated", nil, nil })
-end
-
 function TestRuns.test_clock()
-  local dir = write_run("clock", "r", 1, 0.1, { exit = 0,
+  local dir = write_run("clock", "rr", 1, 0.1, { exit = 0,
     metrics = '{"step":10,"loss":1,"seconds":2.5}\n{"step":20,"loss":1,"seconds":5}\n{"step":30,"sec' })
-  lu.assertEquals(runs.clock({ dir = dir }), { { 10, 2.5 }, { 20, 5 } })
+  local run = runs.read(dir)
+  lu.assertEquals(runs.clock(run), { { 10, 2.5 }, { 20, 5 } })
+  lu.assertEquals(run.notes, { "metrics.jsonl: line 3 is torn, skipped" })
 end
 
 support.run()

@@ -462,6 +462,62 @@ function TestResolved.test_the_same_spec_gives_the_same_formula()
   lu.assertEquals(first, again)
 end
 
+TestGraphs = {}
+
+local function planned(body)
+  local resolved, info = good("score = function(x) " .. body .. " end, parameters = { a = { per = 'head', init = 1 } }")
+  local facts = { kind = "bucket_sort", input_symbols = { "a", "b" }, output_symbols = { "a", "b" },
+    input_length = "n", output_length = "n", chance = 0.5 }
+  return plan_module.build(resolved, { task = facts, score = info.score })
+end
+
+-- What is small as a graph and has more parts than anybody can count as a tree.
+function TestGraphs.test_formulas_are_walked_as_graphs()
+  for _, body in ipairs({
+    "local s = x.score for i = 1, 100 do s = s * s end return s + x.a",
+    "local s = x.score for i = 1, 60 do s = s + sin(s) * cos(s) end return s + x.a",
+    "local s = x.score for i = 1, 60 do s = -(sin(s) * cos(s)) end return s + x.a",
+    "local t = x.a * x.distance for i = 1, 60 do t = t * t + sin(t) end return x.score + t",
+    "local t = less(x.query, x.key) for i = 1, 60 do t = any(all(t, less(i * x.query, x.key)), negate(t)) end "
+      .. "return x.score + select(t, x.a, 1)",
+    "local s = x.score for i = 1, 200 do s = tanh(s) * x.a + i end return s",
+  }) do
+    local plan, problem = planned(body)
+    lu.assertTrue(plan ~= nil, problem and problem.what)
+    lu.assertTrue(#plan.score.formula < 30000, body)
+  end
+end
+
+-- A chain that no line holds gets its names from the far end, without printing the whole of it for each.
+function TestGraphs.test_long_chains_become_python_at_once()
+  local _, info = good("score = function(x) local s = x.score for i = 1, 500 do s = tanh(s) * x.a + i end "
+    .. "return s end, parameters = { a = { init = 1 } }")
+  local began = os.clock()
+  local lines = require("expression.torch").formula(info.score.root).lines
+  lu.assertTrue(#lines > 500)
+  lu.assertTrue(os.clock() - began < 4, "the whole chain for each of its names")
+end
+
+function TestGraphs.test_gradients_have_a_limit_too()
+  local limit = ir.DERIVED
+  ir.DERIVED = 300
+  local plan, problem = planned("local s = x.score for i = 1, 20 do s = s * tanh(s) * x.a end return s")
+  ir.DERIVED = limit
+  lu.assertNil(plan)
+  lu.assertEquals({ problem.field, problem.what },
+    { "encoding.score", "the formula and its gradients come to more than 300 operations" })
+end
+
+function TestGraphs.test_parameters_have_a_limit_together()
+  local list, uses = {}, {}
+  for i = 1, 40 do
+    list[i] = ("t%d = { shape = 16384, per = 'layer_head', init = 1 }"):format(i)
+    uses[i] = ("lookup(x.t%d, 0)"):format(i)
+  end
+  refused("score = function(x) return x.score + " .. table.concat(uses, " + ") .. " end, parameters = { "
+    .. table.concat(list, ", ") .. " }", "the parameters have more than 1048576 values together")
+end
+
 TestScoreDigests = {}
 
 local function digests(encoding)
@@ -510,7 +566,7 @@ function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_a
       count = count + (resolved.encoding.score and 1 or 0)
     end
   end
-  lu.assertEquals(count, 12)
+  lu.assertEquals(count, 13)
 end
 
 -- T5's own formula, in floats: 8 + floor(log(n / 8) / log(16) * 8), at most 15.

@@ -7,10 +7,14 @@ local support = dofile("tests/lua/support.lua")
 
 local bench = require("bench")
 local grid = require("grid")
+local jobs = require("jobs")
+local json = require("dkjson")
 local ledger = require("ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
+local reports = require("reports")
+local shell = require("shell")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)
@@ -84,6 +88,33 @@ function TestGrid.test_runs_have_the_folders_of_the_trainer()
     { seed = 0, learning_rate = 5e-3, dir = ("parity_check_rand_rope/%s/lr0.005-seed0"):format(digest) },
   })
   lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
+end
+
+local WIDTHS = [[
+return {
+  title = "widths",
+  base = { task = { kind = "reverse_string" }, model = { use = "small_encoder" }, train = { use = "quick" },
+    eval = { use = "quick" } },
+  axes = { { name = "width", values = {
+    { name = 32, spec = { model = { width = 32 } } },
+    { name = "16", spec = { model = { width = 16 } } },
+    { name = 64, spec = { model = { width = 64 } } },
+  } } },
+  scales = { small = { axes = { width = { 16, "32" } } } },
+}]]
+
+-- In the order of the file; a digit begins no id, so the axis' name goes in front.
+function TestGrid.test_values_may_be_numbers()
+  local study = expand(support.write("widths.lua", WIDTHS))
+  lu.assertEquals(study.axes[1].values, { "32", "16", "64" })
+  lu.assertEquals(study.ids, { "width_32", "width_16", "width_64" })
+  lu.assertEquals(study.cells[1].spec.resolved.model.width, 32)
+  lu.assertEquals(expand(support.write("widths.lua", WIDTHS), { scale = "small" }).ids, { "width_16", "width_32" })
+  local rates = WIDTHS:gsub("name = 32", "name = 0.5"):gsub("name = 64", "name = 1e-3"):gsub('"32"', "5e-1")
+  lu.assertEquals(expand(support.write("rates.lua", rates)).ids, { "width_0_5", "width_16", "width_0_001" })
+  local nothing, message = grid.expand(project, support.write("twice.lua", (WIDTHS:gsub("= 64,", "= 32,"))))
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, '"32" is there twice')
 end
 
 -- What lh_shortest of the runtime gives.
@@ -206,13 +237,21 @@ TestLedger = {}
 
 local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
-local ENDED = '{"id":"x","step":%d,"train_seconds":1.5,"ended":"2026-01-01T00:00:00Z","exit":%d}\n'
+
+-- run.json of the cell's first run: how it ended, nil where it goes on.
+local function ended(cell, step, code)
+  local run = cell.runs[1]
+  return json.encode({ id = cell.id, digest = cell.spec.plan.digest, seed = run.seed,
+    learning_rate = run.learning_rate, spec = reports.spec_of("bucket_sort"), step = step or json.null,
+    exit = code or json.null }) .. "\n"
+end
 
 local function state(cell, files)
+  local run = "ledger/" .. cell.runs[1].dir .. "/"
   for name, text in pairs(files) do
-    support.write("run/" .. name, text)
+    support.write(run .. name, text)
   end
-  local dir = support.write("run/lock", ""):match("^(.*)/")
+  local dir = support.write(run .. "lock", ""):match("^(.*)/")
   return ledger.state(dir, ledger.wanted(cell), {}), dir
 end
 
@@ -223,7 +262,7 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
     all = all .. LINE:format(70, "train", n, 2, "")
   end
   lu.assertEquals(state(cell, {}), "absent")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 0), ["eval.jsonl"] = all }), "done")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 0), ["eval.jsonl"] = all }), "done")
   for what, text in pairs({
     ["one missing"] = LINE:format(70, "train", 3, 2, "") .. LINE:format(70, "train", 6, 2, ""),
     ["of an earlier step"] = all:gsub('"step":70', '"step":60'),
@@ -233,10 +272,10 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
   }) do
     lu.assertEquals(state(cell, { ["eval.jsonl"] = text }), "stopped", what)
   end
-  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ENDED:format(60, 0) }), "stopped")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 1) }), "failed")
-  lu.assertEquals(state(cell, { ["run.json"] = ENDED:format(70, 75) }), "stopped")
-  lu.assertEquals(state(cell, { ["run.json"] = '{"id":"x","step":null,"ended":null,"exit":null}\n' }), "stopped")
+  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ended(cell, 60, 0) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 1) }), "failed")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 75) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell) }), "stopped")
 end
 
 -- A task length below 41 is one of training; a model that draws nothing has one draw.
@@ -253,6 +292,27 @@ function TestLedger.test_progress_is_counted_in_operations()
   local far = ledger.progress(dir, wanted)
   lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
   lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
+end
+
+TestJobs = {}
+
+-- A name with the end of a line in it is one name, and no second command.
+function TestJobs.test_commands_are_whatever_names_they_hold()
+  local folder = support.write("jobs/x", ""):match("^(.*)/")
+  local names, commands, codes = { "a\n: >b; exit", "c\\nd\\\\e", "f'g\\0101" }, {}, {}
+  for i, name in ipairs(names) do
+    commands[i] = shell.line({ "touch", folder .. "/" .. name })
+  end
+  local how = jobs.run(project, commands, 2, {
+    start = function() end,
+    tick = function() end,
+    finish = function(i, status) codes[i] = status end,
+  })
+  lu.assertEquals({ how, codes }, { "done", { 0, 0, 0 } })
+  for _, name in ipairs(names) do
+    lu.assertEquals(lfs.attributes(folder .. "/" .. name, "mode"), "file", name)
+  end
+  lu.assertNil(lfs.attributes(folder .. "/b", "mode"))
 end
 
 TestBench = {}

@@ -131,6 +131,35 @@ function TestTasks.test_own_file_gives_facts_and_text()
   lu.assertEquals({ facts.kind, facts.path, facts.text }, { "probe", "there/probe.c", text .. "\n" })
 end
 
+-- Blanks by the thousand cost no more than other text, and a line has an end.
+function TestTasks.test_long_lines_are_told_at_once()
+  local began = os.clock()
+  for _, line in ipairs({ " * chance:" .. (" "):rep(64000) .. "0.5", " * " .. ("a "):rep(32000),
+    " * option a:" .. (" "):rep(64000) .. "x y" .. (" "):rep(64000) .. "doc" }) do
+    local all, d = read(8, line)
+    lu.assertNil(all.probe)
+    lu.assertStrContains(d:text(), "characters\n")
+    lu.assertStrContains(d:text(), "expected: at most 500")
+  end
+  local all = read(8, " * chance: 0.5" .. (" "):rep(64000))
+  lu.assertNil(all.probe) -- chance stands twice
+  lu.assertTrue(os.clock() - began < 5, "patterns that go over blanks again and again")
+end
+
+-- Whatever the headers that a sampler includes call lh_task_<kind>, but for the samplers themselves.
+function TestTasks.test_no_task_has_a_name_of_the_headers()
+  local samplers, taken = tasks.read("runtime/data/tasks", diagnostics.new()), {}
+  for _, header in ipairs({ "task", "rng" }) do
+    for kind in support.read(("runtime/include/longhand/%s.h"):format(header)):gmatch("lh_task_([%w_]+)") do
+      taken[kind] = not samplers[kind] or nil
+    end
+  end
+  lu.assertEquals(taken, { sample = true })
+  local d = diagnostics.new()
+  lu.assertNil(tasks.own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
+  lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')
+end
+
 function TestTasks.test_a_missing_folder_is_told()
   local d = diagnostics.new()
   lu.assertEquals(tasks.read("tests/golden/nowhere", d), { list = {} })

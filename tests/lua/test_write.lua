@@ -88,11 +88,40 @@ function TestFiles.test_a_full_disk()
     lu.skip("no /dev/full")
   end
   local dir = folder("full")
-  assert(lfs.link("/dev/full", dir .. "/a.c.partial", true))
-  local changed, message = write.files(dir, { { path = "a.c", text = "a\n" } })
+  local changed, message = write.files(dir, { { path = "b.c", text = "b\n" }, { path = "a.c", write = function()
+    local full <close> = assert(io.open("/dev/full", "wb"))
+    full:setvbuf("no")
+    return full:write("a\n")
+  end } })
   lu.assertNil(changed)
   lu.assertStrContains(message, "No space left on device")
   lu.assertEquals(names(dir), { "mine.txt", "old.c" })
+end
+
+-- Where somebody else has put links and pipes, files of ours take their place.
+function TestFiles.test_nothing_is_written_through_a_link()
+  local dir, outside = folder("links"), support.write("outside", "precious\n")
+  for _, name in ipairs({ "a.c", "b.c.partial" }) do
+    assert(lfs.link(outside, dir .. "/" .. name, true))
+  end
+  assert(os.execute(("mkfifo '%s/c.c'"):format(dir)))
+  local files = { { path = "a.c", text = "a\n" }, { path = "b.c", text = "b\n" }, { path = "c.c", text = "c\n" },
+    { path = "d.csv", write = function(file) return file:write("d\n") end } }
+  lu.assertEquals(write.files(dir, files), { "a.c", "b.c", "c.c", "d.csv", "old.c" })
+  lu.assertEquals(support.read(outside), "precious\n")
+  for _, name in ipairs({ "a.c", "b.c", "c.c", "d.csv" }) do
+    lu.assertEquals(lfs.symlinkattributes(dir .. "/" .. name, "mode"), "file")
+    lu.assertEquals(support.read(dir .. "/" .. name):sub(1, 1), name:sub(1, 1))
+  end
+end
+
+function TestFiles.test_a_folder_that_is_a_link_leads_out()
+  local dir = folder("below")
+  assert(lfs.link(support.write("else/x", ""):match("^(.*)/"), dir .. "/report", true))
+  lu.assertEquals(write.below(dir, "other"), dir .. "/other")
+  local nothing, message = write.below(dir, "report")
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "is a link")
 end
 
 -- A banner may also be the last line: of a copy, whose first lines are those of its original.

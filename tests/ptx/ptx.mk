@@ -66,8 +66,8 @@ $(foreach id,$(PTX_MODELS),$(eval $(call ptx_model_rules,$(id))))
 
 # Differences of the showcase from its CPU half are 3.4 to 11.6% in tf32 (rand_relative), 24.5% in bf16.
 PTX_BOUNDS := -DLH_TF32_BOUND=1.5e-1 -DLH_BF16_BOUND=5e-1
-PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o $(B)/tests/support/lh_no_images.o
-link_ptx = $(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -Itests/ptx -DLH_MODEL=lh_$* $(1) -MMD -MP \
+PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o
+link_ptx = $(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -Itests/ptx -DLH_MODEL=$(call symbol,spec,$*) $(1) -MMD -MP \
 	-MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBRARY) $(CURDIR)/$(B)/emulation/emulated.so -lcmocka $(LIBRARIES)
 
 $(PTX_MODELS:%=$(B)/tests/ptx/test_model.%): $(B)/tests/ptx/test_model.%: tests/emulation/test_model.c $(PTX_LINKED) \

@@ -73,9 +73,31 @@ class TestRuns(Files):
         self.assertEqual([(row["id"], row["length"]) for row in rows],
                          [("drawn", 4), ("drawn", 8), ("plain", 4), ("plain", 8)])
         self.assertTrue(all(not isinstance(value, (dict, list)) for row in rows for value in row.values()))
+        self.assertEqual({(row["task"], row["encoding"]) for row in rows},
+                         {("reverse_string", "drawn"), ("reverse_string", "plain")})
         self.assertEqual(len(longhand.rows(longhand.runs(RUNS), "metrics")), 6)
         with self.assertRaises(ValueError):
             longhand.rows([], "losses")
+
+    def test_a_run_without_an_evaluation_has_no_rows(self):
+        path = self.copied_run()
+        (path / "eval.jsonl").unlink()
+        (path / "metrics.jsonl").unlink()
+        runs = longhand.runs(self.folder)
+        self.assertEqual([longhand.rows(runs), longhand.rows(runs, "metrics")], [[], []])
+        rows = longhand.rows(runs + longhand.runs(RUNS))
+        self.assertEqual(len(rows), 4)
+
+    def test_tasks_and_encodings_have_names(self):
+        path = self.copied_run()
+        info = json.loads((path / "run.json").read_text())
+        for spec, name, task, encoding in (({"kind": "copy"}, "copy_rand_rope", "copy", "rand_rope"),
+                                           ({"kind": "copy"}, "copy", "copy", "copy"),
+                                           ({"data": "a/b.jsonl"}, "sums_rope", "b.jsonl", "sums_rope"),
+                                           (None, "sums", "?", "sums")):
+            (path / "run.json").write_text(json.dumps({**info, "id": name, "spec": {"task": spec}}))
+            run = longhand.Run(path)
+            self.assertEqual((run.task, run.encoding), (task, encoding))
 
     def test_a_torn_last_line_is_skipped_and_told(self):
         path = self.copied_run() / "metrics.jsonl"

@@ -174,7 +174,8 @@ def geometric(encoding, logits):
     outside = jnp.take_along_axis(missed, jnp.broadcast_to(np.maximum(before, 0), logits.shape), axis=-1)
     log_weight = jax.nn.log_sigmoid(logits) + up_to - jnp.where(before >= 0, outside, 0.0)
     weight = jnp.where(i == j, 0.0, jnp.exp(jnp.where(i == j, 0.0, log_weight)))
-    return weight if encoding == "geometric_raw" else weight / jnp.sum(weight, axis=-1, keepdims=True)
+    return weight if encoding == "geometric_raw" else weight / jnp.maximum(
+        jnp.sum(weight, axis=-1, keepdims=True), 1e-12)
 
 
 def attention(p, name, encoding, h, positions, distances):

@@ -79,6 +79,16 @@ void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_encoder *e
     }
 }
 
+/* No key matches at all; what matches is far below, about and above the least divisor; the first key always does. */
+void lh_parity_set_limit(lh_ref_encoder *encoder, int limit) {
+    static const double offsets[LH_PARITY_LIMITS] = {-1e6, -45, -30, -12, 1e6};
+    for (int l = 0; l < 2; l++) {
+        char name[64];
+        snprintf(name, sizeof name, "layers.%d.attention.geometric.offset", l);
+        *lh_ref_encoder_find(encoder, name)->value = offsets[limit];
+    }
+}
+
 /* ---- comparisons ---- */
 
 void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_encoder *encoder) {

@@ -37,6 +37,10 @@ bool lh_parity_learns_slopes(const lh_spec *spec);
 /* The encoder's weights, and ALiBi's slopes where the spec learns them, into the spec's vector of parameters. */
 void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_encoder *encoder, void *parameters);
 
+/* Geometric attention's offset in all layers, at one of its limits. */
+enum { LH_PARITY_LIMITS = 5 };
+void lh_parity_set_limit(lh_ref_encoder *encoder, int limit);
+
 /* The stored gradients take the place of the reference's own. */
 void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_encoder *encoder);
 

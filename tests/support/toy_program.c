@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "longhand/math.h"
@@ -15,6 +16,9 @@ enum { POSITION_ROWS = 64 };
 #else
 #define LEVEL "x86-64"
 #endif
+
+/* There is one level of these programs: what LONGHAND_ISA says of generated ones is not for them. */
+__attribute__((constructor)) static void run_at_any_level(void) { unsetenv("LONGHAND_ISA"); }
 
 static int block_sequences(const int length[LH_MAX_STREAMS]) {
     (void)length;

@@ -8,6 +8,7 @@ if ! command -v git >/dev/null || ! sh runtime/cuda/toolkit.sh --arch sm_90 --le
     echo "skip device: needs git and a CUDA toolkit to compile device code with"
     exit 0
 fi
+unset LONGHAND_ISA # prepare.sh and run.sh choose their levels
 base=build/test-device
 tools=$work/tools
 

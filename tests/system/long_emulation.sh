@@ -7,9 +7,7 @@
 family=emulate
 . tests/system/schemes.sh
 
-# Both lists of the gradient checks.
-SCHEMES="$(sed -n '/^SCHEMES=/,/"}*$/p' tests/system/test_gradcheck.sh tests/system/long_gradcheck.sh |
-    sed 's/^SCHEMES=\(${SCHEMES:-\)\{0,1\}//' | tr -d '"}' | tr '\n' ' ') wide_geometric wide_label"
+SCHEMES="$SCHEMES $MORE_SCHEMES wide_geometric wide_label"
 
 programs=''
 for name in $SCHEMES; do

@@ -19,7 +19,7 @@ done >"$work/train.jsonl"
 
 builds() {
     ./longhand build "$work/tokens.lua" --levels best --out "$work/out" &&
-        ends_with 0 '2 computation tokens per input token' ./longhand plan "$work/tokens.lua"
+        ends_with 0 '2 computation tokens per input token (pause tokens)' ./longhand plan "$work/tokens.lua"
 }
 
 folder() {

@@ -78,6 +78,13 @@ assert(read("/trainer"):find(read("/src/device.cu") .. "\0", 1, true), "device.c
 END
 }
 
+# Other defaults, asked for without the CUDA half: it stays, with its sources, and its text is found once.
+is_given_other_defaults() {
+    ends_with 0 'new defaults, nothing compiled, for CPU and CUDA' build --set train.steps=17 --out "$work/jit" &&
+        ends_with 0 ' 17 steps of' "$work/jit/trainer" info && ends_with 0 '"source":true' "$work/jit/trainer" info --json &&
+        ./longhand gen $RUN --set train.steps=17 --out "$work/gen17" && diff -r "$work/gen17" "$work/jit/src"
+}
+
 carries_both() {
     build --target cpu,cuda --jit --arch sm_90a --out "$work/jit" &&
         ends_with 0 "cuda           sm_90a by toolkit $version, source to compile on the node;" "$work/jit/trainer" info
@@ -141,6 +148,7 @@ maps_errors() {
 
 expect cuda_generates_halves generates_halves
 expect cuda_carries_its_text carries_its_text
+expect cuda_is_given_other_defaults is_given_other_defaults
 expect cuda_refuses_without_toolkit refuses_without_toolkit
 expect cuda_refuses_what_does_not_go_together refuses_what_does_not_go_together
 if ! toolkit=$(sh runtime/cuda/toolkit.sh 2>/dev/null); then

@@ -68,6 +68,26 @@ epochs() {
         ends_with 0 '42 steps are 2 epochs' "$trainer" train --out "$work/two" --steps 42 --no-eval
 }
 
+# The file by names, as the spec has them, trains to the same bits; run.json tells which lengths were trained on.
+names_and_ids() {
+    awk -F'[][]' '{
+        gsub(/10/, "\"+\"", $2); gsub(/[0-9]/, "\"&\"", $2); gsub(/[0-9]/, "\"&\"", $4)
+        print $1 "[" $2 "]" $3 "[" $4 "]" $5
+    }' examples/dataset/train.jsonl >"$work/names.jsonl"
+    head -1 "$work/names.jsonl" | grep -q '^{"input":\["[0-9+]".*"target":\["[0-9]"' || return
+    "$trainer" train --out "$work/ids" --steps 30 $FLAGS &&
+        "$trainer" train --out "$work/named" --steps 30 --data "$work/names.jsonl" $FLAGS || return
+    sed 's/,"steps_per_second":[^}]*//' "$(folder ids)/metrics.jsonl" >"$work/want" &&
+        sed 's/,"steps_per_second":[^}]*//' "$(folder named)/metrics.jsonl" | cmp "$work/want" - || return
+    grep -q '"train_lengths":\[3,4,5\],' "$(folder ids)/run.json" || return
+    file=$(folder ids)/checkpoint.safetensors
+    echo '{"input":[1,10,2],"outputs":2}' | "$trainer" predict --checkpoint "$file" >"$work/want" &&
+        echo '{"input":["1","+","2"],"outputs":2}' | "$trainer" predict --checkpoint "$file" | cmp "$work/want" - &&
+        ends_with 0 '' "$trainer" predict --checkpoint "$file" --text '1 + 2' &&
+        echo '{"input":["1","-","2"]}' | ends_with 1 'line 1: input[1] is "-", which is no symbol' \
+            "$trainer" predict --checkpoint "$file"
+}
+
 # Examples of a length, capped by what the file has; the split says which file.
 evaluates() {
     file=$(folder whole)/checkpoint.safetensors
@@ -207,6 +227,7 @@ if [ "$failures" -eq 0 ]; then
     expect dataset_same_bits same_bits
     expect dataset_killed_and_resumed killed_and_resumed
     expect dataset_epochs epochs
+    expect dataset_names_and_ids names_and_ids
     expect dataset_evaluates evaluates
     expect dataset_evaluates_training_examples evaluates_training_examples
     expect dataset_other_bytes_refused other_bytes_refused

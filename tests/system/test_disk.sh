@@ -1,4 +1,4 @@
-# A disk that fills up or becomes read-only during a training: exit 4, the file is named, the last checkpoint stays good,
+# A disk that fills up, during a build too, or becomes read-only during a training: exit 4, the file is named, the last checkpoint stays good,
 # and once there is room again the run goes on to the same bits.
 
 . tests/system/common.sh
@@ -47,6 +47,14 @@ read_only() {
     mount -o remount,rw "$disk" && goes_on
 }
 
+# Room for the sources, not for what compilers make of them, of which some fail without a word.
+full_while_building() {
+    rm -rf "${disk:?}"/*
+    mount -o remount,size=$(($(du -sk "$work/$TINY" | cut -f1) + 40))k "$disk" || return
+    ends_with 4 "$disk/new: " ./longhand build tests/specs/$TINY.lua --levels best --out "$disk/new" || return
+    [ -z "$(ls -A "$disk")" ] && mount -o remount,size=10m "$disk"
+}
+
 can_mount() {
     mkdir -p "$disk" && mount -t tmpfs -o size=10m none "$disk" 2>/dev/null
 }
@@ -65,9 +73,11 @@ if [ "$failures" -eq 0 ]; then
     if ! can_mount; then
         echo "skip disk_full_goes_on: no right to mount"
         echo "skip disk_read_only_goes_on: no right to mount"
+        echo "skip disk_full_while_building: no right to mount"
     else
         expect disk_full_goes_on full_disk
         expect disk_read_only_goes_on read_only
+        expect disk_full_while_building full_while_building
         umount "$disk"
     fi
 fi

@@ -27,9 +27,11 @@ threads_same() {
 }
 
 # Without positions every output of a sequence is the same, at best its most frequent token: 0.43 at length 5, 0.29 at 20.
+# `train --seed 0` to 4 at x86-64, x86-64-v3 and x86-64-v4, the least of 15 runs: 0.96, 0.76, 0.68 and 0.55 at lengths 5,
+# 10, 15 and 20.
 learns() {
     "$TRAINER" train --out "$work/runs" --seed 2 && cat "$work"/runs/*/*/*/eval.jsonl &&
-        awk '{ sub(/.*"accuracy":/, ""); sub(/[,}].*/, ""); if ($0 < 0.7) low++; n++ } END { exit !(n == 4 && !low) }' \
+        awk '{ sub(/.*"accuracy":/, ""); sub(/[,}].*/, ""); if ($0 < 0.45) low++; n++ } END { exit !(n == 4 && !low) }' \
             "$work"/runs/*/*/*/eval.jsonl
 }
 

@@ -23,8 +23,8 @@ in_hostile_environment() {
 
 # A PATH with the usual tools but without Lua; apt-get only writes down what it was asked for.
 bare_path() {
-    mkdir -p "$work/bin"
-    for tool in sh env readlink dirname id mktemp rm cat grep printf cc make ld as; do
+    rm -rf "$work/bin" "$work/apt" && mkdir -p "$work/bin"
+    for tool in sh env readlink dirname id mktemp rm cat grep sed dd printf cc make ld as; do
         ln -sf "$(command -v $tool)" "$work/bin/$tool" 2>/dev/null
     done
     [ -z "${1:-}" ] || printf '#!/bin/sh\necho "$*" >>"%s/apt"\n' "$work" >"$work/bin/apt-get"
@@ -42,8 +42,50 @@ installs_as_root() {
     grep -q '^update' "$work/apt" && grep -q -e '--no-install-recommends.*Lock::Timeout=300 lua5.4 lua-argparse' "$work/apt"
 }
 
+# Help and the version need no Lua; what is wrong without it is said before anything is installed.
+asks_without_lua() {
+    bare_path apt
+    ends_with 0 'Commands:' env PATH="$work/bin" ./longhand --help || return
+    ends_with 2 'Commands:' env PATH="$work/bin" ./longhand || return
+    ends_with 0 "longhand $(cat VERSION)" env PATH="$work/bin" ./longhand --version || return
+    ends_with 0 'lua-argparse' env PATH="$work/bin" ./longhand train --help || return
+    ends_with 0 'Commands:' env PATH="$work/bin" ./longhand help plan || return
+    ends_with 2 "unknown command 'frobnicate'" env PATH="$work/bin" ./longhand frobnicate || return
+    [ ! -e "$work/apt" ]
+}
+
+# With Lua the generator looks at the words before a compiler is installed, and help installs none.
+asks_without_compiler() {
+    bare_path apt && rm "$work/bin/cc" "$work/bin/make" &&
+        ln -s "$(command -v "${LUA:-lua5.4}")" "$work/bin/lua5.4" || return
+    ends_with 2 "Did you mean '--static'?" env PATH="$work/bin" ./longhand build $SPEC --satic || return
+    ends_with 2 'did you mean --learning-rate?' env PATH="$work/bin" ./longhand train $SPEC -- --lr 1 || return
+    ends_with 2 "missing argument 'spec'" env PATH="$work/bin" ./longhand build || return
+    ends_with 0 'Usage: longhand build' env PATH="$work/bin" ./longhand build --help || return
+    [ ! -e "$work/apt" ] || return
+    [ "$(id -u)" != 0 ] || ends_with 4 'this needs: make gcc' env PATH="$work/bin" ./longhand build $SPEC
+}
+
+without_temporary_files() {
+    TMPDIR=/nowhere ends_with 4 'TMPDIR: no temporary files can be written in /nowhere' ./longhand build $SPEC
+}
+
+# A generator that says nothing did nothing, whatever its exit code.
+dying_generator() {
+    bare_path
+    printf '#!/bin/sh\n[ "$1" = - ] || %s\n' "$2" >"$work/bin/lua5.4" && chmod +x "$work/bin/lua5.4" &&
+        ends_with "$1" "$3" env PATH="$work/bin" ./longhand check $SPEC
+}
+
+# What no handler sees, inside one verb: memory that runs out, the stack of C.
+unhandled_error() {
+    printf 'package.preload.listing = function() return { lines = function() %s end } end' "$1" >"$work/faulty.lua"
+    ulimit -S -v 500000
+    LUA_PATH="$work/?.lua;;" ends_with 4 "$2" "${LUA:-lua5.4}" -l faulty generator/main.lua list runs
+}
+
 children_are_unlimited() {
-    limit=$( (ulimit -S -v 4000000 && "${LUA:-lua5.4}" -e 'package.path = "generator/?.lua"
+    limit=$( (ulimit -S -v 500000 && "${LUA:-lua5.4}" -e 'package.path = "generator/?.lua"
         io.write((require("shell").capture({ "sh", "-c", "ulimit -S -v" })))'))
     [ "$limit" = "$(ulimit -H -v)" ]
 }
@@ -72,8 +114,9 @@ stopped_by() {
     find "$work/runs" -name checkpoint.safetensors | grep -q .
 }
 
+# A refusal that only the trainer can make.
 passes_exit_codes() {
-    ends_with 2 '--step' ./longhand train $SPEC -- --stepz 5
+    ends_with 2 '--seed and --seeds exclude each other' ./longhand train $SPEC -- --seed 1 --seeds 1:2
 }
 
 says_nothing_on_stdout() {
@@ -90,6 +133,17 @@ if [ "$(id -u)" = 0 ]; then
 else
     echo "skip launcher_installs_as_root: not root"
 fi
+expect launcher_asks_without_lua asks_without_lua
+expect launcher_asks_without_compiler asks_without_compiler
+expect launcher_without_temporary_files without_temporary_files
+expect launcher_generator_without_a_word_exit_4 dying_generator 4 'exit 0' 'ended without a last word (status 0)'
+expect launcher_generator_killed_exit_4 dying_generator 4 'kill -9 $$' 'killed (signal 9)'
+expect launcher_generator_terminated dying_generator 143 'kill -15 $$' ''
+expect launcher_out_of_memory_exit_4 unhandled_error 'return ("x"):rep(1 << 30)' 'out of memory'
+expect launcher_out_of_memory_in_lua_exit_4 unhandled_error \
+    'local s = ("x"):rep(1 << 20) while true do s = s .. s end' 'out of memory'
+expect launcher_stack_of_c_exit_4 unhandled_error 'local function f() return (("x"):gsub("x", f)) end return f()' \
+    'mistake of the program'
 expect launcher_children_are_unlimited children_are_unlimited
 expect launcher_greedy_spec_fails_politely greedy_spec_fails_politely
 expect train_stopped_by_TERM_exit_75 stopped_by TERM

@@ -69,6 +69,45 @@ without_gnuplot() {
         grep -q 'gnuplot is not installed' "$work/plain/index.html" && [ -s "$work/plain/report.csv" ]
 }
 
+# A folder from somebody else: what it is called, what its runs say of themselves, what lies in it.
+foreign=$work/foreign
+export LH_RAN="$work/ran"
+
+copy() {
+    rm -rf "$foreign" && cp -R "$work/runs" "$foreign" && one=$(echo "$foreign"/*/*/lr0.001-seed1)
+}
+
+names_run_nothing() {
+    copy && mv "$foreign/pairs" "$foreign/a
+!touch \"\$LH_RAN\"
+#" &&
+        ends_with 1 "4 runs are damaged" "$LUA" generator/main.lua report "$foreign" && [ ! -e "$LH_RAN" ] &&
+        grep -q 'id: found "pairs"; expected "a\\10!touch' "$foreign/report/report.txt"
+}
+
+damaged() {
+    copy && sed -i 's|"kind":"even_pairs"|"kind":"a\\n!touch FILE\\n#"|' "$one/run.json" &&
+        ends_with 1 'spec.task.kind: found "a\10!touch FILE\10#"; expected a word' "$LUA" generator/main.lua report \
+            "$foreign" --out "$work/told" &&
+        grep -q '3 of 4 runs have a score (1 damaged)' "$work/told/report.txt" &&
+        copy && sed -i 's|"id":"[a-z]*"|"id":"../../x"|' "$one/run.json" &&
+        for verb in "analyze pca" "export pytorch"; do
+            ends_with 1 'run.json: id: found "../../x"' "$LUA" generator/main.lua $verb "$one" || return
+        done
+}
+
+pipe() { copy && rm "$one/$1" && mkfifo "$one/$1"; }
+
+pipes() {
+    for name in run.json eval.jsonl; do
+        pipe "$name" && ends_with 1 "$one/$name: found a named pipe" timeout 60 "$LUA" generator/main.lua report \
+            "$foreign" --out "$work/told" || return
+    done
+    for name in run.json checkpoint.safetensors; do
+        pipe "$name" && ends_with 1 "$one/$name: " timeout 60 "$LUA" generator/main.lua analyze pca "$one" || return
+    done
+}
+
 LUA=${LUA:-lua5.4}
 expect "four short runs are trained" train
 expect "a report of them: text, CSV, LaTeX, page" report
@@ -79,5 +118,8 @@ else
 fi
 expect "two runs against each other" two_runs
 expect "a torn line is skipped and told" torn
+expect "what a folder is called runs no command" names_run_nothing
+expect "a damaged run is told by file and field, the others go on" damaged
+expect "pipes in the place of files are not waited for" pipes
 expect "without gnuplot the rest is written" without_gnuplot
 finish

@@ -22,6 +22,14 @@ static_is_kept() {
     ends_with 0 'up to date' ./longhand build tests/specs/$TINY.lua --static --levels "$best" --out "$work/static"
 }
 
+# Both levels stay, and how it is linked, where another number of steps is asked for.
+static_is_given_other_defaults() {
+    ends_with 0 'new defaults, nothing compiled' ./longhand build tests/specs/$TINY.lua --static --levels "$best" \
+        --set train.steps=17 --out "$work/static" && ends_with 0 ' 17 steps of' "$work/static/trainer" info &&
+        [ "$(cut -d ' ' -f 2- "$work/static/stamp" | head -1)" = "static $(echo "$plainest $best" | tr ' ' '\n' | uniq |
+            paste -s -d ' ')" ]
+}
+
 needs_nothing() {
     ldd "$work/static/trainer" 2>&1 | grep -qE 'not a dynamic executable|statically linked'
 }
@@ -111,6 +119,7 @@ mkdir "$work/root" && chroot "$work/root" / 2>/dev/null
 [ $? -ne 125 ] && caged=yes || echo "skip static_in_empty_root: chroot is not permitted; run in an empty folder instead"
 expect static_builds static_builds
 expect static_is_kept static_is_kept
+expect static_is_given_other_defaults static_is_given_other_defaults
 make -s trainer LEVELS="$best" ID=$TINY SOURCES="$work/static/src" OUT="$work/dynamic" || failures=1
 if command -v ldd >/dev/null 2>&1; then
     expect static_needs_nothing needs_nothing

@@ -5,13 +5,13 @@
 
 # Two cells of runs with two seeds: steps, learning rates.
 study() {
-    cat >"$work/sweep.lua" <<EOF
+    cat >"$work/${3:-sweep}.lua" <<EOF
 return {
   title = "two cells",
   base = {
     model = { use = "small_encoder", layers = 1, feedforward = 16 },
     train = { batch = 4, steps = $1, lengths = { 1, 4 }, log_every = 500 },
-    eval = { lengths = { 3, 6 }, examples = 16 },
+    eval = { lengths = { 3, 6 }, examples = ${4:-16} },
     encoding = { -- too large a learning rate makes it infinite
       score = function(x) return x.score - exp(x.speed) * abs(x.distance) end,
       parameters = { speed = { per = "head", init = 0, learned = true } },
@@ -51,6 +51,7 @@ trainers() {
 }
 
 kill_one() { kill -9 $(trainers | head -1); }
+halt_all() { kill -STOP $(trainers); }
 
 trains() { ls "$work/$1"/*/*/*/metrics.jsonl; }
 nobody_trains() { ! trainers; }
@@ -70,10 +71,20 @@ second_call_does_nothing() {
         diff -r -x sweep.json "$work/whole" "$work/copy"
 }
 
+# Another study of the same cells trains nothing and compiles nothing, and evaluates as it says itself.
+other_study_of_the_cells() {
+    study 40000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
+    ends_with 0 '0 trainers to build' ./longhand sweep "$work/other.lua" --out "$work/both" --dry-run &&
+        study 40000 1e-3 other 9 || return
+    ends_with 0 '2 trainers given new defaults, nothing compiled' ./longhand sweep "$work/other.lua" --out "$work/both" &&
+        ! grep -q building "$work/.got" && grep -q '"examples":9,' "$work/both"/sort/*/*/eval.jsonl &&
+        grep -q '"examples":16,' "$work/both"/sort/*/*/eval.jsonl
+}
+
 # The trainers hear of it and write checkpoints. They are halted until then: they might be through before it is noticed.
 killed_sweep_leaves_checkpoints() {
     ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
-    until_true trains cut && kill -STOP $(trainers) && kill -9 $! && wait $!
+    until_true trains cut && until_true halt_all && kill -9 $! && wait $!
     [ $? -eq 137 ] && sleep 3 && kill -CONT $(trainers) && until_true nobody_trains &&
         grep -q '"exit":75}' "$work"/cut/*/*/*/run.json
 }
@@ -98,6 +109,7 @@ study 40000 1e-3
 expect sweep_dry_run_tells_hours dry_run_tells_hours
 expect sweep_whole_study whole_study
 expect sweep_second_call_does_nothing second_call_does_nothing
+expect sweep_other_study_of_the_cells other_study_of_the_cells
 expect sweep_killed_leaves_checkpoints killed_sweep_leaves_checkpoints
 expect sweep_killed_trainer_is_told killed_trainer_is_told
 expect sweep_goes_on_to_the_same_bits goes_on_to_the_same_bits

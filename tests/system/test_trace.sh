@@ -78,6 +78,26 @@ bad_input() {
     trace --input "$work/bad.jsonl" --out "$work/x"
 }
 
+# One bit of the length, a name, a number of the metadata, the parameters, the optimiser's state: whoever reads it says so.
+damaged_checkpoints_are_refused() {
+    echo '{"input":[1,2]}' >"$work/line.jsonl"
+    for place in 1 '"dtype"' '"step":"' last middle; do
+        flip "$place" <"$checkpoint" >"$work/flipped" && ! cmp -s "$work/flipped" "$checkpoint" || return
+        ends_with 1 "$work/flipped: " "$TRAINER" eval --checkpoint "$work/flipped" --out "$work/eval" &&
+            ends_with 1 "$work/flipped: " "$TRAINER" predict --checkpoint "$work/flipped" <"$work/line.jsonl" &&
+            ends_with 1 "$work/flipped: " "$TRAINER" trace --checkpoint "$work/flipped" --out "$work/x" &&
+            ends_with 1 "$work/flipped: " "$TRAINER" train --init "$work/flipped" --out "$work/init" || return
+    done
+}
+
+# stdin with a bit of one byte flipped: behind a text of the header, or at a place of the file.
+flip() {
+    PLACE=$1 $LUA -e 'local text, place = io.read("a"), os.getenv("PLACE")
+        local _, found = text:find(place, 1, true)
+        local at = tonumber(place) or place == "middle" and #text // 2 or place == "last" and #text or found + 2
+        io.write(text:sub(1, at - 1), string.char(text:byte(at) ~ 1), text:sub(at + 1))'
+}
+
 # Told before it is computed: with 300 MB of address space, 32 x 4 x 64 x 64 x 100,000 floats do not fit.
 too_large() {
     (ulimit -v 300000 && ends_with 4 'MB of memory,' trace --length 32 --examples 100000 --out "$work/x") &&
@@ -92,5 +112,6 @@ expect trace_average_is_the_mean averages
 expect trace_inputs_give_the_bits_of_examples inputs_are_examples
 expect trace_entropy_prints_json_lines entropy_lines
 expect trace_refuses_with_reasons refuses
+expect trace_and_others_refuse_damaged_checkpoints damaged_checkpoints_are_refused
 expect trace_larger_than_memory_is_refused too_large
 finish

@@ -15,6 +15,13 @@ without_lua() {
         "$work/out/trainer" info >/dev/null
 }
 
+# Of another number of steps the file that has it is compiled, and no other.
+other_defaults_without_lua() {
+    ./longhand gen tests/specs/$TINY.lua --set train.steps=71 --out "$work/$TINY" >/dev/null || return
+    PATH="$work/bin" make trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out" >"$work/said" &&
+        [ "$(grep -c -e ' -c -o ' "$work/said")" -eq 1 ] && ends_with 0 ' 71 steps of' "$work/out/trainer" info
+}
+
 needs_libc_only() {
     ldd "$work/out/trainer" >"$work/libraries" || return
     grep -q 'libc\.so' "$work/libraries" && ! grep -vE 'linux-vdso|/ld-linux|^[[:space:]]lib[cm]\.so' "$work/libraries"
@@ -29,6 +36,7 @@ with_sanitizers() {
 }
 
 expect trainer_builds_without_lua without_lua
+expect trainer_other_defaults_without_lua other_defaults_without_lua
 problem=$(make -s print-static-problem)
 if [ -n "$problem" ]; then
     echo "skip trainer_needs_libc_only: $problem"

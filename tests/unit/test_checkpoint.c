@@ -96,6 +96,27 @@ static void check_parameters_refused(const char *path, const lh_spec *spec, cons
     assert_true(values[0] == 42); /* nothing was written */
 }
 
+/* A checkpoint whose checksum is gone is no file of parameters alone; without "format" it is. */
+static void test_read_parameters_checkpoint_without_checksum_refused(void **state) {
+    const char *path = lh_test_path(*state, "p");
+    float zeros[TOY_STORAGE] = {0};
+    lh_st_file *file;
+    lh_error error;
+    toy_write_parameters(path, -1, -1, NULL);
+    lh_assert_ok(lh_st_read(path, &file, &error), &error);
+    lh_st_tensor tensors[16];
+    int count = lh_st_count(file);
+    for (int i = 0; i < count; i++) tensors[i] = *lh_st_at(file, i);
+    lh_st_meta meta[] = {{"step", "3"}, {"format", "longhand checkpoint 1"}};
+    lh_assert_ok(lh_st_write(path, tensors, count, meta, 2, &error), &error);
+    check_parameters_refused(path, &lh_toy_spec, "no checksum in its metadata\n  hint: parameters alone");
+    lh_assert_ok(lh_st_write(path, tensors, count, meta, 1, &error), &error);
+    int64_t step;
+    lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, zeros, &step, &error), &error);
+    assert_int_equal(step, 3);
+    lh_st_free(file);
+}
+
 static void test_read_parameters_other_model_refused(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "p");
@@ -128,6 +149,7 @@ int main(void) {
         in_directory(test_write_same_state_same_bytes),
         in_directory(test_read_parameters_both_types_read),
         in_directory(test_read_parameters_without_metadata_read),
+        in_directory(test_read_parameters_checkpoint_without_checksum_refused),
         in_directory(test_read_parameters_other_model_refused),
         in_directory(test_read_parameters_no_checkpoint_refused),
     };

@@ -3,12 +3,15 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bench/gradcheck.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "cli/symbols.h"
 #include "lh_run.h"
 #include "toy_program.h"
@@ -68,6 +71,21 @@ static void test_main_bad_words_usage(void **state) {
     assert_says(state, 2, "sample", "--length: missing");
     assert_says(state, 0, "train --help", "--overfit K");
     assert_says(state, 0, "bench --help", "--json");
+}
+
+static void test_main_flags_of_other_programs_explained(void **state) {
+    assert_says(state, 2, "train --lr 1", "did you mean --learning-rate?");
+    assert_says(state, 2, "train --epochs=3", "did you mean --steps?");
+    assert_says(state, 2, "train --max_steps 3", "did you mean --steps?");
+    assert_says(state, 2, "train --gpu", "did you mean --device cuda?");
+    assert_says(state, 2, "train --output-dir x", "did you mean --out?");
+    assert_says(state, 2, "train --num-threads 1", "did you mean --threads?");
+    assert_says(state, 2, "train --ckpt x", "did you mean --init?");
+    assert_says(state, 2, "eval --ckpt x", "did you mean --checkpoint?");
+    assert_says(state, 2, "train --batch-size 32", "a field of the spec: train.batch");
+    assert_says(state, 2, "eval --batch-size 32", "did you mean --batch?");
+    assert_says(state, 2, "train --d_model 32", "a field of the spec: model.width");
+    assert_says(state, 2, "train --frobnicate", "--help lists them");
 }
 
 static void test_options_values_parsed(void **state) {
@@ -203,8 +221,9 @@ static void check_bad_lines(void **state, const char *checkpoint, const char *co
 static void test_predict_bad_lines_named(void **state) {
     static const char *const cases[][2] = {
         {"{\"input\":[1,2]}\nnonsense\n", "line 2: "},
-        {"{\"input\":[1,5]}", "line 1: input[1] is 5\n  expected: a token from 0 to 4"},
+        {"{\"input\":[1,5]}", "line 1: input[1] is 5\n  expected: 0 to 4"},
         {"{\"input\":[1.5]}", "input[0] is no integer"},
+        {"{\"input\":[\"5\"]}", "line 1: input[0] is \"5\", which is no symbol\n  expected: one of 0 1 2 3 4"},
         {"{\"input\":[]}", "\"input\" is no list of tokens"},
         {"{\"input\":[1,2],\"positions\":[1,2,3,4]}", "\"positions\" is given, but this encoding draws none"},
         {"{\"input\":[1,2],\"distances\":[0,2,3,4]}", "\"distances\" is given, but this encoding draws none"},
@@ -269,6 +288,7 @@ static void test_gradcheck_right_gradients_pass(void **state) {
     toy.precision = "float64";
     lh_run_result result = run_with(state, 0, "gradcheck", NULL);
     assert_non_null(strstr(result.out, "output.weight"));
+    assert_non_null(strstr(result.out, "147 checks of 7 tensors, 0 of them beside a kink of the loss\n"));
     assert_null(strstr(result.out, "WRONG"));
 }
 
@@ -361,11 +381,52 @@ static void test_main_unknown_level_refused(void **state) {
     unsetenv("LONGHAND_ISA");
 }
 
+/* Shows a line on a terminal; with `catches` a signal ends it in order, else it kills. */
+static int show_progress(bool catches) {
+    lh_progress progress;
+    signal(SIGINT, SIG_DFL); /* earlier tests may have caught it */
+    alarm(60);
+    const volatile sig_atomic_t *stopped = catches ? lh_catch_signals() : NULL;
+    setenv("TERM", "xterm", 1);
+    lh_progress_start(&progress);
+    lh_progress_line(&progress, "[##..] step 2");
+    while (stopped == NULL || !*stopped) usleep(1000);
+    lh_progress_wipe(&progress);
+    fprintf(stderr, "stopped\n");
+    return 0;
+}
+
+/* What stands on the terminal when Ctrl-C was typed behind the line. */
+static void check_line_ends(bool catches, int status, const char *want) {
+    char text[256] = "";
+    size_t used = 0;
+    bool typed = false;
+    int terminal, ended;
+    pid_t child = forkpty(&terminal, NULL, NULL, NULL);
+    if (child == 0) _exit(show_progress(catches));
+    assert_true(child > 0);
+    for (ssize_t got = 1; got > 0; used += (size_t)(got > 0 ? got : 0)) {
+        got = read(terminal, text + used, sizeof text - 1 - used);
+        if (!typed && strstr(text, "step 2") != NULL) typed = write(terminal, "\003", 1) == 1;
+    }
+    close(terminal);
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(WIFSIGNALED(ended) ? WTERMSIG(ended) : 0, status);
+    assert_string_equal(text, want);
+}
+
+static void test_progress_interrupted_line_is_ended(void **state) {
+    (void)state;
+    check_line_ends(true, 0, "\r[##..] step 2^C\r\n\r             \rstopped\r\n");
+    check_line_ends(false, SIGINT, "\r[##..] step 2^C\r\n");
+}
+
 #define WITH_TOY(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_TOY(test_main_bad_words_usage),
+        WITH_TOY(test_main_flags_of_other_programs_explained),
         cmocka_unit_test(test_options_values_parsed),
         cmocka_unit_test(test_shortest_reads_back),
         cmocka_unit_test(test_symbols_longest_name_wins),
@@ -385,6 +446,7 @@ int main(void) {
         WITH_TOY(test_bench_replicas_counted),
         WITH_TOY(test_main_other_interface_refused),
         WITH_TOY(test_main_unknown_level_refused),
+        cmocka_unit_test(test_progress_interrupted_line_is_ended),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

@@ -111,6 +111,24 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     lh_corpus_close(&c);
 }
 
+/* A string is a name, a number an id, also where the name is a number. */
+static void test_corpus_takes_names_and_ids(void **state) {
+    static const char *const input[] = {"b", "a", "0", "+", "1"}, *const output[] = {"1", "0", "longer", "~", "L"};
+    static const uint16_t want[] = {1, 0, 2, 4, 0, 1, 3, 2, 0, 1, 3};
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    make_spec(&f,
+              write_text(*state, "x.jsonl",
+                         "{\"input\":[\"a\",\"b\",\"0\",\"1\",0,1,\"+\"],\"target\":[\"longer\",\"1\",1,\"~\"]}\n"),
+              NULL);
+    f.task.input_symbol = input;
+    f.task.output_symbol = output;
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    assert_memory_equal(c.train.tokens, want, sizeof want);
+    lh_corpus_close(&c);
+}
+
 static void test_corpus_says_what_is_wrong_and_where(void **state) {
     static const struct {
         const char *text, *said;
@@ -120,15 +138,19 @@ static void test_corpus_says_what_is_wrong_and_where(void **state) {
         {"{\"input\":[1],\"target\":[1]}\n{\"input\":[1],\"target\":[1}\n", "x.jsonl:2:25: "},
         {"{\"input\":[1],\"target\":[1]}\n{\"input\":[1],\"targ", "x.jsonl:2:18: the last line is torn: "},
         {"[1,2]\n", "x.jsonl:1: no JSON object\n  expected: {\"input\":[...],\"target\":[...]}"},
-        {"{\"input\":[1]}\n", "x.jsonl:1: target is missing\n  expected: a list of integers"},
+        {"{\"input\":[1]}\n", "x.jsonl:1: target is missing\n  expected: a list of tokens"},
         {"{\"input\":1,\"target\":[1]}\n", "x.jsonl:1: input is no list"},
         {"\n{\"input\":[],\"target\":[1]}\n", "x.jsonl:2: input is empty"},
         {"{\"input\":[1],\"target\":[]}\n", "x.jsonl:1: target is empty"},
-        {"{\"input\":[0,5],\"target\":[1]}\n", "x.jsonl:1: input[1] is 5\n  expected: 0 to 4"},
+        {"{\"input\":[0,5],\"target\":[1]}\n", "x.jsonl:1: input[1] is 5\n  expected: 0 to 4, or a symbol's name"},
         {"{\"input\":[0],\"target\":[1,-1]}\n", "x.jsonl:1: target[1] is -1\n  expected: 0 to 4"},
         {"{\"input\":[0.5],\"target\":[1]}\n", "x.jsonl:1: input[0] is no integer"},
-        {"{\"input\":[\"a\"],\"target\":[1]}\n", "x.jsonl:1: input[0] is no integer"},
-        {"{\"input\":[1],\"target\":[1],\"mask\":[2]}\n", "x.jsonl:1: mask[0] is 2\n  expected: 0 to 1"},
+        {"{\"input\":[\"a\"],\"target\":[1]}\n",
+         "x.jsonl:1: input[0] is \"a\", which is no symbol\n  expected: one of 0 1 2 3 4; or a number, 0 to 4"},
+        {"{\"input\":[1],\"target\":[\"\\u001b[31m\"]}\n", "target[0] is \"\\u001B[31m\", which is no symbol"},
+        {"{\"input\":[null],\"target\":[1]}\n", "x.jsonl:1: input[0] is no integer and no name"},
+        {"{\"input\":[99999999999999],\"target\":[1]}\n", "x.jsonl:1: input[0] is 99999999999999\n"},
+        {"{\"input\":[1],\"target\":[1],\"mask\":[2]}\n", "x.jsonl:1: mask[0] is neither 0 nor 1"},
         {"{\"input\":[1],\"target\":[1],\"mask\":[1,1]}\n",
          "x.jsonl:1: mask has 2 items\n  expected: 1, as many as target"},
         {"{\"input\":[1],\"labels\":[1]}\n", "x.jsonl:1: there is no \"labels\"\n  expected: input, target, mask"},
@@ -367,6 +389,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         in_directory(test_corpus_groups_by_shape_in_order_of_the_file),
         in_directory(test_corpus_numbers_shapes_over_both_files),
+        in_directory(test_corpus_takes_names_and_ids),
         in_directory(test_corpus_says_what_is_wrong_and_where),
         in_directory(test_corpus_mutated_files_are_read_or_refused),
         in_directory(test_epoch_has_every_example_once_in_batches_of_one_shape),

@@ -118,6 +118,31 @@ static void test_resume_any_header_bit_flipped_refused(void **state) {
     free_place(&p);
 }
 
+/* Parameters alone are read from it; nothing is written where the file is refused. */
+static void check_parameters_refused(const place *p, toy_state *got) {
+    lh_error error = {""};
+    int64_t step;
+    lh_status status = lh_checkpoint_read_parameters(p->current, &lh_toy_spec, 4, got->state.parameters, &step, &error);
+    if (status != LH_ERR_INPUT) fail_msg("accepted, or another error: %s", error.text);
+    assert_non_null(strstr(error.text, "/checkpoint.safetensors: "));
+    assert_true(got->values[0][0] == 0);
+}
+
+/* A bit of every byte of the header, of every third of the data: also of what no reader of parameters looks at. */
+static void test_parameters_bits_flipped_refused(void **state) {
+    place p = make_place(*state);
+    toy_state *got = toy_state_new();
+    int file = open(p.current, O_RDWR);
+    for (size_t at = 0; at < p.bytes; at += at < p.header ? 1 : 3) {
+        poke(file, at, p.text[at] ^ 1 << at % 8);
+        check_parameters_refused(&p, got);
+        poke(file, at, p.text[at]);
+    }
+    close(file);
+    free(got);
+    free_place(&p);
+}
+
 static void test_resume_bits_flipped_fall_back(void **state) {
     enum { SAMPLES = 1500 };
     place p = make_place(*state);
@@ -195,6 +220,7 @@ int main(void) {
         in_directory(test_resume_cut_anywhere_in_header_falls_back),
         in_directory(test_resume_cut_anywhere_without_previous_refused),
         in_directory(test_resume_any_header_bit_flipped_refused),
+        in_directory(test_parameters_bits_flipped_refused),
         in_directory(test_resume_bits_flipped_fall_back),
         in_directory(test_resume_valid_file_with_changes_falls_back),
         in_directory(test_resume_wrong_lengths_fall_back),

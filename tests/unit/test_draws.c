@@ -12,12 +12,12 @@
 #include "support/lh_parity.h"
 #include "train/engine.h"
 
-extern const lh_spec lh_parity_float64_labels, lh_parity_float64_sides;
+extern const lh_spec longhand_spec_parity_float64_labels, longhand_spec_parity_float64_sides;
 
 enum { SEQUENCES = LH_PARITY_SEQUENCES, FIRST_EXAMPLE = 1000, SEED = 11, DRAW = 3, RANGE = 64 };
 
-static const lh_parity_case LABELS = {"rand_learned", &lh_parity_float64_labels, 0.1};
-static const lh_parity_case SIDES = {"rand_relative", &lh_parity_float64_sides, 0};
+static const lh_parity_case LABELS = {"rand_learned", &longhand_spec_parity_float64_labels, 0.1};
+static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_float64_sides, 0};
 
 /* The widest program that runs here is compiled for this machine. */
 static const lh_cpu_program *program_of(const lh_spec *spec) { return spec->cpu[0]; }

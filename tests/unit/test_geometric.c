@@ -105,7 +105,7 @@ static void check_gradient(attention_case *c, int count, double *x, const double
     }
 }
 
-static void check_gradients(int T, bool normalised, bool directional) {
+static void check_gradients(int T, bool normalised, bool directional, double offset) {
     attention_case *c = calloc(1, sizeof *c);
     assert_non_null(c);
     double dq[MOST * C], dk[MOST * C], dv[MOST * C], dcontent[C] = {0}, ddirection[MOST * H * 2] = {0};
@@ -121,7 +121,7 @@ static void check_gradients(int T, bool normalised, bool directional) {
                                   .direction = directional ? c->direction : NULL,
                                   .scale = 1.3,
                                   .direction_scale = 0.7,
-                                  .offset = -0.4};
+                                  .offset = offset};
     lh_ref_geometric_grad grad = {.content_bias = dcontent, .direction = ddirection};
     lh_ref_geometric_attend_grad(&c->shape, c->q, c->k, c->v, c->dout, dq, dk, dv, &grad);
     check_gradient(c, T * C, c->q, dq);
@@ -139,14 +139,49 @@ static void test_attend_grad_matches_differences(void **state) {
     (void)state;
     static const int tokens[] = {1, 2, 5, 6};
     for (int i = 0; i < 4; i++)
-        for (int which = 0; which < 4; which++) check_gradients(tokens[i], which & 1, which & 2);
+        for (int which = 0; which < 4; which++) check_gradients(tokens[i], which & 1, which & 2, -0.4);
+}
+
+/* Sums of some 1e-12 on either side of it: those above come out as 1, those below as their share of it. */
+static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **state) {
+    (void)state;
+    double q[MOST * C], k[MOST * C], v[MOST * C], out[MOST * C], weights[H * MOST * MOST], content_bias[C] = {0};
+    double *filled[] = {q, k, v}, logits[H * MOST * MOST];
+    int above = 0, below = 0;
+    for (int i = 0; i < 3; i++) fill((uint64_t)i + 1, MOST * C, filled[i]);
+    const lh_ref_geometric shape = {.tokens = MOST,
+                                    .heads = H,
+                                    .head_width = D,
+                                    .normalised = 1,
+                                    .content_bias = content_bias,
+                                    .scale = 1.3,
+                                    .offset = -30,
+                                    .logits = logits};
+    lh_ref_geometric_attend(&shape, q, k, v, weights, out);
+    for (int row = 0; row < H * MOST; row++) {
+        double total = 0, plain[MOST], sum = lh_ref_geometric_row(MOST, row % MOST, logits + row * MOST, plain);
+        for (int j = 0; j < MOST; j++) total += weights[row * MOST + j];
+        assert_true(fabs(total - (sum < 1e-12 ? sum / 1e-12 : 1)) < EXACT);
+        above += sum > 1e-12;
+        below += sum < 1e-12;
+    }
+    assert_true(above > 3 && below > 3);
+}
+
+static void test_attend_grad_at_the_least_divisor_matches_differences(void **state) {
+    (void)state;
+    for (int T = 1; T <= MOST; T++) check_gradients(T, true, T % 2, -30);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_row_four_keys_known_weights),     cmocka_unit_test(test_row_equal_logits_halve_outwards),
-        cmocka_unit_test(test_row_matches_logarithms),          cmocka_unit_test(test_row_hopeless_logits_give_nothing),
+        cmocka_unit_test(test_row_four_keys_known_weights),
+        cmocka_unit_test(test_row_equal_logits_halve_outwards),
+        cmocka_unit_test(test_row_matches_logarithms),
+        cmocka_unit_test(test_row_hopeless_logits_give_nothing),
         cmocka_unit_test(test_attend_grad_matches_differences),
+        cmocka_unit_test(test_attend_below_the_least_divisor_keeps_the_rest_small),
+        cmocka_unit_test(test_attend_grad_at_the_least_divisor_matches_differences),
     };
     return cmocka_run_group_tests_name("geometric", tests, NULL, NULL);
 }

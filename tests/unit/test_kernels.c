@@ -569,6 +569,23 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
     free_all(p, g, m, v, before, p_want, g_wide, m_want, v_want);
 }
 
+/* m and v begin as (1 - b) times the gradient, which the corrections take back. */
+static void test_adam_first_step_is_the_rate_of_every_gradient(void **state) {
+    (void)state;
+    real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
+    real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT);
+    double want[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        p[i] = m[i] = v[i] = 0;
+        want[i] = -1e-3 * g[i] / (fabs((double)g[i]) + 1e-8);
+    }
+    lh_update_sums sums = {0, 0};
+    adam_update(&(lh_update){p, {m, v}, g, 0, 1e-3, 1}, (adam){0.9, 0.999, 1e-8}, 1, 0, COUNT, &sums);
+    double *got = doubles_of(p, COUNT);
+    lh_assert_close(got, want, COUNT, REAL_BYTES == 8 ? 1e-13 : 5e-7, 0);
+    free_all(p, g, m, v, got);
+}
+
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_sum_lanes_counting_lanes_gives_triangle_number),
     cmocka_unit_test(test_maximum_either_order_gives_larger),
@@ -593,6 +610,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_fold_gradient_adds_and_clears),
     cmocka_unit_test(test_sum_of_squares_matches_plain_sum),
     cmocka_unit_test(test_adam_update_part_of_vector_matches_reference),
+    cmocka_unit_test(test_adam_first_step_is_the_rate_of_every_gradient),
 };
 
 int main(void) {

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lh_run.h"
 #include "toy_program.h"
+#include "train/run_files.h"
 #include "train/window.h"
 
 #define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
@@ -144,6 +146,70 @@ static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "cut/" FOLDER "/metrics.jsonl");
 }
 
+/* A pipe that nobody writes to in place of each file that a trainer reads; reading it would wait for ever. */
+static void test_pipes_in_place_of_files_named(void **state) {
+    static const struct {
+        const char *name, *command, *says;
+        int code;
+    } cases[] = {
+        {"checkpoint.safetensors", "train --out . --steps 9 --no-eval --resume", "is a pipe, expected a file; going on",
+         0},
+        {"metrics.jsonl", "train --out . --steps 9 --no-eval --resume", "metrics.jsonl: is a pipe", 1},
+        {"eval.jsonl", "train --out . --steps 9 --no-eval --resume", "eval.jsonl: is a pipe", 1},
+        {"window.jsonl", "train --out . --steps 9 --no-eval --resume", "window.jsonl: is a pipe", 1},
+        {"lock", "train --out . --steps 9 --no-eval --resume", "lock: is a pipe", LH_ERR_ENVIRONMENT},
+        {"run.json", "train --out . --steps 9 --no-eval --missing", "run.json: is a pipe", 1},
+        {"checkpoint.safetensors", "train --out init --init " FOLDER "/checkpoint.safetensors", "is a pipe", 1},
+        {"checkpoint.safetensors", "eval --out e --checkpoint " FOLDER "/checkpoint.safetensors", "is a pipe", 1},
+        {"checkpoint.safetensors", "predict --checkpoint " FOLDER "/checkpoint.safetensors", "is a pipe", 1},
+    };
+    alarm(120);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/" FOLDER "/%s", (char *)*state, cases[i].name);
+        run(state, 0, "train --out . --steps 8 --checkpoint-every 4 --no-eval --overwrite");
+        unlink(path);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        lh_run_result result = run(state, cases[i].code, cases[i].command);
+        if (strstr(result.err, cases[i].says) == NULL) print_error("%s: got: %s\n", cases[i].name, result.err);
+        assert_non_null(strstr(result.err, cases[i].says));
+        unlink(path);
+    }
+    alarm(0);
+}
+
+/* What is said, and that the run goes on to the same bits, when this file holds `text` (NULL: is gone) at a resume. */
+static void check_damaged_log(void **state, const char *name, const char *text, const char *says) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/cut/" FOLDER "/%s", (char *)*state, name);
+    run(state, 0, "train --out cut --steps 13 --no-eval --overwrite");
+    if (text != NULL) lh_test_write(path, text, strlen(text));
+    else unlink(path);
+    lh_run_result result = run(state, 0, "train --out cut --steps 20 --no-eval --resume");
+    if (strstr(result.err, says) == NULL) print_error("%s: got: %s\n", name, result.err);
+    assert_non_null(strstr(result.err, says));
+    assert_non_null(strstr(result.err, "warning: "));
+    lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
+    result = run(state, 0, "train --out cut --steps 21 --no-eval --resume"); /* said once */
+    assert_null(strstr(result.err, "warning: "));
+}
+
+/* Metrics of steps 5 and 10, evaluations of two lengths at steps 6 and 12, a window at the checkpoint of step 13. */
+static void test_train_resume_tells_lost_lines(void **state) {
+    toy.eval.during_every = 6;
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_examples = 4;
+    run(state, 0, "train --out whole --steps 20 --no-eval");
+    check_damaged_log(state, "metrics.jsonl", NULL, "metrics.jsonl: is gone: 0 of 2 lines up to step 13");
+    check_damaged_log(state, "metrics.jsonl", "", "metrics.jsonl: has 0 of 2 lines up to step 13");
+    check_damaged_log(state, "metrics.jsonl", "{\"step\":5}\n{\"st", "metrics.jsonl: has 1 of 2 lines");
+    check_damaged_log(state, "eval.jsonl", NULL, "eval.jsonl: is gone: 0 of 4 lines up to step 13");
+    check_damaged_log(state, "eval.jsonl", "{\"step\":6}\n", "eval.jsonl: has 1 of 4 lines up to step 13");
+    check_damaged_log(state, "window.jsonl", NULL, "window.jsonl: is gone, expected a line of step 13");
+    check_damaged_log(state, "window.jsonl", "", "window.jsonl: is empty, expected a line of step 13");
+    check_damaged_log(state, "window.jsonl", "{\"step\":13,\"steps\":3}\n", "window.jsonl: is short, expected");
+}
+
 static void test_train_existing_run_refused(void **state) {
     run(state, 0, "train --out . --no-eval");
     lh_run_result result = run(state, 1, "train --out . --no-eval");
@@ -162,6 +228,80 @@ static void test_train_resume_without_run_starts(void **state) {
     assert_true(lh_test_exists(lh_test_path(*state, FOLDER "/checkpoint.safetensors")));
     lh_run_result result = run(state, 1, "train --out . --no-eval --resume --steps 5");
     assert_non_null(strstr(result.err, "step 20"));
+}
+
+static const char *const other_plan = "aaaaaaaaaaaaaaaa";
+
+/* --resume of a plan that has no run, beside one that has; its stderr. */
+static char *resume_another_plan(void **state) {
+    lh_run_result result = run(state, 0, "train --out . --no-eval --steps 5 --resume");
+    assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));
+    char path[512];
+    snprintf(path, sizeof path, "rm -r %s/toy/%s", (char *)*state, other_plan);
+    char *said = strdup(result.err);
+    assert_int_equal(system(path), 0);
+    return said;
+}
+
+static void test_train_resume_after_edit_tells_what_differs(void **state) {
+    toy.resolved =
+        "{\"id\":\"toy\",\"model\":{\"heads\":2,\"width\":8},\"source\":\"a\",\"train\":{\"rate\":0.1,\"x\":1}}";
+    run(state, 0, "train --out . --no-eval --steps 10");
+    toy.resolved =
+        "{\"id\":\"toy\",\"model\":{\"heads\":2,\"width\":16},\"source\":\"b\",\"train\":{\"rate\":[1],\"y\":2}}";
+    toy.plan_digest = other_plan;
+    char *said = resume_another_plan(state);
+    const char *list = strstr(said, "  there is ./" FOLDER ", of another plan:\n");
+    assert_non_null(list);
+    list = strchr(list, '\n') + 1;
+    const char *want = "    model.width: 8 there, 16 here\n"
+                       "    train.rate: 0.1 there, [1] here\n"
+                       "    train.x: 1 there, absent here\n"
+                       "    train.y: absent there, 2 here\n"
+                       "  hint: ";
+    assert_int_equal(strncmp(list, want, strlen(want)), 0);
+    free(said);
+    lh_run_result result =
+        run(state, 0, "train --out . --no-eval --steps 5 --missing"); /* as sweeps do: nothing is said */
+    assert_null(strstr(result.err, "nothing to resume"));
+    result = run(state, 0, "train --out . --no-eval --steps 5 --seed 7 --resume");
+    assert_non_null(
+        strstr(result.err, "there is ./toy/aaaaaaaaaaaaaaaa/lr0.01-seed0, of another learning rate or seed"));
+    result = run(state, 0, "train --out . --no-eval --steps 6 --seeds 6:7 --resume");
+    assert_non_null(strstr(result.err, "1 of 2 runs have nothing to resume, they start at step 0"));
+}
+
+/* Whatever lies in the other run's run.json is read up to a size and shown without control characters. */
+static void test_train_resume_beside_hostile_folder_goes_on(void **state) {
+    enum { LONG = LH_MOST_FACTS + 1, DEEP = 100000 };
+    char path[512], *text = malloc(LONG), *said;
+    assert_non_null(text);
+    snprintf(path, sizeof path, "%s/" FOLDER "/run.json", (char *)*state);
+    run(state, 0, "train --out . --no-eval --steps 10");
+    toy.plan_digest = other_plan;
+    memset(text, ' ', LONG);
+    memcpy(text, "{\"spec\":{}}", 11);
+    lh_test_write(path, text, LONG);
+    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
+    free(said);
+    memset(text, '[', DEEP);
+    lh_test_write(path, text, DEEP);
+    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
+    free(said);
+    free(text);
+    const char *codes = "{\"spec\":{\"a\\u001b[2J\\n\":\"\\u001b]0;x\\u0007\",\"b\":{},\"c\":null,\"d\":1e300}}";
+    lh_test_write(path, codes, strlen(codes));
+    said = resume_another_plan(state);
+    assert_non_null(
+        strstr(said, "    a?[2J?: \"\\u001B]0;x\\u0007\" there, absent here\n    b: {} there, absent here\n"));
+    assert_null(strchr(said, '\033'));
+    free(said);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(60);
+    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
+    alarm(0);
+    free(said);
 }
 
 static void test_train_resume_evaluates_only_missing(void **state) {
@@ -327,6 +467,24 @@ static void test_train_sigterm_writes_checkpoint(void **state) { check_signal(st
 
 static void test_train_sigint_writes_checkpoint(void **state) { check_signal(state, SIGINT); }
 
+static void test_train_sighup_writes_checkpoint(void **state) { check_signal(state, SIGHUP); }
+
+/* As under nohup: the run goes on, and SIGTERM still ends it. */
+static void test_train_ignored_sighup_stays_ignored(void **state) {
+    int status;
+    signal(SIGHUP, SIG_IGN);
+    pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval --log-every 7");
+    signal(SIGHUP, SIG_DFL);
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    assert_int_equal(kill(child, SIGHUP), 0);
+    usleep(50000);
+    unlink(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == LH_STOPPED);
+}
+
 static void test_train_second_process_refused(void **state) {
     int status;
     pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval");
@@ -340,13 +498,16 @@ static void test_train_second_process_refused(void **state) {
 static void test_window_save_load_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
-    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25}, other = window, back;
+    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2}, other = window, back;
+    bool found;
     other.loss = 5;
     lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
-    lh_assert_ok(lh_window_load(&back, path, 13, &error), &error);
+    lh_assert_ok(lh_window_load(&back, path, 13, &found, &error), &error);
+    assert_true(found);
     assert_memory_equal(&window, &back, sizeof window);
-    lh_assert_ok(lh_window_load(&back, path, 14, &error), &error);
+    lh_assert_ok(lh_window_load(&back, path, 14, &found, &error), &error);
+    assert_false(found);
     assert_int_equal(back.steps, 0);
 }
 
@@ -360,8 +521,12 @@ int main(void) {
         RUN_TEST(test_train_resumed_same_bits_and_lines),
         RUN_TEST(test_train_seconds_go_on_after_resume),
         RUN_TEST(test_train_resume_drops_lines_beyond_checkpoint),
+        RUN_TEST(test_pipes_in_place_of_files_named),
+        RUN_TEST(test_train_resume_tells_lost_lines),
         RUN_TEST(test_train_existing_run_refused),
         RUN_TEST(test_train_resume_without_run_starts),
+        RUN_TEST(test_train_resume_after_edit_tells_what_differs),
+        RUN_TEST(test_train_resume_beside_hostile_folder_goes_on),
         RUN_TEST(test_train_resume_evaluates_only_missing),
         RUN_TEST(test_train_keeps_named_steps),
         RUN_TEST(test_train_evaluates_during),
@@ -372,6 +537,8 @@ int main(void) {
         RUN_TEST(test_train_overfit),
         RUN_TEST(test_train_sigterm_writes_checkpoint),
         RUN_TEST(test_train_sigint_writes_checkpoint),
+        RUN_TEST(test_train_sighup_writes_checkpoint),
+        RUN_TEST(test_train_ignored_sighup_stays_ignored),
         RUN_TEST(test_train_second_process_refused),
         RUN_TEST(test_window_save_load_same_sums),
     };

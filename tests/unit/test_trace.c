@@ -13,12 +13,15 @@
 #include "reference/vectors.h"
 #include "support/lh_parity.h"
 
-extern const lh_spec lh_parity_none, lh_parity_sincos, lh_parity_learned, lh_parity_rope, lh_parity_rand_sincos,
-    lh_parity_rand_learned, lh_parity_rand_rope, lh_parity_dropout_rand_rope, lh_parity_float64_rope,
-    lh_parity_float64_rand_learned, lh_parity_relative, lh_parity_rand_relative, lh_parity_rand_relative_clamped,
-    lh_parity_rand_relative_difference, lh_parity_shaw, lh_parity_float64_relative,
-    lh_parity_float64_rand_relative_difference;
-extern const lh_spec lh_parity_float64_geometric, lh_parity_geometric_raw, lh_parity_geometric_plain;
+extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, longhand_spec_parity_learned,
+    longhand_spec_parity_rope, longhand_spec_parity_rand_sincos, longhand_spec_parity_rand_learned,
+    longhand_spec_parity_rand_rope, longhand_spec_parity_dropout_rand_rope, longhand_spec_parity_float64_rope,
+    longhand_spec_parity_float64_rand_learned, longhand_spec_parity_relative, longhand_spec_parity_rand_relative,
+    longhand_spec_parity_rand_relative_clamped, longhand_spec_parity_rand_relative_difference,
+    longhand_spec_parity_shaw, longhand_spec_parity_float64_relative,
+    longhand_spec_parity_float64_rand_relative_difference;
+extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw,
+    longhand_spec_parity_geometric_plain;
 
 typedef struct trace_case {
     const char *encoding; /* of the stored weights */
@@ -26,26 +29,26 @@ typedef struct trace_case {
 } trace_case;
 
 static const trace_case CASES[] = {
-    {"none", &lh_parity_none},
-    {"sincos", &lh_parity_sincos},
-    {"learned", &lh_parity_learned},
-    {"rope", &lh_parity_rope},
-    {"rand_sincos", &lh_parity_rand_sincos},
-    {"rand_learned", &lh_parity_rand_learned},
-    {"rand_rope", &lh_parity_rand_rope},
-    {"rand_rope", &lh_parity_dropout_rand_rope},
-    {"rope", &lh_parity_float64_rope},
-    {"rand_learned", &lh_parity_float64_rand_learned},
-    {"relative", &lh_parity_relative},
-    {"rand_relative", &lh_parity_rand_relative},
-    {"rand_relative_clamped", &lh_parity_rand_relative_clamped},
-    {"rand_relative_difference", &lh_parity_rand_relative_difference},
-    {"shaw", &lh_parity_shaw},
-    {"relative", &lh_parity_float64_relative},
-    {"rand_relative_difference", &lh_parity_float64_rand_relative_difference},
-    {"geometric", &lh_parity_float64_geometric},
-    {"geometric_raw", &lh_parity_geometric_raw},
-    {"geometric_plain", &lh_parity_geometric_plain},
+    {"none", &longhand_spec_parity_none},
+    {"sincos", &longhand_spec_parity_sincos},
+    {"learned", &longhand_spec_parity_learned},
+    {"rope", &longhand_spec_parity_rope},
+    {"rand_sincos", &longhand_spec_parity_rand_sincos},
+    {"rand_learned", &longhand_spec_parity_rand_learned},
+    {"rand_rope", &longhand_spec_parity_rand_rope},
+    {"rand_rope", &longhand_spec_parity_dropout_rand_rope},
+    {"rope", &longhand_spec_parity_float64_rope},
+    {"rand_learned", &longhand_spec_parity_float64_rand_learned},
+    {"relative", &longhand_spec_parity_relative},
+    {"rand_relative", &longhand_spec_parity_rand_relative},
+    {"rand_relative_clamped", &longhand_spec_parity_rand_relative_clamped},
+    {"rand_relative_difference", &longhand_spec_parity_rand_relative_difference},
+    {"shaw", &longhand_spec_parity_shaw},
+    {"relative", &longhand_spec_parity_float64_relative},
+    {"rand_relative_difference", &longhand_spec_parity_float64_rand_relative_difference},
+    {"geometric", &longhand_spec_parity_float64_geometric},
+    {"geometric_raw", &longhand_spec_parity_geometric_raw},
+    {"geometric_plain", &longhand_spec_parity_geometric_plain},
 };
 enum {
     CASE_COUNT = sizeof CASES / sizeof *CASES,

@@ -73,8 +73,9 @@ typedef struct lh_lengths {
 
 typedef struct lh_train_defaults {
     int batch;
-    int shards;           /* part of the digest: fixes the order of sums */
-    lh_lengths lengths;   /* a step draws one of them uniformly */
+    int shards;         /* part of the digest: fixes the order of sums */
+    lh_lengths lengths; /* a step draws one of them uniformly */
+    /* From here on, default. */
     int64_t steps;        /* flag --steps */
     int64_t epochs;       /* > 0: with finite data, in place of steps */
     double learning_rate; /* flag --learning-rate */
@@ -88,11 +89,12 @@ typedef struct lh_train_defaults {
 
 typedef struct lh_eval_defaults {
     const char *axis; /* "length": the key in `by` */
+    bool dropout;     /* dropout stays on */
+    /* From here on, default. */
     lh_lengths lengths;
     int examples;         /* per condition */
     int batch;            /* of them in a batch, which has draws of its own; 0: one batch */
     int draws;            /* per condition, of what is random in a pass; 1 where nothing is */
-    bool dropout;         /* dropout stays on */
     int64_t during_every; /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples;
@@ -114,8 +116,12 @@ typedef struct lh_spec {
     int abi;
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
-    const char *resolved;                                   /* the resolved spec as one line of JSON */
-    const char *precision;                                  /* "float32", "float64" */
+    /* What flags, or another spec with the same code, may change: a text, see train/defaults.h, in so many bytes. The
+     * runtime reads it into the fields marked "default" of a copy. NULL: they have their values. */
+    const char *defaults;
+    int defaults_room;
+    const char *resolved;  /* default: the resolved spec as one line of JSON */
+    const char *precision; /* "float32", "float64" */
 
     const lh_tensor *tensors;
     int tensor_count;

@@ -2,7 +2,7 @@ return {
   title = "names of cells",
   base = { task = { kind = "bucket_sort" } },
   axes = {
-    { name = "a", values = { { name = "x-y", spec = {} }, { name = "x", spec = {} }, { name = "9", spec = {} } } },
+    { name = "1st", values = { { name = "x-y", spec = {} }, { name = "x", spec = {} }, { name = "9", spec = {} } } },
     { name = "b", values = { { name = "z", spec = {} }, { name = "y-z", spec = {} } } },
   },
 }

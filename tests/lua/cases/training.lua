@@ -13,9 +13,9 @@ M.cases = {
 M.identifiers = {
   { "MAX_NORM", function(case) return case.plan.clip.kind == "global_norm" end },
   { ".clip_norm", function(case) return case.plan.clip.kind == "global_norm" end },
-  { ".during_", function(case) return case.resolved.eval.during ~= nil end },
-  { "keep_steps", function(case) return type(case.resolved.train.checkpoint.keep) == "table" end },
-  { ".keep_all", function(case) return case.resolved.train.checkpoint.keep == "all" end },
+  { "eval.during_", function(case) return case.resolved.eval.during ~= nil end },
+  { "train.keep_steps", function(case) return type(case.resolved.train.checkpoint.keep) == "table" end },
+  { "train.keep_all", function(case) return case.resolved.train.checkpoint.keep == "all" end },
 }
 
 return M

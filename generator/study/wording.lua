@@ -1,0 +1,42 @@
+-- Words that several verbs say: counts with their noun, spans of time.
+--
+-- Input: numbers. Output: text.
+
+local M = {}
+
+-- "1 run", "2 runs".
+function M.count(count, noun)
+  return ("%s %s%s"):format(count, noun, count == 1 and "" or "s")
+end
+
+-- "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" where it is not known.
+function M.duration(seconds)
+  if not (seconds >= 0 and seconds < 3.6e8) then
+    return "?"
+  end
+  local whole = math.floor(seconds + 0.5)
+  if whole >= 360000 then
+    return ("%d h"):format(whole // 3600)
+  elseif whole >= 3600 then
+    return ("%d h %02d min"):format(whole // 3600, whole % 3600 // 60)
+  elseif whole >= 60 then
+    return ("%d min %02d s"):format(whole // 60, whole % 60)
+  elseif seconds >= 10 or seconds == whole then
+    return ("%d s"):format(whole)
+  end
+  return seconds < 0.1 and "under 0.1 s" or ("%.1f s"):format(seconds)
+end
+
+-- The unit that a list of seconds is best told in: "hours", "minutes" or "seconds", and how many seconds it has.
+function M.unit(list)
+  local longest = 0
+  for _, seconds in ipairs(list) do
+    longest = math.max(longest, seconds)
+  end
+  if longest >= 3600 then
+    return "hours", 3600
+  end
+  return longest >= 60 and "minutes" or "seconds", longest >= 60 and 60 or 1
+end
+
+return M

@@ -1,0 +1,123 @@
+-- Text of a user's, or of somebody else's files, in the tongues that Longhand writes: one function for each.
+--
+-- Input: any text, whatever its bytes. Output: text that stands where the tongue expects it and is nothing but text
+-- there. All but shell and make, which must name a file exactly, give one line of valid UTF-8: a control character, and
+-- every byte that is no UTF-8, becomes a question mark. What is put into another tongue at once is put through both
+-- functions, the inner tongue's first.
+
+local M = {}
+
+-- What neither prints nor may stand in XML.
+local UNPRINTABLE = { ["\u{FFFE}"] = true, ["\u{FFFF}"] = true, ["\u{2028}"] = true, ["\u{2029}"] = true }
+
+-- Bytes of an invalid text, one by one where they are none of a character.
+local function mended(text)
+  local parts, at = {}, 1
+  while at <= #text do
+    local good, bad = utf8.len(text, at)
+    local last = good and #text or bad - 1
+    parts[#parts + 1] = text:sub(at, last)
+    parts[#parts + 1] = not good and "?" or nil
+    at = last + 2
+  end
+  return table.concat(parts)
+end
+
+-- One line that a terminal, a page and a text file show as it is.
+function M.plain(text)
+  text = tostring(text)
+  if not text:find("[^ -~]") then
+    return text
+  end
+  text = text:gsub("%c", "?")
+  if not utf8.len(text) then
+    text = mended(text)
+  end
+  return (text:gsub("\xC2[\x80-\x9F]", "?"):gsub("[\xE2\xEF]..", function(character)
+    return UNPRINTABLE[character] and "?" or nil
+  end))
+end
+
+-- Inside /* */: nothing that ends the comment, or begins another.
+function M.c_comment(text)
+  return (M.plain(text):gsub("%*/", "* /"):gsub("/%*", "/ *"))
+end
+
+local C_ESCAPES = { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n", ["\t"] = "\\t" }
+
+-- Between double quotes of C, byte for byte; two question marks could begin a trigraph.
+function M.c_string(text)
+  return (tostring(text):gsub('[%c\\"]', function(byte)
+    return C_ESCAPES[byte] or ("\\%03o"):format(byte:byte())
+  end):gsub("%?+", function(marks)
+    return "?" .. ("\\?"):rep(#marks - 1)
+  end))
+end
+
+local JSON_ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }
+
+-- A string of JSON with its quotes, byte for byte.
+function M.json(text)
+  return '"' .. text:gsub('[%c"\\]', function(byte)
+    return JSON_ESCAPES[byte] or ("\\u%04x"):format(byte:byte())
+  end) .. '"'
+end
+
+-- A gnuplot string with its quotes, in one line: at the end of a line gnuplot ends the string and begins a command. In
+-- single quotes nothing else is special but these, and a doubled one is misread in front; in double ones it would also
+-- run what stands in backquotes.
+function M.gnuplot(text)
+  text = M.plain(text)
+  if not text:find("'", 1, true) then
+    return "'" .. text .. "'"
+  end
+  return '"' .. text:gsub('[`"\\]', function(byte)
+    return ("\\%03o"):format(byte:byte())
+  end) .. '"'
+end
+
+local HTML_ESCAPES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
+
+-- HTML that is XML too, between tags or as an attribute's value.
+function M.html(text)
+  return (M.plain(text):gsub("[&<>\"']", HTML_ESCAPES))
+end
+
+local LATEX_ESCAPES = {
+  ["\\"] = "\\textbackslash{}", ["{"] = "\\{", ["}"] = "\\}", ["$"] = "\\$", ["&"] = "\\&", ["#"] = "\\#",
+  ["%"] = "\\%", ["_"] = "\\_", ["^"] = "\\textasciicircum{}", ["~"] = "\\textasciitilde{}",
+  ["<"] = "\\textless{}", [">"] = "\\textgreater{}", ["|"] = "\\textbar{}", ['"'] = "\\textquotedbl{}",
+}
+
+-- Paragraphs and cells of LaTeX. Behind the \\ of a row, a star or a bracket in front would be read as its argument.
+function M.latex(text)
+  return (M.plain(text):gsub('[\\{}$&#%%_^~<>|"]', LATEX_ESCAPES):gsub("±", "$\\pm$"):gsub("^( *)([%[*])", "%1{%2}"))
+end
+
+-- A field of CSV.
+function M.csv(text)
+  text = M.plain(text)
+  return text:find('[,"]') and '"' .. text:gsub('"', '""') .. '"' or text
+end
+
+-- A word of a POSIX shell, exactly.
+function M.shell(word)
+  if word:find("^[%w_./=:,+@-]+$") then
+    return word
+  end
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+-- A file name as make and the recipes of the Makefile take it, exactly; nil where they cannot.
+function M.make(word)
+  return not word:find("[^%w_./+,=@^\x80-\xFF-]") and not word:find("^-") and word or nil
+end
+
+M.MAKE_TEXT = "letters, digits and . _ - + , = @ ^ alone, no - in front"
+
+-- Inside a Python comment, or a docstring in """.
+function M.python(text)
+  return (M.plain(text):gsub("\\", "/"):gsub('"', "'"))
+end
+
+return M

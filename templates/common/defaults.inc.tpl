@@ -1,0 +1,10 @@
+% include("parts/banner.tpl", { template = "common/defaults.inc.tpl", about = about.defaults })
+
+static const char defaults[${defaults.room}] =
+% for i, line in ipairs(defaults.lines) do
+% if i < #defaults.lines then
+        "${line}"
+% else
+        "${line}";
+% end
+% end

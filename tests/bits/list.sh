@@ -1,0 +1,80 @@
+# Writes what the specs of this tree compute, bit by bit: sh tests/bits/list.sh OUT [ID...]
+#
+# OUT/<id>.cpu has, for every level that this machine runs, the checksum of each tensor after 20 steps and the evaluation
+# of those parameters; OUT/<id>.device, for a spec of tests/specs/emulated_*, those of one device step and an evaluation
+# in the emulation. Two trees whose lists are the same files train to the same bits. A list that is there is kept, so that
+# a command that was stopped goes on; nothing else is left in OUT. Without IDs: all specs of spec/runs and tests/specs.
+
+set -u
+out=$1
+shift
+mkdir -p "$out" || exit 4
+STEPS=20
+
+spec_of() {
+    for folder in spec/runs tests/specs; do
+        [ -f "$folder/$1.lua" ] && echo "$folder/$1.lua"
+    done
+}
+
+# Those of the levels of a trainer that this machine runs.
+levels_of() {
+    for level in $(make -s print-levels LEVELS=all); do
+        LONGHAND_ISA=$level "$1" bench --seconds 0.01 --lengths 1 >/dev/null 2>&1 && echo "$level"
+    done
+}
+
+# What a trainer computes at a level: TRAINER LEVEL RUNS.
+at_level() {
+    export LONGHAND_ISA="$2"
+    "$1" train --out "$3" --steps $STEPS --seed 3 --threads 1 --no-eval >/dev/null &&
+        "$1" eval --checkpoint "$3"/*/*/*/checkpoint.safetensors --lengths 3,10 --examples 40 --out "$3/eval" \
+            >/dev/null &&
+        ${LUA:-lua5.4} tests/bits/tensors.lua "$3"/*/*/*/checkpoint.safetensors | sed "s/^/$2 /" &&
+        find "$3/eval" -name eval.jsonl -exec cat {} + | sed "s/^/$2 /"
+}
+
+cpu_bits() {
+    work=$out/$1.work
+    rm -rf "$work"
+    ./longhand gen "$(spec_of "$1")" --out "$work/src" >/dev/null &&
+        make -s trainer LEVELS=all ID="$1" SOURCES="$work/src" OUT="$work" || return
+    for level in $(levels_of "$work/trainer"); do
+        at_level "$work/trainer" "$level" "$work/runs.$level" || return
+    done
+}
+
+device_bits() {
+    ./longhand gen "tests/specs/$1.lua" --out "build/tests/specs/$1" >/dev/null &&
+        make -s LEVELS=best "build/release/tests/emulation/test_model.$1" &&
+        LONGHAND_BITS=1 "build/release/tests/emulation/test_model.$1" 2>&1 | grep '^bits '
+}
+
+# list NAME COMMAND: its output becomes $out/NAME, whole or not at all.
+list() {
+    [ -f "$out/$1" ] && return
+    name=$1
+    shift
+    if "$@" >"$out/$name.partial" 2>"$out/$name.errors" && [ -s "$out/$name.partial" ]; then
+        mv "$out/$name.partial" "$out/$name" && rm -f "$out/$name.errors"
+    else
+        echo "$name: no list; see $out/$name.errors" >&2
+        return 1
+    fi
+}
+
+one() {
+    status=0
+    list "$1.cpu" cpu_bits "$1" || status=1
+    rm -rf "${out:?}/$1.work"
+    case $1 in emulated_*) list "$1.device" device_bits "$1" || status=1 ;; esac
+    return $status
+}
+
+if [ "${ONE:-}" ]; then
+    one "$1"
+    exit
+fi
+[ $# -gt 0 ] || set -- $(ls spec/runs/*.lua tests/specs/*.lua | sed 's|.*/||; s|\.lua$||')
+make -s -j2 library || exit 1
+for id do printf '%s\n' "$id"; done | ONE=1 xargs -P 2 -n 1 sh "$0" "$out"

@@ -1,0 +1,24 @@
+-- Prints a line for every tensor of a safetensors file: name, type, shape, digest of its bytes. Metadata are left out.
+--
+--     lua5.4 tests/bits/tensors.lua FILE
+
+package.path = "generator/?.lua;generator/study/?.lua;" .. package.path
+
+local tensors = require("tensors")
+
+-- FNV-1a over words of 8 bytes.
+local function digest(bytes)
+  local hash = 0xcbf29ce484222325
+  for at = 1, #bytes, 8 do
+    hash = (hash ~ string.unpack("<I" .. math.min(8, #bytes - at + 1), bytes, at)) * 0x100000001b3
+  end
+  return ("%016x"):format(hash)
+end
+
+local stored = assert(tensors.open(arg[1]))
+local file = assert(io.open(arg[1], "rb"))
+for _, name in ipairs(stored.names) do
+  local entry = stored.entries[name]
+  file:seek("set", stored.front + entry.begin)
+  print(name, entry.dtype, table.concat(entry.shape, "x"), digest(file:read(entry.bytes) or ""))
+end

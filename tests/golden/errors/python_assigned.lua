@@ -1,0 +1,3 @@
+spec = {
+  task = { kind = "bucket_sort" },
+}

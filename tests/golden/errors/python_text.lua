@@ -1,0 +1,2 @@
+local n = 3
+return { task = { kind = f"bucket_{n}" } }

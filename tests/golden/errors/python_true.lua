@@ -1,0 +1,1 @@
+return { task = { kind = "bucket_sort" }, train = { steps = True } }

@@ -1,0 +1,4 @@
+return {
+  title = "a grid",
+  axes = { { name = "heads", values = {} } },
+}

@@ -1,0 +1,378 @@
+-- Mutated run folders through the reader, report, compare, sweep's ledger and what makes a spec of them again: each
+-- must end in pages that are what they are, or in messages, and never outside its folder.
+--
+-- As a program, from the root (2000 cases of seed 1 unless told; --case N runs that one alone and shows it):
+--
+--     lua5.4 tests/lua/fuzz_runs.lua [--cases N] [--seed S] [--first N] [--case N]
+--
+-- Case N of seed S is the same folder on every machine. Two runs are changed in bytes, in values, in structure, in
+-- their lines and in their places; the second run stays as it is in one case of two. A failure is a Lua error, a case
+-- that takes more than WORK instructions, an exit code that is none of ours, a page that fails its check (hostile.lua),
+-- a run that is called damaged without file, found and expected, a spec with more in it than sections, or a file that
+-- is written elsewhere.
+-- test_fuzz.lua runs some hundred cases.
+
+local support = dofile("tests/lua/support.lua")
+
+local canonical = require("canonical")
+local cells = require("cells")
+local compare = require("compare")
+local draw = require("draw")
+local hostile = require("hostile")
+local json = require("dkjson")
+local ledger = require("ledger")
+local lfs = require("lfs")
+local random = require("random")
+local report = require("report")
+local reports = require("reports")
+local respec = require("respec")
+local sandbox = require("sandbox")
+local schema = require("schema")
+local trained = require("trained")
+local write = require("write")
+
+local M = {}
+
+local WORK = 200000000 -- instructions of the generator for one case, counted so that a hang ends
+
+-- ---- what mutations are made of ----
+
+local VALUES = { "0", "-1", "1", "2", "1e5", "100001", "9007199254740993", "9e15", "99999999999999999999", "1e999",
+  "-1e999", "0.5", "1.5", "-0.0", "1e-320", "true", "false", "null", '""', "{}", "[]", "[[]]", '[1,"a",null]',
+  '{"a":{"b":[{}]}}', '{"first":1,"last":9e15}', '{"first":1,"last":100000,"step":0}',
+  '{"first":1,"last":100000,"step":1}', '{"first":5,"last":1,"step":1}', '{"list":[]}', '{"list":[1,2,"x"]}',
+  '{"list":[3,2,1]}', '{"list":{"a":1}}', '{"kind":"a\\n!touch FILE"}', '"../../x"', '"0123456789abcdef"', '"none"',
+  '"randomized"', "NaN", "Infinity", "nil", ("["):rep(200) .. ("]"):rep(200),
+  ('{"a":'):rep(100) .. "1" .. ("}"):rep(100), '"\\ud800"', '"\\u0000"', "{1:2}", "{[]:1}", "/* x */ 1", '"a" "b"',
+  ("9"):rep(400), '"' .. ("x"):rep(5000) .. '"' }
+
+local NAMES = { "id", "digest", "spec", "flags", "seed", "learning_rate", "exit", "step", "train_seconds", "task",
+  "kind", "model", "layers", "train", "eval", "lengths", "examples", "encoding", "score", "parameters", "positions",
+  "options", "zzz", "use", "", "a = 1, b", "__index", "a\\nb" }
+
+local function text_value(rng)
+  return json.encode(rng:pick(hostile.TEXTS))
+end
+
+local function some_value(rng)
+  return rng:chance(3) and text_value(rng) or rng:pick(VALUES)
+end
+
+local function splice(text, from, to, new)
+  return text:sub(1, from - 1) .. new .. text:sub(to + 1)
+end
+
+local function mutate_byte(rng, text)
+  local at = rng:below(#text + 1)
+  local kind = rng:below(5)
+  if kind == 1 then
+    return splice(text, at, at, string.char(rng:below(256) - 1))
+  elseif kind == 2 then
+    return splice(text, at, at - 1, string.char(rng:below(256) - 1))
+  elseif kind == 3 then
+    return splice(text, at, at + rng:below(20) - 1, "")
+  elseif kind == 4 then
+    return text:sub(1, at - 1)
+  end
+  local from = rng:below(#text + 1)
+  return splice(text, at, at - 1, text:sub(from, from + rng:below(40)))
+end
+
+-- Another value behind a name at random.
+local function mutate_value(rng, text)
+  local places = {}
+  for at in text:gmatch('":()') do
+    places[#places + 1] = at
+  end
+  if #places == 0 then
+    return text
+  end
+  local from = rng:pick(places)
+  local _, to = text:find("^%b{}", from)
+  if not to or rng:chance(4) then
+    _, to = text:find("^%b[]", from)
+    to = to or select(2, text:find("^\"[^\"]*\"", from)) or select(2, text:find("^[^,{}%]]*", from))
+  end
+  return splice(text, from, to, some_value(rng))
+end
+
+-- A name more, twice, or another one.
+local function mutate_name(rng, text)
+  local places = {}
+  for at in text:gmatch("(){") do
+    places[#places + 1] = at
+  end
+  if #places == 0 then
+    return text
+  end
+  local at = rng:pick(places)
+  if rng:chance(3) then
+    return (text:gsub('"' .. rng:pick(NAMES):gsub("%p", "%%%0") .. '"', function()
+      return '"' .. rng:pick(NAMES) .. '"'
+    end, 1))
+  end
+  return splice(text, at, at, ('{"%s":%s,'):format(rng:pick(NAMES), some_value(rng)))
+end
+
+local MUTATIONS = { mutate_byte, mutate_value, mutate_value, mutate_value, mutate_name }
+
+-- ---- a case: files by path, below one folder ----
+
+local SPEC = reports.spec_of("bucket_sort")
+SPEC.id, SPEC.source, SPEC.model.kind = "first_run", "spec/x.lua", "encoder"
+SPEC.encoding = { positions = { kind = "randomized", max_position = 64, draw = "pass", sorted = true },
+  rotation = { kind = "rope", base = 10000 }, additive = { kind = "none" }, relative = { kind = "none" },
+  score = "x.score + x.slope", parameters = { slope = { per = "head", learned = true, init = 0.5 } } }
+SPEC.eval.during = { every = 10, examples = 4, lengths = { first = 1, last = 5, step = 1 } }
+
+local function facts_of(id, seed)
+  return canonical.text({ id = id, digest = reports.DIGEST, model_digest = "aa", source_digest = "bb", spec = SPEC,
+    seed = seed, learning_rate = 0.1, flags = { "--seed", "1" }, level = "x86-64", compiler = "gcc 12",
+    variant = "cpu", threads = 1, precision = "float32", machine = "m", started = "s", ended = "e", step = 100,
+    train_seconds = 5, exit = 0 })
+end
+
+local function lines_of_run()
+  local lines, metrics = {}, {}
+  for step = 10, 30, 10 do
+    lines[#lines + 1] = reports.eval_line(step, "during", 3, 0.5)
+    metrics[#metrics + 1] = ('{"step":%d,"loss":1.5,"accuracy":0.5,"grad_norm":1,"seconds":%d}\n'):format(step, step)
+  end
+  lines[#lines + 1] = reports.scored(50)
+  return table.concat(lines), table.concat(metrics)
+end
+
+local EVAL, METRICS = lines_of_run()
+
+local RECORD = '{"study":"s","path":"no/such.lua","scale":null,"set":["train.steps=10"],"started":"x"}\n'
+
+-- Another name for one of the three folders that a run lies in.
+local function mutate_place(rng, place)
+  local name = rng:pick(hostile.TEXTS):gsub("[%z/]", "_"):sub(1, 200)
+  if rng:chance(4) then
+    name = rng:pick({ "lr0.1-seed1-overfit5", "lrx-seed1", "lr0.2-seed1", "a", "0123456789ABCDEF" })
+  end
+  if name ~= "" and name ~= "." and name ~= ".." then
+    place[rng:below(3)] = name
+  end
+end
+
+local function make_run(rng, id, changes)
+  local files = { ["run.json"] = facts_of(id, 1), ["eval.jsonl"] = EVAL, ["metrics.jsonl"] = METRICS }
+  local place = { id, reports.DIGEST, "lr0.1-seed1" }
+  for _ = 1, changes do
+    local name = rng:pick({ "run.json", "run.json", "run.json", "eval.jsonl", "metrics.jsonl" })
+    if rng:chance(12) then
+      mutate_place(rng, place)
+    elseif rng:chance(20) then
+      files[name] = rng:pick({ "fifo", "folder", "link", "absent" })
+    else
+      files[name] = rng:pick(MUTATIONS)(rng, files[name])
+    end
+  end
+  return { folder = table.concat(place, "/"), files = files }
+end
+
+-- The runs of one case, and a record of a sweep or nil.
+function M.case(seed, number)
+  local rng = random(seed * 0x632be59bd9b4e019 + number)
+  local list = { make_run(rng, "first_run", rng:below(3) - 1),
+    make_run(rng, "second_run", rng:chance(2) and 0 or 1) }
+  return list, rng:chance(8) and mutate_value(rng, RECORD) or nil
+end
+
+-- ---- running ----
+
+local KINDS = { fifo = true, folder = true, link = true, absent = true }
+
+local function make_file(path, content)
+  assert(write.make_directory(path:match("^(.*)/")))
+  if not KINDS[content] then
+    local file = assert(io.open(path, "wb"))
+    file:write(content)
+    file:close()
+  elseif content == "fifo" then
+    assert(os.execute(("mkfifo \"$(printf '%s')\""):format((path:gsub(".", function(byte)
+      return ("\\%03o"):format(byte:byte())
+    end)))))
+  elseif content == "folder" then
+    assert(lfs.mkdir(path))
+  elseif content == "link" then
+    assert(lfs.link("/dev/zero", path, true))
+  end
+end
+
+-- Everything below a folder, as one text: names and kinds.
+local function picture_of(folder, lines)
+  for name in lfs.dir(folder) do
+    local path = folder .. "/" .. name
+    local mode = lfs.symlinkattributes(path, "mode")
+    if name ~= "." and name ~= ".." then
+      lines[#lines + 1] = path .. " " .. mode
+      if mode == "directory" then
+        picture_of(path, lines)
+      end
+    end
+  end
+  table.sort(lines)
+  return table.concat(lines, "\n")
+end
+
+function draw.run()
+  return nil, "no pictures", {}
+end
+
+local function check_folder(folder)
+  for name in lfs.dir(folder) do
+    if name:sub(1, 1) ~= "." then
+      local problem = hostile.problem_of(name, support.read(folder .. "/" .. name))
+      assert(not problem, ("%s: %s"):format(name, problem))
+    end
+  end
+end
+
+local function check_message(code, message, said)
+  assert(code == 0 or code == 1 or code == 4, "exit code " .. tostring(code))
+  local problem = hostile.problem_of_text((message or "") .. table.concat(said))
+  assert(not problem, problem)
+  assert(code == 0 or (message or ""):find("%w"), "no message")
+end
+
+-- A spec that was written again has sections, and no file of its own in them, where it can be run at all.
+local function check_spec(text)
+  local spec = text and sandbox.run(text)
+  for name in next, type(spec) == "table" and spec or {} do
+    assert(schema.at[name], text)
+  end
+  assert(type(spec) ~= "table" or not spec.task.source and not spec.task.data, text)
+end
+
+-- Reads, compares and reports one case below `root`; pages go to `out`. "clean" or "damaged".
+local function run_case(root, out, list, record)
+  for _, run in ipairs(list) do
+    for name, content in pairs(run.files) do
+      make_file(("%s/%s/%s"):format(root, run.folder, name), content)
+    end
+  end
+  if record then
+    make_file(root .. "/s.json", record)
+  end
+  local said = {}
+  local options = { project = reports.project, runs = root, out = out .. "/report", say = function(text)
+    said[#said + 1] = text
+  end }
+  local code, message = report.run(options)
+  check_message(code, message, said)
+  if lfs.attributes(out .. "/report", "mode") then
+    check_folder(out .. "/report")
+  end
+  local damaged = false
+  for _, cell in ipairs(cells.of_folder(root).cells) do
+    for _, run in ipairs(cell.runs) do
+      damaged = damaged or run.damaged
+      assert(not run.damaged or run.notes[1]:find("^%l+%.jsonl?: .*found .*; expected "), run.notes[1])
+      local state = ledger.state(run.dir, { steps = 100, conditions = {} }, {})
+      assert(state ~= "damaged" or run.damaged, state)
+      ledger.progress(run.dir, { steps = 100, train_work = 1, eval_work = { 1, 2 }, log_every = 10,
+        lengths = { 1, 2 } })
+    end
+  end
+  local a, b = ("%s/%s"):format(root, list[1].folder), ("%s/%s"):format(root, list[2].folder)
+  said = {}
+  options = { runs = a, other = b, out = out .. "/compare", say = options.say }
+  code, message = compare.run(options)
+  check_message(code, message, said)
+  if lfs.attributes(out .. "/compare", "mode") then
+    check_folder(out .. "/compare")
+  end
+  make_file(a .. "/checkpoint.safetensors", "x")
+  local opened = trained.open(a)
+  check_spec(opened and respec.text(opened.info.spec))
+  return damaged and "damaged" or "clean"
+end
+
+-- Runs one case: its outcome, or nil and what is wrong.
+local function try(seed, number)
+  local list, record = M.case(seed, number)
+  local base = support.write("fuzz/base", ""):match("^(.*)/")
+  local root, out = base .. "/runs", base .. "/out"
+  debug.sethook(function() error("still running after " .. WORK .. " instructions", 2) end, "", WORK)
+  local good, outcome = xpcall(run_case, debug.traceback, root, out, list, record)
+  debug.sethook()
+  if good then
+    for _, name in ipairs({ "report", "compare" }) do
+      write.remove_tree(out .. "/" .. name)
+    end
+    write.remove_tree(root)
+    local rest = picture_of(base, {})
+    good = rest == ("%s/base file%s"):format(base, lfs.attributes(out, "mode") and ("\n%s directory"):format(out) or "")
+    outcome = good and outcome or "something else was written:\n" .. rest
+  end
+  write.remove_tree(base)
+  if good then
+    return outcome
+  end
+  return nil, outcome
+end
+
+-- Runs cases first, first + 1, ...; returns { clean, damaged, failures = { text... } }.
+function M.run(count, seed, first, watch)
+  local result = { clean = 0, damaged = 0, failures = {} }
+  for number = first, first + count - 1 do
+    local outcome, problem = try(seed, number)
+    if outcome then
+      result[outcome] = result[outcome] + 1
+    else
+      result.failures[#result.failures + 1] = ("seed %d case %d: %s"):format(seed, number, problem)
+      if watch then
+        watch(result.failures[#result.failures])
+      end
+    end
+  end
+  return result
+end
+
+-- ---- as a program ----
+
+local function read_arguments(arguments)
+  local options = { cases = 2000, seed = 1, first = 1 }
+  for i = 1, #arguments, 2 do
+    local name = arguments[i]:match("^%-%-(%a+)$")
+    local value = math.tointeger(tonumber(arguments[i + 1]))
+    if not name or not value or (options[name] == nil and name ~= "case") then
+      io.stderr:write("usage: fuzz_runs.lua [--cases N] [--seed S] [--first N] [--case N]\n")
+      os.exit(2)
+    end
+    options[name] = value
+  end
+  return options
+end
+
+local function show_case(seed, number)
+  local list, record = M.case(seed, number)
+  for _, run in ipairs(list) do
+    for _, name in ipairs({ "run.json", "eval.jsonl", "metrics.jsonl" }) do
+      io.write(("---- %q\n%s\n"):format(run.folder .. "/" .. name, run.files[name]))
+    end
+  end
+  io.write(record and "---- s.json\n" .. record or "")
+end
+
+local function main(arguments)
+  local options = read_arguments(arguments)
+  if options.case then
+    show_case(options.seed, options.case)
+    options.first, options.cases = options.case, 1
+  end
+  local result = M.run(options.cases, options.seed, options.first, function(text) io.write("FAILED: ", text, "\n") end)
+  io.write(("%d cases of seed %d from %d on: %d clean, %d damaged, %d failures\n"):format(options.cases, options.seed,
+    options.first, result.clean, result.damaged, #result.failures))
+  support.clean()
+  os.exit(#result.failures == 0)
+end
+
+if arg and arg[0] and arg[0]:find("fuzz_runs%.lua$") then
+  main(arg)
+end
+
+return M

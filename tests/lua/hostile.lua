@@ -1,0 +1,171 @@
+-- Texts that try to be more than text, and what a page of each tongue must look like whatever text is in it.
+--
+-- M.TEXTS are to be put wherever a stranger's text may stand. The checks return what is wrong, or nil.
+
+local M = {}
+
+M.TEXTS = {
+  "a\n!touch FILE\n#", "a\r\n!touch FILE", "'\n!touch FILE\n'", "it's '' 'quoted'", "`touch FILE`",
+  "'`touch FILE`\"\\", "$(touch FILE)", "@x", "*/ int x; /*", "/*/", "**//", "??/", "a\\", 'say "x"',
+  '"""\nimport os\n"""', "</td><script>alert(1)</script>", "&amp;<b a='x'>&\"", "]]>", "<!--",
+  "\\end{document}\\input{x}", "}{", "100% #1 $x_y^z ~&", "%", "%1 %s %n %0", "[x] y", "* z", "o;touch FILE;b", "a b",
+  "-x", "../../x", "\0a\1\27[31m\127", "\xff\xfe\xc3", "\u{85}\u{2028}\u{FFFE}x", "\u{e9}\u{4e2d}", "EOD",
+  ("x"):rep(300), "", " ",
+}
+
+-- Every file that is for people: lines of valid UTF-8 without control characters.
+function M.problem_of_text(text)
+  if not utf8.len(text) then
+    return "no UTF-8"
+  end
+  local at = text:find("[%z\1-\9\11-\31\127]")
+  return at and ("a control character at %d: %q"):format(at, text:sub(math.max(1, at - 20), at + 20)) or nil
+end
+
+-- ---- gnuplot ----
+
+local COMMANDS = { set = true, unset = true, plot = true, reset = true }
+
+-- A line of commands. Outside of quotes there is nothing but words, numbers and what the scripts of ours need.
+local function problem_of_command(line, continued)
+  local bare, at = "", 1
+  while true do
+    local from, _, quote = line:find("(['\"])", at)
+    if not from then
+      break
+    end
+    local stop = line:find(quote, from + 1, true)
+    if not stop or quote == '"' and line:sub(from, stop):find("`", 1, true) then
+      return "a string that does not end, or runs something"
+    end
+    bare, at = bare .. line:sub(at, from - 1), stop + 1
+  end
+  bare = bare .. line:sub(at)
+  if bare:find("[`!|;@{}&?]") then
+    return "outside of quotes"
+  elseif not continued and not COMMANDS[line:match("^%l+") or ""] then
+    return "no command of ours"
+  end
+end
+
+function M.problem_of_gnuplot(script)
+  local in_data, continued = false, false
+  for line in script:gmatch("([^\n]*)\n") do
+    local problem
+    if in_data then
+      in_data = line ~= "EOD"
+      problem = in_data and line:find("[^%d%s.e+-]") and "in data" or nil
+    elseif line:find("^%$[%w_]+ << EOD$") then
+      in_data = true
+    elseif line ~= "" then
+      problem = problem_of_command(line, continued)
+      continued = line:sub(-1) == "\\"
+    end
+    if problem then
+      return ("%s: %q"):format(problem, line)
+    end
+  end
+  return in_data and "data that does not end" or M.problem_of_text(script)
+end
+
+-- ---- XML ----
+
+local ENTITIES = { amp = true, lt = true, gt = true, quot = true, ["#39"] = true }
+
+local function problem_of_entities(text)
+  for at, name in text:gmatch("()&([^;]?[^;&]*)") do
+    if not ENTITIES[name] or text:sub(at + 1 + #name, at + 1 + #name) ~= ";" then
+      return ("an entity: %q"):format(text:sub(at, at + 20))
+    end
+  end
+end
+
+local function problem_of_attributes(text)
+  local rest = text:gsub("%s+[%a:_-]+%s*=%s*\"[^\"<]*\"", ""):gsub("%s+[%a:_-]+%s*=%s*'[^'<]*'", "")
+  return rest:find("%S") and ("attributes: %q"):format(text) or problem_of_entities(text)
+end
+
+-- Handles one tag at `at`; where it ends, or nil and what is wrong.
+local function take_tag(page, at, open)
+  local _, stop, name = page:find("^</([%a][%w]*)%s*>", at)
+  if stop then
+    return table.remove(open) == name and stop or nil, "closes what is not open: " .. name
+  end
+  local rest, slash
+  _, stop, name, rest, slash = page:find("^<([%a][%w]*)([^<>]-)(/?)>", at)
+  if not stop then
+    return nil, ("no tag: %q"):format(page:sub(at, at + 40))
+  elseif slash == "" then
+    open[#open + 1] = name
+  end
+  local problem = problem_of_attributes(rest)
+  return not problem and stop or nil, problem
+end
+
+function M.problem_of_xml(page)
+  local open, at = {}, 1
+  page = page:gsub("^<!DOCTYPE html>\n", "")
+  while at <= #page do
+    local next_tag = page:find("<", at, true) or #page + 1
+    local problem = problem_of_entities(page:sub(at, next_tag - 1))
+    if problem then
+      return problem
+    elseif next_tag > #page then
+      break
+    end
+    local stop
+    stop, problem = take_tag(page, next_tag, open)
+    if not stop then
+      return problem
+    end
+    at = stop + 1
+  end
+  return #open > 0 and "left open: " .. open[#open] or M.problem_of_text(page)
+end
+
+-- ---- LaTeX ----
+
+local WORDS = {}
+for word in ([[begin end centering small caption label toprule midrule bottomrule cmidrule multicolumn textbf medskip
+  smallskip raggedright footnotesize pm textbackslash textasciicircum textasciitilde textless textgreater textbar
+  textquotedbl]]):gmatch("%a+") do
+  WORDS[word] = true
+end
+
+local ENVIRONMENTS = { table = true, tabular = true }
+
+function M.problem_of_latex(text)
+  text = text:gsub("^%%[^\n]*\n", "")
+  for name in text:gmatch("\\begin{(%a+)}") do
+    if not ENVIRONMENTS[name] then
+      return "an environment: " .. name
+    end
+  end
+  for name in text:gmatch("\\(%a+)") do
+    if not WORDS[name] then
+      return "a command: " .. name
+    end
+  end
+  if text:find("\\\\%s*[%[*]") then
+    return "an argument of a row's end"
+  end
+  local bare, depth = text:gsub("\\[^%a]", ""):gsub("%$[^$\n]*%$", ""), 0
+  for brace in bare:gmatch("[{}]") do
+    depth = depth + (brace == "{" and 1 or -1)
+    if depth < 0 then
+      return "a brace that closes nothing"
+    end
+  end
+  local special = bare:match("[#%%_^~$]")
+  return depth > 0 and "a brace left open" or special and "a special character: " .. special or M.problem_of_text(text)
+end
+
+-- The check of a file by its name; CSV has lines and quotes, and nothing else that is special.
+local CHECKS = { gnuplot = M.problem_of_gnuplot, html = M.problem_of_xml, tex = M.problem_of_latex,
+  txt = M.problem_of_text, csv = M.problem_of_text }
+
+function M.problem_of(name, text)
+  return CHECKS[name:match("[^.]*$")](text)
+end
+
+return M

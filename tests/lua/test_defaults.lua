@@ -1,0 +1,125 @@
+-- What of an experiment changes no code: its text, which files it is in, and how it gets into a trainer that is there.
+
+local support = dofile("tests/lua/support.lua")
+
+local cases = require("cases")
+local defaults = require("defaults")
+local gen = require("gen")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local plan_module = require("plan")
+local sha256 = require("sha256")
+local trainer_defaults = require("trainer_defaults")
+
+local function plan_with(sets)
+  local resolved, info, d = support.check(cases.SPEC, support.sets(sets))
+  assert(resolved, d:text())
+  return plan_module.build(resolved, { task = info.task })
+end
+
+TestText = {}
+
+function TestText.test_each_value_has_its_line()
+  local text = plan_with({ "train.steps=2e6", "train.learning_rate=3e-4", "train.checkpoint.keep={ 100, 1000 }",
+    "eval.lengths={ list = { 7, 9 } }", "eval.during={ every = 5, lengths = { 3, 9, step = 2 } }" }).defaults.text
+  for _, line in ipairs({ "train.steps 2000000", "train.learning_rate 0.0003", "train.keep_steps 100,1000",
+    "eval.lengths 7,9", "eval.during_every 5", "eval.during_lengths 3:9:2", "eval.during_examples 128" }) do
+    lu.assertStrContains(text, "\n" .. line .. "\n")
+  end
+  lu.assertNotStrContains(plan_with({}).defaults.text, "during")
+end
+
+function TestText.test_the_first_line_has_room_and_digest()
+  local made = plan_with({}).defaults
+  local room, digest, body = made.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
+  lu.assertEquals(room, tostring(made.room))
+  lu.assertEquals(digest, sha256.digest(body))
+  lu.assertEquals(made.text:find(defaults.pattern(made.room)), 1)
+  lu.assertNil(made.text:find(defaults.pattern(2 * made.room)))
+end
+
+-- Room for twice the text, in steps that are far apart, so that the next spec's text most often fits.
+function TestText.test_room_for_another()
+  local steps = {}
+  for i = 1, 2000 do
+    steps[i] = i
+  end
+  local short = plan_with({}).defaults
+  local long = plan_with({ "train.checkpoint.keep={ " .. table.concat(steps, ",") .. " }" }).defaults
+  lu.assertEquals(short.room, 16384)
+  lu.assertTrue(long.room >= 2 * #long.text and long.room < 4 * #long.text)
+end
+
+TestFiles = {}
+
+local OUTSIDE = { "train.steps=7", "train.learning_rate=0.5", "train.log_every=3", "train.checkpoint.every=3",
+  "train.checkpoint.minutes=3", "train.checkpoint.keep=all", "train.checkpoint.keep={ 1, 2 }", "eval.lengths={ 3, 4 }",
+  "eval.lengths={ list = { 3, 9 } }", "eval.examples=3", "eval.batch=2", "eval.draws=3", "eval.during={ every = 2 }",
+  "eval.during={ every = 2, lengths = { 3, 4 }, examples = 3 }" }
+
+-- All files but the loose ones are the same for them, with both halves.
+function TestFiles.test_values_outside_the_digest_are_in_loose_files_alone()
+  local function files(sets)
+    local list = gen.files(plan_with(sets), cases.template, {}, true)
+    local fixed, loose = {}, {}
+    for _, file in ipairs(list) do
+      table.insert(file.loose and loose or fixed, file.path .. "\n" .. file.text)
+    end
+    return fixed, loose
+  end
+  local fixed, loose = files({})
+  lu.assertEquals(#loose, 2)
+  for _, set in ipairs(OUTSIDE) do
+    local other, other_loose = files({ set })
+    lu.assertEquals(other, fixed, set)
+    lu.assertNotEquals(other_loose[1], loose[1], set)
+  end
+  for _, set in ipairs({ "train.batch=64", "train.lengths={ 1, 5 }", "eval.dropout=true", "model.layers=1" }) do
+    lu.assertNotEquals((files({ set })), fixed, set)
+  end
+end
+
+TestWrite = {}
+
+local old = { text = "longhand defaults 1 100 0123456789abcdef\ntrain.steps 1\n", room = 100 }
+local new = { text = "longhand defaults 1 100 fedcba9876543210\ntrain.steps 20000\n", room = 100 }
+
+local function padded(made)
+  return made.text .. ("\0"):rep(made.room - #made.text)
+end
+
+local function program(name, bytes)
+  local path = support.write(name, bytes)
+  os.execute("chmod 751 " .. path)
+  return path
+end
+
+function TestWrite.test_another_text_in_the_same_room()
+  local from = program("trainer", "\127ELF" .. padded(old) .. "\0\1behind")
+  local to = support.write("place/x", ""):match("^(.*)/") .. "/trainer"
+  lu.assertTrue(trainer_defaults.write(from, to, new))
+  lu.assertEquals(support.read(to), "\127ELF" .. padded(new) .. "\0\1behind")
+  lu.assertEquals(lfs.attributes(to, "permissions"), "rwxr-x--x")
+  lu.assertEquals(support.read(from), "\127ELF" .. padded(old) .. "\0\1behind")
+end
+
+-- Where it is not certain that this is the text and all of its room, the trainer is compiled.
+function TestWrite.test_no_certain_place()
+  local block = padded(old)
+  for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),
+    behind = old.text .. ("\0"):rep(20) .. ("x"):rep(80), room = (block:gsub(" 100 ", " 101 ", 1)),
+    version = (block:gsub("defaults 1", "defaults 2", 1)) }) do
+    local to = support.write("unsure/x", ""):match("^(.*)/") .. "/" .. name
+    lu.assertNil((trainer_defaults.write(program("unsure/from_" .. name, bytes), to, new)), name)
+    lu.assertNil(lfs.attributes(to, "mode"), name)
+  end
+  lu.assertNil((trainer_defaults.write("/nonexistent", "/nonexistent2", new)))
+end
+
+function TestWrite.test_what_stands_in_the_way_is_told()
+  local done, message = trainer_defaults.write(program("trainer", padded(old)), "/nonexistent/trainer", new)
+  lu.assertFalse(done)
+  lu.assertStrContains(message, "/nonexistent/trainer")
+end
+
+support.run()

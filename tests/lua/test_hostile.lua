@@ -1,0 +1,243 @@
+-- Run folders, studies and specs whose every text tries to be more than text: what is written of them stays what it is.
+--
+-- Each leaf of run.json takes hostile.TEXTS, every eighth of them, another eighth for the next leaf; then folders,
+-- studies, scripts and banners. A field either shows the text, or says that it does not fit: both come to every page.
+
+local support = dofile("tests/lua/support.lua")
+
+local compare = require("compare")
+local curves = require("curves")
+local diagnostics = require("diagnostics")
+local draw = require("draw")
+local gen = require("gen")
+local hostile = require("hostile")
+local json = require("dkjson")
+local lfs = require("lfs")
+local load_module = require("load")
+local lu = require("luaunit")
+local panels = require("panels")
+local plan_module = require("plan")
+local pytorch = require("export.pytorch")
+local report = require("report")
+local reports = require("reports")
+local tasks = require("tasks")
+local tongues = require("tongues")
+local validate = require("validate")
+
+-- What gnuplot makes of scripts is for test_tongues.lua; here they are read.
+function draw.run()
+  return nil, "no pictures", {}
+end
+
+TestHostile = {}
+
+function TestHostile.tearDown()
+  support.clean()
+end
+
+local function full_facts(id)
+  local spec = reports.spec_of("bucket_sort")
+  spec.id, spec.source, spec.later = id, "spec/x.lua", { text = "x", list = { "x" } }
+  spec.encoding.score, spec.encoding.parameters = "x.score", { slope = { per = "head", learned = true, init = 1 } }
+  spec.encoding.positions = { kind = "randomized", max_position = 2048, draw = "pass", reading = "drawn" }
+  spec.task.options = { order = "even" }
+  return { id = id, spec = spec, machine = "m", started = "s", ended = "e", later = "x", threads = 2, step = 100,
+    train_seconds = 10, digest = reports.DIGEST, model_digest = "aa", source_digest = "aa", seed = 1,
+    learning_rate = 0.1, exit = 0, level = "x86-64", compiler = "gcc 12", variant = "cpu", precision = "float32",
+    parameters = 5, flags = { "--seed", "1" }, data = { train = "a.jsonl", train_sha256 = "aa", train_examples = 3 } }
+end
+
+-- Paths of the leaves of a table, as lists of keys.
+local function leaves_of(value, path, into)
+  for key, inner in pairs(value) do
+    local at = table.move(path, 1, #path, 1, {})
+    at[#at + 1] = key
+    if type(inner) == "table" then
+      leaves_of(inner, at, into)
+    else
+      into[#into + 1] = at
+    end
+  end
+  return into
+end
+
+local function set(value, path, leaf)
+  for i = 1, #path - 1 do
+    value = value[path[i]]
+  end
+  value[path[#path]] = leaf
+end
+
+-- All files of a folder pass the check of their tongue.
+local function assert_clean(folder, what)
+  local count = 0
+  for name in lfs.dir(folder) do
+    if lfs.attributes(folder .. "/" .. name, "mode") == "file" then
+      lu.assertNil(hostile.problem_of(name, support.read(folder .. "/" .. name)), what .. ", " .. name)
+      count = count + 1
+    end
+  end
+  lu.assertTrue(count >= 3, what)
+end
+
+local function report_of(root, out, options)
+  local said = {}
+  local given = { project = reports.project, runs = root, out = out, say = function(text)
+    said[#said + 1] = text
+  end }
+  for name, value in pairs(options or {}) do
+    given[name] = value
+  end
+  local code, message = report.run(given)
+  return code, message or "", table.concat(said, "\n")
+end
+
+function TestHostile.test_every_field_of_run_json()
+  local all = leaves_of(full_facts("aa"), {}, {})
+  lu.assertTrue(#all > 40)
+  for number, path in ipairs(all) do
+    local what, root = table.concat(path, "."), nil
+    for i = 1 + number % 8, #hostile.TEXTS, 8 do
+      local id, text = ("run_%d"):format(i), hostile.TEXTS[i]
+      local facts = full_facts(id)
+      set(facts, path, text)
+      root = reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0, eval = reports.scored(50),
+        metrics = '{"step":10,"seconds":1}\n', facts = facts }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
+    end
+    local code, message, said = report_of(root, root .. "/out")
+    lu.assertTrue(code == 1 or code == 4, what .. message)
+    lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(said), what)
+    assert_clean(root .. "/out", what)
+  end
+end
+
+-- Those of whole runs beside each other, and those that do not fit by their message.
+function TestHostile.test_two_runs()
+  local plain = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = full_facts("plain_run") })
+  for _, path in ipairs({ { "machine" }, { "spec", "source" }, { "spec", "later", "text" }, { "id" },
+    { "flags", 2 } }) do
+    for i = 1, #hostile.TEXTS, 2 do
+      local text, facts = hostile.TEXTS[i], full_facts("other_run")
+      facts.flags = { "--out", "x" }
+      set(facts, path, text)
+      local dir = reports.write_run(("two%d"):format(i), "other_run", 1, 0.1, { exit = 0, facts = facts,
+        eval = reports.scored(40), metrics = '{"step":10,"loss":1}\n' })
+      local said = {}
+      local code, message = compare.run({ runs = plain, other = dir, out = dir .. "/out", say = function(line)
+        said[#said + 1] = line
+      end })
+      lu.assertNil(hostile.problem_of_text((message or "") .. table.concat(said)))
+      if path[1] ~= "id" then
+        lu.assertEquals(code, 4)
+        assert_clean(dir .. "/out", text)
+      else
+        lu.assertEquals(code, 1)
+      end
+    end
+  end
+end
+
+-- Folders may be called anything; those of runs that do not fit are told.
+function TestHostile.test_names_of_folders()
+  local root
+  for i, text in ipairs(hostile.TEXTS) do
+    local name = text:gsub("[%z/]", "_"):gsub("^%.+", "")
+    if name ~= "" and #name < 200 then
+      root = support.write(("a\n!b/%s/%s/lr0.1-seed%d/run.json"):format(name, name, i), json.encode(full_facts("aa")))
+        :match("^(.*)/[^/]*/[^/]*/[^/]*/[^/]*$")
+    end
+  end
+  local code, message, said = report_of(root, root .. "/out")
+  lu.assertEquals(code, 1)
+  lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text((said:gsub("\n!b", ""))))
+  assert_clean(root .. "/out", "names")
+end
+
+-- Titles are all the text that a study has; the rest are names.
+function TestHostile.test_titles_of_a_study()
+  for i, text in ipairs(hostile.TEXTS) do
+    local dir = reports.write_run("study", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = reports.scored(50) })
+    local root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
+    local title = ("%q"):format("t" .. text:gsub("\n", " "))
+    local path = support.write(("study%d.lua"):format(i), ([[return { title = %s, seeds = { 1, 1 },
+      axes = { { name = "task", values = { { name = "bucket_sort", spec = { task = { kind = "bucket_sort" } } } } },
+        { name = "plain", values = { { name = "no", spec = {} } } } },
+      report = { { kind = "curves", lines = "task", title = %s },
+        { kind = "table", value = "max", rows = "task", columns = "plain", title = %s } } }]]):format(title, title,
+      title))
+    local code, message = report_of(root, root .. "/out" .. i, { study = path })
+    lu.assertEquals(code, 4, message)
+    assert_clean(root .. "/out" .. i, text)
+  end
+end
+
+-- Every text of a script, whoever gives it.
+function TestHostile.test_scripts_of_gnuplot()
+  local style = { colour = "#000000", dash = "solid", point = 1 }
+  for _, text in ipairs(hostile.TEXTS) do
+    local panel = { title = text, xlabel = text, ylabel = text, x = { 0, 1 }, y = { 0, 1 },
+      curves = { { points = { { 0, 1 } }, style = style, title = text } }, levels = { { 1, text } },
+      labels = { { 0, 0, text, "left" } } }
+    for _, figure in ipairs({ { panels = { panel } }, { panels = { panel, panel }, legend = { { title = text,
+      style = style } } } }) do
+      figure.name, figure.title = "x", text
+      lu.assertNil(hostile.problem_of_gnuplot(curves.script(figure)))
+    end
+    lu.assertNil(hostile.problem_of_gnuplot(panels.script({ name = "x", title = text, note = text, panel = 100,
+      settings = {}, rows = { { label = text, { title = text, lines = {} } } } })))
+  end
+end
+
+-- The generated files of a spec below a folder of that name, which counts as the root's; and the path of its data.
+local function generated(name, text)
+  local path = support.write(("root/%s/probe.lua"):format(name), text)
+  local d = diagnostics.new()
+  local loaded = load_module.spec(path, { root = path:match("^(.*/root)/"), diagnostics = d })
+  local resolved, info = validate.resolve(loaded, d, { tasks = tasks.read(support.tasks_folder, d) })
+  local plan = plan_module.build(resolved, { task = info.task, score = info.score })
+  return assert(gen.files(plan, function(template)
+    return support.read("templates/" .. template)
+  end, {})), info.files.data and info.files.data.shown
+end
+
+local FOLDERS = { "*", "a*", "a\nint x;", "??", "a\\", 'a"b', "\xff\1", "]] os.exit() --[[" }
+
+-- The data's path is a string, byte for byte; test_tongues.lua has the compiler read such strings.
+function TestHostile.test_paths_of_data()
+  for _, name in ipairs(FOLDERS) do
+    local files, shown = generated(name, [[return { task = { data = "d.jsonl", input_symbols = 2, output_symbols = 2 },
+      train = { epochs = 1 } }]])
+    lu.assertStrContains(shown, name)
+    for _, file in ipairs(files) do
+      if file.path == "spec.c" then
+        lu.assertStrContains(file.text, ('\n        .train = "%s",\n'):format(tongues.c_string(shown)))
+      end
+    end
+  end
+end
+
+-- A spec of that path: banners are comments, and the first that ends one is the banner's own.
+function TestHostile.test_sources_of_generated_code()
+  for _, name in ipairs(FOLDERS) do
+    for _, file in ipairs((generated(name, 'return { task = { kind = "even_pairs" } }'))) do
+      lu.assertNil(hostile.problem_of_text(file.text), file.path)
+      if file.path == "plan.lua" then
+        lu.assertNotNil(load(file.text, "=plan", "t", {}))
+      else
+        local first, own = file.text:find("*/", 1, true), file.text:find("\n */\n", 1, true)
+        lu.assertEquals(first, own + 2, file.path)
+      end
+    end
+  end
+end
+
+-- A checkpoint's step goes into a docstring.
+function TestHostile.test_a_checkpoint_that_is_exported()
+  local spec = assert(reports.project:plan("bucket_sort_sinusoid", {}))
+  for _, text in ipairs(hostile.TEXTS) do
+    local facts = pytorch.facts(spec, { info = { seed = 1, learning_rate = 0.1 }, metadata = { step = text } })
+    lu.assertNil(facts.about[1]:find('["\\\n]'))
+  end
+end
+
+support.run()

@@ -1,0 +1,358 @@
+-- The reader of run folders on what is damaged, and on files that are none.
+
+local support = dofile("tests/lua/support.lua")
+
+local cells = require("cells")
+local compare = require("compare")
+local draw = require("draw")
+local json = require("dkjson")
+local ledger = require("ledger")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local report = require("report")
+local reports = require("reports")
+local respec = require("respec")
+local run_files = require("run_files")
+local runs = require("runs")
+local trained = require("trained")
+
+local eval_line, write_run, scored, DIGEST = reports.eval_line, reports.write_run, reports.scored, reports.DIGEST
+
+function draw.run()
+  return nil, "no pictures", {}
+end
+
+-- A run whose spec, or whose facts, differ in what the tables say.
+local function changed(facts, spec)
+  local all = facts or {}
+  all.spec = reports.spec_of("bucket_sort")
+  for name, value in pairs(spec or {}) do
+    all.spec[name] = value
+  end
+  return runs.read(write_run("damaged", "rr", 1, 0.1, { exit = 0, eval = scored(50), facts = all }))
+end
+
+local function assert_damaged(run, what)
+  lu.assertEquals({ run.state, run.damaged, run.facts, run.test, #run.notes }, { "damaged", true, {}, nil, 1 }, what)
+  lu.assertStrContains(run.notes[1], what)
+end
+
+TestDamage = {}
+
+function TestDamage.tearDown()
+  support.clean()
+end
+
+function TestDamage.test_fields_of_run_json()
+  for what, facts in pairs({
+    ["id: found \"../../x\"; expected a letter a-z, then"] = { id = "../../x" },
+    ["id: found an object; expected a letter"] = { id = json.decode("{}") },
+    ["digest: found \"0123\"; expected 16 hexadecimal digits"] = { digest = "0123" },
+    ["seed: found 1e20; expected an integer from 0"] = { seed = 1e20 },
+    ["seed: found -1; expected an integer from 0"] = { seed = -1 },
+    ["learning_rate: found \"fast\"; expected a number from 0 to 1000000"] = { learning_rate = "fast" },
+    ["compiler: found 12; expected a text of at most 16384 bytes"] = { compiler = 12 },
+    ["machine: found \"mmm"] = { machine = ("m"):rep(20000) },
+    ["flags[1]: found a list; expected a text"] = { flags = { { "x" } } },
+    ["flags: found an object; expected a list"] = { flags = { a = 1 } },
+    ["exit: found 300; expected an integer from 0 to 255"] = { exit = 300 },
+    ["train_seconds: found -2; expected a number from 0"] = { train_seconds = -2 },
+    ["a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a: found tables in each other; expected at most 16 deep"] = { a =
+      json.decode(('{"a":'):rep(20) .. "1" .. ("}"):rep(20)) },
+  }) do
+    assert_damaged(changed(facts), "run.json: " .. what)
+  end
+end
+
+function TestDamage.test_fields_of_the_spec()
+  local list = {}
+  for n = 1, 10 do
+    list[n] = n
+  end
+  list[4] = { 4 }
+  for what, spec in pairs({
+    ['task.kind: found "a\\10!touch FILE\\10#"; expected a word'] = { task = { kind = "a\n!touch FILE\n#" } },
+    ["task: found 3; expected an object"] = { task = 3 },
+    ["train.lengths.last: found 9000000000000000; expected an integer from 1 to 100000"] = { train = {
+      lengths = { first = 1, last = 9e15 } } },
+    ["train.lengths.step: found 0; expected an integer from 1"] = { train = { lengths = { first = 1, last = 9,
+      step = 0 } } },
+    ["train.lengths: found another form; expected first and last, or a list"] = { train = { lengths = { first = 1 } } },
+    ["train.lengths.last: found 2; expected 3, which is first, or more"] = { train = { lengths = {
+      first = 3, last = 2 } } },
+    ["eval.lengths.list[4]: found a list; expected an integer"] = { eval = { lengths = { list = list } } },
+    ["eval.lengths.list[2]: found 2; expected more than 5"] = { eval = { lengths = { list = { 5, 2 } } } },
+    ["model.layers: found 0.5; expected an integer from 1 to 64"] = { model = { layers = 0.5 } },
+    ["model.layers: found 9e99; expected"] = { model = { layers = 9e99 } },
+    ["encoding.parameters: found the field"] = { encoding = { parameters = { ["a = 1, b"] = { per = "head" } } } },
+    ["encoding.parameters.a.init.sigma: found 0; expected a number above 0"] = { encoding = { parameters = { a = {
+      per = "head", init = { kind = "normal", sigma = 0 } } } } },
+  }) do
+    assert_damaged(changed(nil, spec), "run.json: spec." .. what)
+  end
+end
+
+function TestDamage.test_run_json_as_a_whole()
+  for text, what in pairs({
+    [""] = "found nothing; expected JSON", ["{"] = "found no JSON; expected JSON",
+    ["[]"] = "found a list; expected an object",
+    ["null"] = "found null; expected an object", ["{} x"] = "found no JSON", ["{}"] = "id: found nothing",
+    [("["):rep(3000000)] = "found JSON too deep to be read; expected JSON", ["{1:2}"] = "found an object",
+    ['/* "spec":' .. json.encode(reports.spec_of("bucket_sort")) .. ' */ null'] = "found null; expected an object",
+    [("x"):rep((4 << 20) + 1)] = "found 4194305 bytes; expected at most 4194304",
+  }) do
+    local path = support.write("whole/run.json", text)
+    assert_damaged(runs.read(path:match("^(.*)/")), "run.json: " .. what)
+  end
+end
+
+function TestDamage.test_lines()
+  local good = eval_line(100, "test", 20, 0.5)
+  for what, line in pairs({
+    ["line 2: found no JSON; expected JSON"] = "rubbish\n",
+    ["line 2: accuracy: found 1.5; expected a number from 0 to 1"] = eval_line(100, "test", 30, 1.5),
+    ["line 2: step: found 1e20; expected an integer from 0"] = good:gsub("100", "100000000000000000000"),
+    ["line 2: by.length: found 0; expected an integer from 1 to 1000000"] = eval_line(100, "test", 0, 0.5),
+    ["line 2: by.length: found 9000000000000000; expected"] = eval_line(100, "test", 9000000000000000, 0.5),
+    ["line 2: by: found several; expected one length"] = good:gsub('"length":20', '"length":20,"n":2'),
+    ['line 2: split: found "tost"; expected during, test or train'] = good:gsub('"test"', '"tost"'),
+    ["line 2: draws: found nothing; expected an integer"] = good:gsub('"draws":1,', ""),
+    ["line 2: found a list; expected an object"] = "[1]\n",
+    ["line 2: found 65999 bytes; expected at most 65536"] = (" "):rep(65999) .. "\n",
+  }) do
+    local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = good .. line .. good }))
+    assert_damaged(run, "eval.jsonl: " .. what)
+  end
+  local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = good,
+    metrics = '{"step":1,"loss":1}\n{"step":2,"loss":{"a":1}}\n{"step":3,"loss":1}\n' }))
+  lu.assertEquals({ run.state, run.damaged }, { "evaluated", nil })
+  lu.assertEquals(runs.metrics(run), {})
+  lu.assertEquals(run.notes, { "metrics.jsonl: line 2: loss: found an object; expected a number that is finite" })
+  lu.assertTrue(run.damaged)
+end
+
+-- Beyond what a spec takes, which `trainer eval` may be asked for.
+function TestDamage.test_a_very_long_length_is_no_damage()
+  local run = runs.read(write_run("far", "rr", 1, 0.1, { exit = 0, eval = eval_line(100, "test", 1000000, 0.5) }))
+  lu.assertEquals({ run.test.lengths, run.notes }, { { 1000000 }, {} })
+end
+
+-- Descending lengths and the same ones again, which were once looked for one by one.
+function TestDamage.test_many_lengths_take_no_longer()
+  local lines = {}
+  for n = 20000, 1, -1 do
+    lines[#lines + 1] = eval_line(100, "test", n, 0.5)
+  end
+  local began = os.clock()
+  local run = runs.read(write_run("many", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines) }))
+  lu.assertEquals({ #run.test.lengths, run.test.lengths[1], run.test.lengths[20000] }, { 20000, 1, 20000 })
+  lu.assertTrue(os.clock() - began < 2)
+end
+
+-- Where a line without an end begins is found in one go, however long those before it are.
+function TestDamage.test_a_long_line_takes_no_longer()
+  local began = os.clock()
+  local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(1 << 20) .. "\n{" }))
+  assert_damaged(run, "eval.jsonl: line 1: found 1048576 bytes; expected at most 65536")
+  lu.assertTrue(os.clock() - began < 2)
+end
+
+function TestDamage.test_a_loss_that_is_not_a_number_is_no_damage()
+  local run = runs.read(write_run("nan", "rr", 1, 0.1, { exit = 0, eval = scored(50):gsub('"loss":0.5', '"loss":null'),
+    metrics = '{"step":1,"loss":null,"grad_norm":1}\n' }))
+  lu.assertEquals({ run.state, run.test.loss, run.notes }, { "evaluated", { "", "" }, {} })
+  lu.assertEquals(runs.metrics(run), { { step = 1, grad_norm = 1 } })
+end
+
+TestPlaces = {}
+
+TestPlaces.tearDown = TestDamage.tearDown
+
+-- A pipe that nobody writes to would hold a reader for ever: `timeout` ends the test then.
+function TestPlaces.test_what_is_no_regular_file()
+  for _, name in ipairs({ "run.json", "eval.jsonl", "metrics.jsonl" }) do
+    local dir = write_run("fifo", "rr", 1, 0.1, { exit = 0, eval = scored(50), metrics = '{"step":1}\n' })
+    os.remove(dir .. "/" .. name)
+    assert(os.execute(("mkfifo '%s/%s'"):format(dir, name)))
+    local run = runs.read(dir)
+    local list = runs.metrics(run)
+    lu.assertEquals({ run.damaged, #list }, { true, name == "metrics.jsonl" and 0 or 1 })
+    lu.assertEquals(run.notes[1]:match("^[^;]*"), name .. ": found a named pipe")
+    lu.assertEquals(#run_files.find(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), 1)
+    lu.assertNil(run_files.last_metrics(dir) and name == "metrics.jsonl" or nil)
+    support.clean()
+  end
+  local dir = write_run("device", "rr", 1, 0.1, { exit = 0 })
+  os.remove(dir .. "/eval.jsonl")
+  assert(lfs.link("/dev/zero", dir .. "/eval.jsonl", true))
+  assert_damaged(runs.read(dir), "eval.jsonl: found a char device; expected a file")
+  os.remove(dir .. "/run.json")
+  assert(lfs.mkdir(dir .. "/run.json"))
+  assert_damaged(runs.read(dir), "run.json: found a directory; expected a file")
+end
+
+function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
+  local root
+  for i, facts in ipairs({ { id = "other_run" }, { digest = "fedcba9876543210" }, { seed = 7 }, { learning_rate = 3 },
+    {} }) do
+    root = write_run("places", ("run_%d"):format(i), i, 0.1, { exit = 0, eval = scored(50), facts = facts })
+      :match("^(.*)/[^/]*/[^/]*/[^/]*$")
+  end
+  local notes = {}
+  for _, cell in ipairs(cells.of_folder(root).cells) do
+    notes[#notes + 1] = cell.runs[1].notes[1]
+  end
+  lu.assertEquals(notes, { 'run.json: id: found "other_run"; expected "run_1", the folder it lies in',
+    'run.json: digest: found "fedcba9876543210"; expected "0123456789abcdef", the folder it lies in',
+    "run.json: seed: found 7; expected 3, as its folder is called",
+    "run.json: learning_rate: found 3; expected 0.1, as its folder is called" })
+end
+
+-- A study's note of its own is input, too.
+function TestPlaces.test_records_of_sweeps()
+  local root = support.write("records/good.json", '{"study":"s","path":"s.lua","scale":null,"set":["a=1"]}'):match(
+    "^(.*)/")
+  support.write("records/other.json", '{"made":"by something else"}')
+  support.write("records/list.json", "[1]")
+  support.write("records/bad.json", '{"study":"s","path":"s.lua","set":[1]}')
+  assert(os.execute(("mkfifo '%s/pipe.json'"):format(root)))
+  local list, problems = run_files.records(root)
+  lu.assertEquals(#list, 1)
+  lu.assertEquals({ list[1].study, list[1].scale, list[1].set }, { "s", nil, { "a=1" } })
+  lu.assertEquals(#problems, 1)
+  lu.assertStrContains(problems[1], "bad.json: set[1]: found 1; expected a text")
+end
+
+TestVerbs = {}
+
+TestVerbs.tearDown = TestDamage.tearDown
+
+local function make_root()
+  local root = write_run("verbs", "good_run", 1, 0.1, { exit = 0, eval = scored(50) }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
+  return root, write_run("verbs", "bad_run", 1, 0.1, { exit = 0, eval = scored(60), facts = { id = "../../x" } })
+end
+
+local function say()
+end
+
+function TestVerbs.test_report_goes_on_and_says_so()
+  local root, bad = make_root()
+  local code, message = report.run({ project = reports.project, runs = root, say = say })
+  lu.assertEquals(code, 1)
+  local told = bad .. '/run.json: id: found "../../x"; expected a letter a-z, then 1 to 63 of a-z, 0-9 and _'
+  lu.assertStrContains(message, "1 run is damaged and left out")
+  lu.assertStrContains(message, told)
+  local text = support.read(root .. "/report/report.txt")
+  lu.assertStrContains(text, "1 of 2 runs has a score (1 damaged)")
+  lu.assertStrContains(text, told)
+  lu.assertStrContains(support.read(root .. "/report/index.html"), "found &quot;../../x&quot;")
+end
+
+function TestVerbs.test_two_runs_of_which_one_is_damaged()
+  local root, bad = make_root()
+  local code, message = compare.run({ runs = root .. "/good_run/" .. DIGEST .. "/lr0.1-seed1", other = bad, say = say })
+  lu.assertEquals(code, 1)
+  lu.assertStrContains(message, bad .. '/run.json: id: found "../../x"')
+end
+
+function TestVerbs.test_a_sweep_counts_it_as_damaged()
+  local _, bad = make_root()
+  local state, damage = ledger.state(bad, { steps = 100, conditions = {} }, {})
+  lu.assertEquals(state, "damaged")
+  lu.assertStrContains(damage, 'id: found "../../x"')
+end
+
+-- No room for one file: none of the others is there either, and that is what is said.
+function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
+  for _, name in ipairs({ "index.html", "report.csv", "report.txt" }) do
+    local root = make_root()
+    support.write(("verbs/out/%s.partial/in the way"):format(name), "")
+    local code, message = report.run({ project = reports.project, runs = root, say = say, out = root .. "/out" })
+    lu.assertEquals(code, 4)
+    lu.assertStrContains(message, "nothing was written")
+    local names = {}
+    for entry in lfs.dir(root .. "/out") do
+      names[#names + 1] = entry:sub(1, 1) ~= "." and entry or nil
+    end
+    lu.assertEquals(names, { name .. ".partial" })
+    support.clean()
+  end
+end
+
+-- The folder of results lies in that of the runs: a link there leads out.
+function TestVerbs.test_results_stay_where_they_belong()
+  local root = make_root()
+  local outside = support.write("outside/precious", "x"):match("^(.*)/")
+  assert(lfs.link(outside, root .. "/report", true))
+  local code, message = report.run({ project = reports.project, runs = root, say = say })
+  lu.assertEquals(code, 1)
+  lu.assertStrContains(message, "/report is a link")
+  local folder, reason = trained.folder({ dir = root }, nil, "report")
+  lu.assertNil(folder)
+  lu.assertStrContains(reason, "is a link")
+  lu.assertEquals(trained.folder({ dir = root }, "x", "report"), "x")
+end
+
+TestTrained = {}
+
+TestTrained.tearDown = TestDamage.tearDown
+
+local function with_checkpoint(facts)
+  local dir = write_run("trained", "a_run", 1, 0.1, { exit = 0, facts = facts })
+  support.write("trained/a_run/" .. DIGEST .. "/lr0.1-seed1/checkpoint.safetensors", "x")
+  return dir
+end
+
+-- The folder may have been moved and be called anything; what it says of itself leads nowhere else.
+function TestTrained.test_what_a_run_says_of_itself()
+  local dir = with_checkpoint()
+  local moved = dir:match("^(.*)/trained/") .. "/moved here"
+  assert(os.rename(dir, moved))
+  lu.assertEquals(assert(trained.open(moved)).info.id, "a_run")
+  local bare = json.decode('{"task":{"kind":"x"},"model":{"width":16},"train":{"batch":1},"eval":{"examples":1}}')
+  for what, facts in pairs({ ['id: found "../../x"'] = { id = "../../x" },
+    ['digest: found "../x"'] = { digest = "../x" }, ["spec.model.layers: found nothing"] = { spec = bare } }) do
+    local run, message = trained.open(with_checkpoint(facts))
+    lu.assertNil(run)
+    lu.assertStrContains(message, what)
+  end
+end
+
+-- A trainer beside the run, one below the folder that its id would name: neither is started.
+function TestTrained.test_no_program_of_a_run_folder_is_started()
+  local dir = with_checkpoint()
+  local run = assert(trained.open(dir))
+  local touched = dir .. "/touched"
+  support.write("trained/a_run/" .. DIGEST .. "/lr0.1-seed1/trainer", "#!/bin/sh\ntouch " .. touched .. "\n")
+  os.execute(("chmod +x '%s/trainer'"):format(dir))
+  local provided
+  local trainer, code, message = trained.trainer(reports.project, run, nil, function(path)
+    provided = path
+  end)
+  lu.assertNil(trainer)
+  lu.assertEquals(code, 1)
+  lu.assertStrContains(message, "cannot be built again")
+  lu.assertNil(provided)
+  lu.assertNil(lfs.attributes(touched, "mode"))
+end
+
+-- What is written again from run.json is one table of known fields, whatever its strings hold.
+function TestTrained.test_respec_takes_no_code()
+  local own = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
+  for what, spec in pairs({
+    ["its encoding.score is no formula"] = { encoding = { score = own } },
+    ["it has the field \"task.zzz\", which is none of this version"] = { task = { kind = "x", zzz = 1 } },
+    ["it has the field \"use\""] = { use = "x.lua" },
+    ["it has the field \"encoding.a = 1, b\""] = { encoding = { ["a = 1, b"] = 1 } },
+  }) do
+    local text, message = respec.text(spec)
+    lu.assertNil(text)
+    lu.assertStrContains(message, what)
+  end
+  for _, formula in ipairs({ "x.score -- end", "x.score + x['y']", "x.score end, a = function(x) return 1",
+    "(function() return 1 end)()", "x.score\n", 'x.score + #"a"' }) do
+    lu.assertNil((respec.text({ encoding = { score = formula } })), formula)
+  end
+end
+
+support.run()

@@ -1,0 +1,36 @@
+# The bits of this tree against those of another commit: sh tests/system/long_bits.sh BASE [ID...]
+#
+# For every spec of spec/runs and tests/specs, at every level of this machine: all parameters after 20 steps, an
+# evaluation, and a device step in the emulation (tests/bits/list.sh, which BASE is given if it has none). What BASE
+# computes is kept in build/bits, by commit and compiler. Without BASE, or LONGHAND_BITS_BASE in the environment, it is
+# skipped: a change that is to leave the bits alone names the commit before it.
+
+. tests/system/common.sh
+
+base=${1:-${LONGHAND_BITS_BASE:-}}
+[ $# -gt 0 ] && shift
+if [ -z "$base" ]; then
+    echo "skip bits_of_a_commit: no commit was named to compare with"
+    exit 0
+fi
+commit=$(git rev-parse --verify --short=12 "$base^{commit}") || exit 2
+kept=build/bits/$commit-$(${CC:-cc} --version | cksum | cut -d ' ' -f 1)
+
+lists_of_base() {
+    mkdir -p "$work/base" && git archive "$commit" | tar -x -C "$work/base" || return
+    [ -d "$work/base/tests/bits" ] || cp -r tests/bits "$work/base/tests/bits" || return
+    mkdir -p "$kept" && (cd "$work/base" && sh tests/bits/list.sh "$root/$kept" "$@")
+}
+
+# A spec that only this tree has is nothing to compare.
+same() {
+    [ -f "$kept/$1" ] || { echo "$commit has no $1" && return; }
+    diff "$kept/$1" "$work/lists/$1"
+}
+
+expect "bits_of_$commit" lists_of_base "$@"
+expect bits_of_this_tree sh tests/bits/list.sh "$work/lists" "$@"
+for list in "$work"/lists/*.cpu "$work"/lists/*.device; do
+    [ -f "$list" ] && expect "bits_${list##*/}" same "${list##*/}"
+done
+finish

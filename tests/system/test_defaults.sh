@@ -1,0 +1,116 @@
+# Another number of steps, rate, evaluation or cadence compiles nothing: ./longhand build writes it into the trainer that
+# is there, whole or not at all, and copies of it keep what they had.
+
+. tests/system/common.sh
+
+TINY=parity_dropout_rand_rope
+out=$work/out
+build() { ./longhand build tests/specs/$TINY.lua --levels best --out "$out" "$@"; }
+
+# A compiler that notes and refuses whatever a trainer is made of.
+cat >"$work/cc" <<EOF
+#!/bin/sh
+case "\$*" in *$out*) echo "\$*" >>"$work/compiled" && exit 1 ;; esac
+exec cc "\$@"
+EOF
+chmod +x "$work/cc"
+
+# Fields of a spec, given to the trainer that is there.
+renew() {
+    for field in "$@"; do
+        set -- "$@" --set "$field"
+        shift
+    done
+    CC=$work/cc ends_with 0 'new defaults, nothing compiled' build "$@" && [ ! -e "$work/compiled" ]
+}
+
+builds() { ends_with 0 'built for the CPU alone' build && cp -p "$out/trainer" "$work/first"; }
+
+# Without a flag it does what the first one does with flags, to the same bits, and what has no flag.
+follows() {
+    renew train.steps=6 train.learning_rate=0.01 train.log_every=2 train.checkpoint.every=4 \
+        'train.checkpoint.keep={3,5}' 'eval.lengths={list={3,5}}' eval.examples=6 eval.batch=3 eval.draws=2 \
+        'eval.during={every=3,lengths={2,4},examples=5}' || return
+    "$out/trainer" train --threads 2 --out "$work/runs" &&
+        "$work/first" train --threads 2 --out "$work/flags" --steps 6 --learning-rate 0.01 --no-eval || return
+    run=$(echo "$work"/runs/$TINY/*/lr0.01-seed0)
+    cmp "$run/checkpoint.safetensors" "$work"/flags/$TINY/*/lr0.01-seed0/checkpoint.safetensors &&
+        [ "$(wc -l <"$run/metrics.jsonl")" -eq 3 ] && [ -f "$run/checkpoint-5.safetensors" ] &&
+        [ "$(grep -c '"step":3,.*"examples":5,' "$run/eval.jsonl")" -eq 3 ] &&
+        [ "$(grep -c '"step":6,.*"examples":6,"batch":3,"draws":2,' "$run/eval.jsonl")" -eq 2 ] &&
+        grep -q '"spec":{"encoding":.*"steps":6}}' "$run/run.json"
+}
+
+# The first trainer, the one in place and a link to what was there before share nothing.
+copies_keep_their_own() {
+    ends_with 0 '2000000 steps of' "$work/first" info && ends_with 0 ' 6 steps of' "$out/trainer" info &&
+        ln "$out/trainer" "$work/linked" && renew train.steps=8 &&
+        ends_with 0 ' 6 steps of' "$work/linked" info && ends_with 0 ' 8 steps of' "$out/trainer" info &&
+        [ "$(stat -c %a "$out/trainer")" = "$(stat -c %a "$work/first")" ] &&
+        ends_with 0 'up to date' build --set train.steps=8
+}
+
+# Programs that kill the generator, which waits for them: when half of the copy is written, and before it is moved.
+kills_leave_it_whole() {
+    cp "$out/trainer" "$work/before" && mkdir "$work/bin" || return
+    for program in cp sync; do
+        rm -f "$work/bin"/*
+        printf '#!/bin/sh\nhead -c 99999 "$2" >"$3"\necho >"%s"\nkill -9 $PPID\n' "$work/killed.$program" \
+            >"$work/bin/$program"
+        chmod +x "$work/bin/$program"
+        ! PATH=$work/bin:$PATH build --set train.steps=9 && [ -e "$work/killed.$program" ] &&
+            cmp "$out/trainer" "$work/before" && ends_with 0 'up to date' build --set train.steps=8 || return
+    done
+    renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
+}
+
+# Room for one trainer and a half.
+full_disk() {
+    cp -a "$out" "$work/disk/out" || return
+    set -- ./longhand build tests/specs/$TINY.lua --levels best --out "$work/disk/out" --set
+    ends_with 4 'No space left' "$@" train.steps=10 && cmp "$work/disk/out/trainer" "$out/trainer" &&
+        [ "$(ls "$work/disk")" = out ] && ends_with 0 'up to date' "$@" train.steps=9
+}
+
+# A byte of the text is another; build mends it.
+damaged_is_refused() {
+    at=$(grep -abo 'train.steps 9' "$out/trainer" | cut -d: -f1)
+    cp -p "$out/trainer" "$work/damaged" && printf 8 | dd of="$work/damaged" bs=1 seek=$((at + 12)) conv=notrunc || return
+    ends_with 1 'this program is damaged where it has steps' "$work/damaged" info &&
+        ends_with 1 'this program is damaged' "$work/damaged" train --out "$work/none" && [ ! -e "$work/none" ] || return
+    cp "$work/damaged" "$out/trainer" && renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
+}
+
+# Another build changes the trainer after train has built it and before it runs: env, which starts it, stands in for that.
+other_build_in_between() {
+    place=build/trainers/$TINY-$("$out/trainer" info | sed -n 's/^plan *//p')
+    rm -rf "$place" "$work/bin"/* && cp -a "$out" "$place" || return
+    printf '#!/bin/sh\ncase $1 in LONGHAND_DEFAULTS=*) cp "%s" "%s" ;; esac\nexec %s "$@"\n' "$work/first" \
+        "$place/trainer" "$(command -v env)" >"$work/bin/env"
+    chmod +x "$work/bin/env"
+    set -- ./longhand train tests/specs/$TINY.lua --set train.steps=9 -- --no-eval --out "$work/between"
+    PATH=$work/bin:$PATH ends_with 3 'this trainer was given other defaults' "$@" && [ ! -e "$work/between" ] &&
+        ends_with 0 ' 9 steps in ' "$@"
+}
+
+sources_agree() {
+    ./longhand gen tests/specs/$TINY.lua --target cpu --set train.steps=9 --out "$work/src" && diff -r "$work/src" "$out/src"
+}
+
+expect defaults_trainer_builds builds
+if [ "$failures" -eq 0 ]; then
+    expect defaults_are_followed_to_the_same_bits follows
+    expect defaults_copies_keep_their_own copies_keep_their_own
+    expect defaults_kills_leave_the_trainer_whole kills_leave_it_whole
+    kilobytes=$(du -s -k "$out" | cut -f 1)
+    if mkdir "$work/disk" && mount -t tmpfs -o size=$((kilobytes * 3 / 2))k none "$work/disk" 2>/dev/null; then
+        expect defaults_full_disk_leaves_it_whole full_disk
+        umount "$work/disk"
+    else
+        echo "skip defaults_full_disk_leaves_it_whole: no right to mount"
+    fi
+    expect defaults_damaged_is_refused damaged_is_refused
+    expect defaults_sources_agree sources_agree
+    expect defaults_of_another_build_in_between other_build_in_between
+fi
+finish

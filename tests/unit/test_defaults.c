@@ -1,0 +1,165 @@
+/* train/defaults.h: the text in a trainer, every value of it, and that a damaged one is refused. */
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sha256.h"
+#include "toy_spec.h"
+#include "train/defaults.h"
+
+enum { ROOM = 1024 };
+
+/* A spec that holds this text: its first line is made here. */
+static lh_spec holding(char room[ROOM], const char *body) {
+    char digest[LH_SHA256_TEXT];
+    lh_sha256(body, strlen(body), digest);
+    memset(room, 0, ROOM);
+    snprintf(room, ROOM, "longhand defaults %d %d %.16s\n%s", LH_DEFAULTS_VERSION, ROOM, digest, body);
+    lh_spec spec = lh_toy_spec;
+    spec.defaults = room;
+    spec.defaults_room = ROOM;
+    spec.resolved = NULL;
+    return spec;
+}
+
+static const char *const body = "train.steps 4000000000\n"
+                                "train.epochs 7\n"
+                                "train.learning_rate 0.0003\n"
+                                "train.log_every 25\n"
+                                "train.checkpoint_every 50\n"
+                                "train.checkpoint_minutes 2.5\n"
+                                "train.keep_all true\n"
+                                "train.keep_steps 3,4000000001\n"
+                                "eval.lengths 41:500:9\n"
+                                "eval.examples 64\n"
+                                "eval.batch 16\n"
+                                "eval.draws 3\n"
+                                "eval.during_every 4000000002\n"
+                                "eval.during_lengths 7,9,20\n"
+                                "eval.during_examples 32\n"
+                                "resolved {\"id\":\"other spec\"}\n";
+
+static void test_defaults_are_read_into_the_spec(void **state) {
+    (void)state;
+    char room[ROOM];
+    lh_defaults d;
+    lh_error error;
+    lh_spec spec = holding(room, body);
+    lh_assert_ok(lh_defaults_open(&d, &spec, &error), &error);
+    const lh_train_defaults *train = &d.spec.train;
+    const lh_eval_defaults *eval = &d.spec.eval;
+    assert_int_equal(train->steps, 4000000000);
+    assert_int_equal(train->epochs, 7);
+    assert_true(train->learning_rate == 3e-4);
+    assert_int_equal(train->log_every, 25);
+    assert_int_equal(train->checkpoint_every, 50);
+    assert_true(train->checkpoint_minutes == 2.5);
+    assert_true(train->keep_all);
+    assert_int_equal(train->keep_steps_count, 2);
+    assert_int_equal(train->keep_steps[0], 3);
+    assert_int_equal(train->keep_steps[1], 4000000001);
+    assert_null(eval->lengths.list);
+    assert_int_equal(eval->lengths.first, 41);
+    assert_int_equal(eval->lengths.last, 500);
+    assert_int_equal(eval->lengths.step, 9);
+    assert_int_equal(eval->examples, 64);
+    assert_int_equal(eval->batch, 16);
+    assert_int_equal(eval->draws, 3);
+    assert_int_equal(eval->during_every, 4000000002);
+    assert_int_equal(eval->during_lengths.count, 3);
+    assert_int_equal(eval->during_lengths.list[0], 7);
+    assert_int_equal(eval->during_lengths.list[2], 20);
+    assert_int_equal(eval->during_examples, 32);
+    assert_string_equal(d.spec.resolved, "{\"id\":\"other spec\"}");
+    assert_int_equal(train->batch, lh_toy_spec.train.batch);
+    assert_string_equal(d.spec.id, "toy");
+    lh_defaults_close(&d);
+}
+
+static void test_defaults_of_a_spec_without_a_text_are_its_own(void **state) {
+    (void)state;
+    lh_defaults d;
+    lh_error error;
+    lh_assert_ok(lh_defaults_open(&d, &lh_toy_spec, &error), &error);
+    assert_memory_equal(&d.spec, &lh_toy_spec, sizeof d.spec);
+    lh_defaults_close(&d);
+}
+
+static void assert_refused(const lh_spec *spec, const char *expected) {
+    lh_defaults d;
+    lh_error error;
+    if (lh_defaults_open(&d, spec, &error) != LH_ERR_INPUT) fail_msg("accepted: %s", spec->defaults);
+    assert_non_null(strstr(error.text, "this program is damaged"));
+    assert_non_null(strstr(error.text, expected));
+    lh_defaults_close(&d);
+}
+
+static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
+    (void)state;
+    char room[ROOM];
+    lh_spec spec = holding(room, body);
+    int bits = 8 * (int)strlen(room);
+    for (int i = 0; i < bits; i++) {
+        room[i / 8] = (char)(room[i / 8] ^ 1 << i % 8);
+        assert_refused(&spec, "expected: longhand defaults 1 1024 ");
+        room[i / 8] = (char)(room[i / 8] ^ 1 << i % 8);
+    }
+    memset(room + strlen(room), 'x', ROOM - strlen(room));
+    assert_refused(&spec, "a 0 behind it");
+}
+
+/* What no generator of this version writes, with the right digest. */
+static void test_defaults_that_are_not_understood_are_refused(void **state) {
+    (void)state;
+    static const char *const wrong[] = {
+        "train.stops 3",         "train.steps",           "train.steps ",        "train.steps -3",
+        "train.steps 3x",        "train.steps 3 ",        "train.steps 0x3",     "train.steps 9223372036854775808",
+        "eval.draws 2147483648", "train.learning_rate x", "train.keep_all yes",  "train.learning_rate nan",
+        "train.keep_steps 3,",   "train.keep_steps ,3",   "train.keep_steps 3;", "eval.lengths 3:4",
+        "eval.lengths 3:4:0",    "eval.lengths 3:4:5:6",  "eval.lengths 3,x",    "eval.lengths ",
+    };
+    for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
+        char room[ROOM], text[256];
+        snprintf(text, sizeof text, "%s\nresolved {}\n", wrong[i]);
+        lh_spec spec = holding(room, text);
+        assert_refused(&spec, "a name and its value");
+    }
+    char room[ROOM];
+    lh_spec spec = holding(room, "train.steps 3\n");
+    assert_refused(&spec, "the line of resolved");
+    spec = holding(room, body);
+    spec.defaults_room = ROOM - 1;
+    assert_refused(&spec, "expected: longhand defaults 1 1023 ");
+}
+
+/* Whoever starts a trainer says which text it was built with. */
+static void test_defaults_that_are_not_those_asked_for_are_stale(void **state) {
+    (void)state;
+    char room[ROOM], digest[LH_SHA256_TEXT];
+    lh_defaults d;
+    lh_error error;
+    lh_spec spec = holding(room, body);
+    lh_sha256(body, strlen(body), digest);
+    digest[16] = 0;
+    setenv("LONGHAND_DEFAULTS", digest, 1);
+    lh_assert_ok(lh_defaults_open(&d, &spec, &error), &error);
+    lh_defaults_close(&d);
+    setenv("LONGHAND_DEFAULTS", "0123456789abcdef", 1);
+    assert_int_equal(lh_defaults_open(&d, &spec, &error), LH_ERR_STALE);
+    assert_non_null(strstr(error.text, "expected: LONGHAND_DEFAULTS=0123456789abcdef, found: "));
+    lh_defaults_close(&d);
+    unsetenv("LONGHAND_DEFAULTS");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults_are_read_into_the_spec),
+        cmocka_unit_test(test_defaults_of_a_spec_without_a_text_are_its_own),
+        cmocka_unit_test(test_defaults_with_any_flipped_bit_are_refused),
+        cmocka_unit_test(test_defaults_that_are_not_understood_are_refused),
+        cmocka_unit_test(test_defaults_that_are_not_those_asked_for_are_stale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

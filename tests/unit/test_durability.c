@@ -1,0 +1,116 @@
+/* train/run_files.h, base/files.h: what a checkpoint counts on is on the disk before it takes its name. The test stands in
+ * for fsync and rename, and looks at the folder at that moment. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lh_run.h"
+#include "toy_program.h"
+
+enum { MOST = 64, LOGS = 3 };
+
+/* A path that was forced to the disk, with the bytes it had then; of a folder also how many of the logs were in it. */
+typedef struct synced {
+    char path[PATH_MAX];
+    off_t bytes;
+    int logs;
+} synced;
+
+static synced list[MOST];
+static int count, renames;
+static char problem[PATH_MAX + 64]; /* the first; a test cannot fail while its output is captured */
+static const char *const logs[LOGS] = {"metrics.jsonl", "eval.jsonl", "window.jsonl"};
+
+static synced *find(const char *path) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(list[i].path, path) == 0) return &list[i];
+    if (count == MOST) abort();
+    snprintf(list[count].path, sizeof list[count].path, "%s", path);
+    return &list[count++];
+}
+
+static void expect(bool good, const char *path, const char *what) {
+    if (!good && problem[0] == 0) snprintf(problem, sizeof problem, "%s: %s", path, what);
+}
+
+static int logs_in(const char *folder) {
+    int there = 0;
+    for (int i = 0; i < LOGS; i++) there += lh_test_exists(lh_test_path(folder, logs[i])) != 0;
+    return there;
+}
+
+int fsync(int file) {
+    char name[64], path[PATH_MAX];
+    struct stat found;
+    snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+    ssize_t bytes = readlink(name, path, sizeof path - 1);
+    if (bytes < 0 || fstat(file, &found) != 0) abort();
+    path[bytes] = 0;
+    if (strstr(path, "/.longhand-") == NULL) {
+        synced *entry = find(path);
+        entry->bytes = found.st_size;
+        entry->logs = S_ISDIR(found.st_mode) ? logs_in(path) : 0;
+    }
+    return (int)syscall(SYS_fsync, file);
+}
+
+/* At the moment when a checkpoint takes its name. */
+static void check_folder(const char *folder) {
+    struct stat found;
+    for (int i = 0; i < LOGS; i++) {
+        const char *path = lh_test_path(folder, logs[i]);
+        expect(stat(path, &found) == 0 && found.st_size > 0, path, "is empty");
+        expect(find(path)->bytes == found.st_size, path, "is not on the disk");
+    }
+    expect(find(folder)->logs == LOGS, folder, "its entries are not on the disk");
+    char parent[PATH_MAX];
+    snprintf(parent, sizeof parent, "%s", folder);
+    while (strstr(parent, "/out") != NULL) { /* of every folder that was made, its parent */
+        *strrchr(parent, '/') = 0;
+        expect(find(parent)->bytes > 0, parent, "its entries are not on the disk");
+    }
+}
+
+int rename(const char *from, const char *to) {
+    const char *name = "/checkpoint.safetensors";
+    if (strlen(to) > strlen(name) && strcmp(to + strlen(to) - strlen(name), name) == 0) {
+        char folder[PATH_MAX];
+        if (realpath(from, folder) == NULL) abort();
+        *strrchr(folder, '/') = 0;
+        check_folder(folder);
+        renames++;
+    }
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+/* Checkpoints at steps 10 and 14, the second inside a window, with evaluations of steps 6 and 12 before them. */
+static void test_checkpoint_after_its_logs(void **state) {
+    lh_spec toy = lh_toy_spec_with(toy_float_list);
+    toy.train.keep_steps_count = 0;
+    toy.eval.during_every = 6;
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_examples = 4;
+    lh_run_result result =
+        lh_run_main(&toy, *state, "train --out out --steps 14 --checkpoint-every 10 --log-every 5 --no-eval", NULL);
+    if (result.code != 0) print_error("%s", result.err);
+    assert_int_equal(result.code, 0);
+    assert_string_equal(problem, "");
+    assert_int_equal(renames, 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_checkpoint_after_its_logs, lh_test_make_directory,
+                                        lh_test_remove_directory),
+    };
+    return cmocka_run_group_tests_name("durability", tests, NULL, NULL);
+}

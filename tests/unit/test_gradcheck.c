@@ -1,0 +1,179 @@
+/* bench/gradcheck.h: right gradients pass, beside kinks too, and one element that is wrong by little is found. In a
+ * generated model, whose ReLUs have kinks where they happen to be, and in the toy, with kinks beside every point. */
+#include "support/lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/level.h"
+#include "bench/gradcheck.h"
+#include "support/toy_program.h"
+#include "support/toy_spec.h"
+
+extern const lh_spec longhand_spec_parity_float64_rope;
+
+static const double PLANTED = 1e-4; /* of the largest entry of a tensor's gradient */
+static const double JUMP = 0.5;     /* of the slope at a kink of the toy */
+enum { SEEDS = 10, LENGTH = 9, KINKED = 2 /* the element of TOY_SCALE that has kinks */ };
+
+/* A program that notes the gradient of its first step, adds to one element of all, and may have kinks. */
+static struct {
+    const lh_cpu_program *right;
+    double *first; /* [parameter_storage] */
+    int64_t chunks, calls;
+    int64_t element; /* of the vector; -1: nothing is planted */
+    double amount;
+    const double *kinks; /* distances from the point where the first step is made; ends with 0, or NULL */
+    double origin;
+    bool placed;
+} altered;
+
+static double altered_norm(const void *gradient, size_t count) {
+    int64_t chunk = altered.calls++ % altered.chunks, first = chunk * LH_CHUNK;
+    double *g = (double *)gradient;
+    if (altered.calls <= altered.chunks) memcpy(altered.first + first, g, count * sizeof *g);
+    if (altered.element >= first && altered.element < first + LH_CHUNK) g[altered.element - first] += altered.amount;
+    return altered.right->squared_norm(gradient, count);
+}
+
+/* A ReLU of the parameter at each kink, added to the loss of every position. */
+static void altered_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                          lh_sums *sums) {
+    int64_t i = lh_toy_spec.tensors[TOY_SCALE].offset + KINKED;
+    double at = ((const double *)step->parameters)[i], positions = block->sequences * step->shape.labels;
+    altered.right->train_block(step, block, workspace, gradient, sums);
+    if (!altered.placed) altered.origin = at;
+    altered.placed = true;
+    for (const double *kink = altered.kinks; *kink != 0; kink++) {
+        double beyond = at - (altered.origin + *kink);
+        if (beyond <= 0) continue;
+        sums->loss += positions * JUMP * beyond;
+        ((double *)gradient)[i] += positions * block->loss_scale * JUMP;
+    }
+}
+
+/* Checks a spec's altered program; results: [tensor_count]. */
+static void check(const lh_spec *spec, uint64_t seed, int64_t element, double amount, lh_gradcheck_result *results) {
+    lh_cpu_program program;
+    const lh_cpu_program *list[] = {&program, NULL};
+    lh_error error = {""};
+    lh_target target;
+    lh_assert_ok(lh_level_choose(spec->cpu, &altered.right, &error), &error);
+    program = *altered.right;
+    program.squared_norm = altered_norm;
+    if (altered.kinks != NULL) program.train_block = altered_block;
+    lh_spec with = *spec;
+    with.cpu = list;
+    altered.chunks = spec->parameter_storage / LH_CHUNK;
+    altered.calls = 0;
+    altered.placed = false;
+    altered.element = element;
+    altered.amount = amount;
+    memset(results, 0, (size_t)spec->tensor_count * sizeof *results);
+    lh_assert_ok(lh_target_open(&target, &with, "cpu", &error), &error);
+    lh_assert_ok(lh_gradcheck(&target, LENGTH, seed, results, &error), &error);
+    lh_target_close(&target);
+}
+
+static int kinks_of(const lh_spec *spec, const lh_gradcheck_result *results) {
+    int kinks = 0;
+    for (int t = 0; t < spec->tensor_count; t++) kinks += results[t].kinks;
+    return kinks;
+}
+
+/* Every tensor passes but this one; -1: every one. */
+static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong) {
+    for (int t = 0; t < spec->tensor_count; t++) {
+        if (results[t].checks == 0 || results[t].passed == (t != wrong)) continue;
+        print_error("%s: %s, worst error %g\n", spec->tensors[t].name, results[t].passed ? "passed" : "wrong",
+                    results[t].worst);
+        fail();
+    }
+}
+
+/* The vector's index of a tensor's element, and PLANTED of its largest entry in the first gradient. */
+static int64_t place_of(const lh_tensor *tensor, int64_t element, double *amount) {
+    int64_t rows = tensor->rank == 1 ? 1 : tensor->shape[0], columns = tensor->shape[tensor->rank - 1];
+    *amount = 0;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++)
+            *amount = fmax(*amount, PLANTED * fabs(altered.first[tensor->offset + r * tensor->stride + c]));
+    element %= rows * columns;
+    return tensor->offset + element / columns * tensor->stride + element % columns;
+}
+
+static lh_gradcheck_result *open_check(const lh_spec *spec, const double *kinks) {
+    memset(&altered, 0, sizeof altered);
+    altered.first = calloc((size_t)spec->parameter_storage, sizeof *altered.first);
+    altered.kinks = kinks;
+    lh_gradcheck_result *results = calloc((size_t)spec->tensor_count, sizeof *results);
+    assert_true(altered.first != NULL && results != NULL);
+    return results;
+}
+
+static void close_check(lh_gradcheck_result *results) {
+    free(altered.first);
+    free(results);
+}
+
+static void test_gradcheck_kinks_of_a_model_pass(void **state) {
+    const lh_spec *spec = &longhand_spec_parity_float64_rope;
+    lh_gradcheck_result *results = open_check(spec, NULL);
+    int kinks = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        check(spec, seed, -1, 0, results);
+        assert_wrong(spec, results, -1);
+        kinks += kinks_of(spec, results);
+    }
+    assert_true(kinks > 0);
+    close_check(results);
+}
+
+static void test_gradcheck_one_element_of_a_model_found(void **state) {
+    const lh_spec *spec = &longhand_spec_parity_float64_rope;
+    lh_gradcheck_result *results = open_check(spec, NULL);
+    (void)state;
+    check(spec, 1, -1, 0, results);
+    for (int t = 0; t < spec->tensor_count; t++) {
+        double amount;
+        if (!spec->tensors[t].learned) continue;
+        int64_t element = place_of(&spec->tensors[t], 77 + 5 * t, &amount);
+        check(spec, 1, element, t % 2 == 0 ? amount : -amount, results);
+        assert_wrong(spec, results, t);
+    }
+    close_check(results);
+}
+
+/* On either side, on both, nearer than any step. Two at the same distance would cancel in a difference over both sides.
+ * The last one is out of reach: there the gradient is large. */
+static void test_gradcheck_kink_beside_the_point(void **state) {
+    static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
+    lh_spec spec = lh_toy_spec_with(toy_double_list);
+    spec.precision = "float64";
+    (void)state;
+    for (int i = 0; i < (int)(sizeof kinks / sizeof *kinks); i++) {
+        double amount;
+        lh_gradcheck_result *results = open_check(&spec, kinks[i]);
+        check(&spec, 0, -1, 0, results);
+        assert_wrong(&spec, results, -1);
+        assert_true(results[TOY_SCALE].kinks > 0);
+        assert_int_equal(kinks_of(&spec, results), results[TOY_SCALE].kinks);
+        int64_t element = place_of(&spec.tensors[TOY_SCALE], KINKED, &amount);
+        for (int sign = -1; sign <= 1; sign += 2) {
+            check(&spec, 0, element, sign * amount, results);
+            assert_wrong(&spec, results, TOY_SCALE);
+        }
+        close_check(results);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradcheck_kinks_of_a_model_pass),
+        cmocka_unit_test(test_gradcheck_one_element_of_a_model_found),
+        cmocka_unit_test(test_gradcheck_kink_beside_the_point),
+    };
+    return cmocka_run_group_tests_name("gradcheck", tests, NULL, NULL);
+}
