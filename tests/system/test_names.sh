@@ -54,7 +54,7 @@ link_together() {
 build_by_make() {
     write_one main__x && make -s trainer ID=main__x SOURCES="$work/main__x" OUT="$work/trainer" LEVELS="$level" \
         TARGETS=cpu,cuda JIT=1 STEP_CFLAGS="-std=gnu11 -O0 -Wno-psabi $includes" &&
-        ends_with 0 '"id":"main__x"' "$work/trainer/trainer" info --json
+        ends_with 0 '"id":"main__x"' env -u LONGHAND_ISA "$work/trainer/trainer" info --json
 }
 
 externals() { $NM -g --defined-only "$@" | awk 'NF == 3 { print $3 }'; }
