@@ -87,8 +87,8 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* longhand_evaluate_<id>: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
- * turn, all resident at once. */
+/* longhand_evaluate_<id>: one replica's parameters over some of step->sequences examples. Blocks take groups of
+ * sequences in turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *parameters;
     const lh_cuda_step *step;
@@ -99,7 +99,8 @@ typedef struct lh_cuda_evaluate {
     void *logits;            /* [sequences][label_count][classes] real, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
-    int group; /* sequences that go through the layers together */
+    int group;      /* sequences that go through the layers together */
+    int first, end; /* the launch's sequences; of a wide model all, and each phase takes a group */
 } lh_cuda_evaluate;
 
 #endif
@@ -1622,10 +1623,10 @@ longhand_evaluate_bucket_sort_sinusoid(const lh_cuda_evaluate a) {
         b->members = join_team(gridDim.x, a.arrivals);
     }
     __syncthreads();
-    for (int first = blockIdx.x * a.group; first < b->step.sequences; first = b->first + gridDim.x * a.group) {
+    for (int first = a.first + blockIdx.x * a.group; first < a.end; first = b->first + gridDim.x * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            const int left = b->step.sequences - first;
+            const int left = a.end - first;
             size_t used = 0;
             take_examples(b, first, left < a.group ? left : a.group, a.workspace + blockIdx.x * a.workspace_stride, false);
             lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);

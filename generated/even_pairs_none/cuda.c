@@ -126,7 +126,7 @@ extern const lh_cuda_image longhand_images_even_pairs_none[];
 
 extern const lh_cuda_program longhand_cuda_even_pairs_none;
 const lh_cuda_program longhand_cuda_even_pairs_none = {
-        .source_digest = "088f30e97a8d7ca9",
+        .source_digest = "8746c1a10296179e",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_even_pairs_none",

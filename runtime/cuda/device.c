@@ -57,7 +57,8 @@ static lh_status read_facts(lh_cuda_device *device, lh_error *error) {
                   {&minor, LH_CUDA_MINOR},
                   {&device->multiprocessors, LH_CUDA_MULTIPROCESSORS},
                   {&block_memory, LH_CUDA_BLOCK_MEMORY},
-                  {&device->cooperative, LH_CUDA_COOPERATIVE}};
+                  {&device->cooperative, LH_CUDA_COOPERATIVE},
+                  {&device->watchdog, LH_CUDA_WATCHDOG}};
     CUresult result = 0;
     for (size_t i = 0; result == 0 && i < sizeof wanted / sizeof wanted[0]; i++)
         result = driver->cuDeviceGetAttribute(wanted[i].value, wanted[i].attribute, handle);

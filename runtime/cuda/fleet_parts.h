@@ -114,7 +114,8 @@ typedef struct lh_cuda_fleet {
     lh_cuda_forward forward;
     lh_cuda_library *library; /* of a wide model; NULL otherwise */
     lh_cuda_launch *launches; /* room for the list of a step's or evaluation's */
-    double step_seconds;      /* of one step of all, lately; 0: not known */
+    double step_seconds;      /* of one step of all, lately (watchdog: at most so far); 0: not known */
+    int launched;             /* steps of the last launch */
     lh_status lost;           /* the device failed, for good */
     lh_error loss;
 } lh_cuda_fleet;

@@ -88,10 +88,10 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
 % if cuda.begins then
     begin_step();
 % end
-    for (int first = blockIdx.x * a.group; first < b->step.sequences; first = b->first + gridDim.x * a.group) {
+    for (int first = a.first + blockIdx.x * a.group; first < a.end; first = b->first + gridDim.x * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            const int left = b->step.sequences - first;
+            const int left = a.end - first;
             size_t used = 0;
             take_examples(b, first, left < a.group ? left : a.group, a.workspace + blockIdx.x * a.workspace_stride, false);
             lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);

@@ -127,6 +127,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
     case LH_CUDA_MAJOR: *value = lh_emulated.architecture / 10; return SUCCESS;
     case LH_CUDA_MINOR: *value = lh_emulated.architecture % 10; return SUCCESS;
     case LH_CUDA_COOPERATIVE: *value = 1; return SUCCESS;
+    case LH_CUDA_WATCHDOG: *value = lh_emulated.watchdog; return SUCCESS;
     case LH_CUDA_BLOCK_MEMORY: *value = (int)lh_emulated.block_memory; return SUCCESS;
     }
     return INVALID_VALUE;

@@ -66,6 +66,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
     int architecture = chosen("FAKE_CUDA_ARCHITECTURE", 90);
     switch (attribute) {
     case 16: *value = device == 8 ? 4 : 10; return 0;
+    case 17: *value = 0; return 0;
     case 75: *value = architecture / 10; return 0;
     case 76: *value = architecture % 10; return 0;
     case 95: *value = chosen("FAKE_CUDA_COOPERATIVE", 1); return 0;
