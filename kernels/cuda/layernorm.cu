@@ -95,6 +95,8 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
 
 /* Those of all warps, in their order. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
+    is_global(dscale);
+    is_global(doffset);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
