@@ -210,6 +210,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
     lh_device_call c("cuFuncSetAttribute", CONTEXT);
     if (c.failure) return c.failure;
+    if (attribute == LH_CUDA_FUNCTION_CARVE_OUT) return value >= -1 && value <= 100 ? SUCCESS : INVALID_VALUE;
     if (attribute != LH_CUDA_FUNCTION_BLOCK_MEMORY || value < 0 || (size_t)value > lh_emulated.block_memory)
         return INVALID_VALUE;
     function->block_memory = value;
