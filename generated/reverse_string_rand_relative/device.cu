@@ -399,7 +399,7 @@ typedef enum finish {
     FINISH_BIAS_RELU, /* largest of 0 and that */
     FINISH_ADD,       /* + extra[row][column], or nothing */
     FINISH_RELU_GRAD, /* 0 where extra[row][column] is not above 0 */
-    FINISH_BY_HEAD    /* written as [head][row][channel] */
+    FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
 
 /* A thread's part of a slab, on the way from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
@@ -456,8 +456,8 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
 #pragma unroll
     for (int p = 0; p < 8; p++) {
         const int r = row + pair_row(p / 2), c = column + pair_column(p % 2);
-        real *to =
-            out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * rows + r) * HEAD_WIDTH + c % HEAD_WIDTH : r * stride + c);
+        real *to = out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * stride + r) * HEAD_WIDTH + c % HEAD_WIDTH
+                                                : r * stride + c);
         pair z;
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -1044,17 +1044,21 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
     }
 }
 
-/* The rows of layer l, head by head, and their products with the position bias. */
-NOINLINE void make_rows(const step_view *v, int l) {
-    const int room = distance_count(v->T), count = row_count(v, l), set = RELATIVE_SETS > 1 ? l : 0;
-    real *rows = v->shared.rows + (size_t)l * room * WIDTH, *row_bias = v->shared.row_bias + (size_t)l * room * HEADS;
-    product(count, WIDTH, WIDTH, COLUMNS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS,
-            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, WIDTH);
-    for (int e = threadIdx.x; e < HEADS * count; e += THREADS) {
-        const real *bias = v->p->layer[l].position_bias + e / count * HEAD_WIDTH;
+/* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
+ * bias. */
+NOINLINE void make_rows(const step_view *v, int l, int first) {
+    const int room = distance_count(v->T), count = row_count(v, l), here = min(count - first, (int)TILE);
+    const size_t set = RELATIVE_SETS > 1 ? l : 0, of_head = first;
+    const real *bias = v->p->layer[l].position_bias;
+    real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
+    real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
+    product(here, WIDTH, WIDTH, COLUMNS, v->shared.codes + (set * room + first) * WIDTH, WIDTH, ROWS,
+            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
+    for (int e = threadIdx.x; e < WIDTH / HEAD_WIDTH * here; e += THREADS) {
+        const int h = e / here, x = h * count + e % here;
         real sum = 0;
-        for (int d = 0; d < HEAD_WIDTH; d++) sum += rows[e * HEAD_WIDTH + d] * bias[d];
-        row_bias[e] = sum * LOGIT_SCALE;
+        for (int d = 0; d < HEAD_WIDTH; d++) sum += rows[x * HEAD_WIDTH + d] * bias[h * HEAD_WIDTH + d];
+        row_bias[x] = sum * LOGIT_SCALE;
     }
 }
 
@@ -1064,7 +1068,12 @@ NOINLINE void begin_step(void) {
     team *t = &block()->members;
     make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
     team_barrier(t);
-    for (int l = t->rank; l < LAYERS; l += t->blocks) make_rows(v, l);
+    int part = t->rank; /* blocks take tiles in turn, from layer to layer */
+    for (int l = 0; l < LAYERS; l++) {
+        const int tiles = (row_count(v, l) + TILE - 1) / TILE;
+        for (; part < tiles; part += t->blocks) make_rows(v, l, part * TILE);
+        part -= tiles;
+    }
     team_barrier(t);
 }
 

@@ -22,7 +22,7 @@ typedef enum finish {
     FINISH_BIAS_RELU, /* largest of 0 and that */
     FINISH_ADD,       /* + extra[row][column], or nothing */
     FINISH_RELU_GRAD, /* 0 where extra[row][column] is not above 0 */
-    FINISH_BY_HEAD    /* written as [head][row][channel] */
+    FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
 
 /* A thread's part of a slab, on the way from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
@@ -79,8 +79,8 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
 #pragma unroll
     for (int p = 0; p < 8; p++) {
         const int r = row + pair_row(p / 2), c = column + pair_column(p % 2);
-        real *to =
-            out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * rows + r) * HEAD_WIDTH + c % HEAD_WIDTH : r * stride + c);
+        real *to = out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * stride + r) * HEAD_WIDTH + c % HEAD_WIDTH
+                                                : r * stride + c);
         pair z;
 #pragma unroll
         for (int i = 0; i < 2; i++) {

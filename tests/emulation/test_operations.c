@@ -138,14 +138,14 @@ static double finished(const lh_product *c, double x, int row, int column, const
 }
 
 static int place_in_result(const lh_product *c, int row, int column) {
-    if (c->how == LH_BY_HEAD) return (column / HEAD * c->rows + row) * HEAD + column % HEAD;
+    if (c->how == LH_BY_HEAD) return (column / HEAD * c->stride + row) * HEAD + column % HEAD;
     return row * c->stride + column;
 }
 
 /* bare: there is nothing to add. */
 static void check_product(const precision *p, lh_product c, bool bare) {
-    c.stride = c.columns + 4;
-    int room = c.rows * c.stride;
+    c.stride = c.how == LH_BY_HEAD ? c.rows + 3 : c.columns + 4;
+    int room = (c.how == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
     double *a = numbers(c.K * c.rows, 1), *b = numbers(c.K * c.columns, 2), *extra = numbers(room, 3);
     double *product = doubles(c.rows * c.columns), *want = doubles(room);
     void *in_a = operand(p, c.K, c.rows, a, c.along_a, &c.stride_a);
