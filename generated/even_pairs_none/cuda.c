@@ -31,7 +31,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer keeps of a shard; rows are tokens, sequence after sequence. In evaluation the layers share one.
+/* A layer's activations of a shard, kept for the backward pass; rows are tokens, sequence after sequence. In evaluation
+ * the layers share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
@@ -133,7 +134,7 @@ extern const lh_cuda_image longhand_images_even_pairs_none[];
 
 extern const lh_cuda_program longhand_cuda_even_pairs_none;
 const lh_cuda_program longhand_cuda_even_pairs_none = {
-        .source_digest = "d5a67d41a01956df",
+        .source_digest = "259e3bc6701b6465",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_even_pairs_none",

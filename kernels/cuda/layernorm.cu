@@ -1,4 +1,4 @@
-/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose numbers are on their way together.
+/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose loads are in flight together.
  * Reference: lh_ref_layernorm; epsilon as on the CPU. */
 
 enum {

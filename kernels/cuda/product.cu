@@ -1,7 +1,7 @@
-/* Products of matrices in global memory by one block, tile by tile; the next slabs are on their way while those of a
- * tile are multiplied. Tiles are tall where there are many rows, as a warp then reads less for each product; warps whose
- * rows are all beyond the last stage what the others need. The order of sums is that of k, whatever the number of rows.
- * Reference: lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next ones
+ * are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp then
+ * reads less for each product; warps without a part of the result stage what the others need. The order of sums is that
+ * of k, whatever the number of rows. Reference: lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,
@@ -15,7 +15,7 @@ enum {
  * k runs along it. Strides in elements, multiples of 4. */
 typedef enum order { ROWS, COLUMNS } order;
 
-/* What becomes of a result before it is written. */
+/* What is done to a result before it is written: the epilogue. */
 typedef enum finish {
     FINISH_STORE,
     FINISH_BIAS,      /* + extra[column], or nothing */
@@ -25,7 +25,7 @@ typedef enum finish {
     FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
 
-/* A thread's part of a slab, on the way from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
+/* Prefetches a thread's part of a slab from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -59,8 +59,8 @@ INLINE pair pair_at(const real *x) {
     return *(const pair *)x;
 }
 
-/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. What is added is
- * all on its way before the first is written. */
+/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All loads of
+ * what is added are in flight before the first is written. */
 INLINE void write_results(const finish how, int row, int column, int rows, int columns, const real sum[16],
                           const real *extra, real *out, int stride) {
     const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,

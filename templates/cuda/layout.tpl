@@ -12,7 +12,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer keeps of a shard; rows are tokens, sequence after sequence. In evaluation the layers share one.
+/* A layer's activations of a shard, kept for the backward pass; rows are tokens, sequence after sequence. In evaluation
+ * the layers share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
