@@ -155,6 +155,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shap
         .arguments = evaluate,
     };
     lh_status status = LH_OK;
+    evaluate->end = shape->sequences;
     for (; status == LH_OK && pass.first < shape->sequences; pass.first += c->group) {
         int left = shape->sequences - pass.first;
         pass.shape.sequences = left < c->group ? left : c->group;
