@@ -2,6 +2,7 @@
 --
 -- Input: a plan. Output: a list of { what, value, why } in words. Nothing is decided here.
 
+local chips = require("chips")
 local expression_text = require("expression.text")
 
 local M = {}
@@ -82,6 +83,11 @@ local function cuda_choices(plan, list)
   end
   list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
     why = "a block takes a shard through all layers and back, no block waits for another before gradients are folded" }
+  for _, advice in ipairs(chips.advice(plan.train.batch, cuda.chip, plan.least_architecture)) do
+    list[#list + 1] = { what = "gpu, smaller chip", value = ("train.shards = %d"):format(advice.shards),
+      why = ("one round of blocks where multiprocessors are fewer than %d: %s"):format(cuda.chip,
+        table.concat(advice.names, ", ")) }
+  end
   list[#list + 1] = { what = "gpu, replicas", value = cuda.replicas .. " shards",
     why = ("of each independent model (not data-parallel): 1 to %d blocks, the same bits"):format(cuda.replicas) }
   list[#list + 1] = { what = "gpu products", value = products[1], why = products[2] }

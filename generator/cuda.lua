@@ -21,10 +21,12 @@
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   owned              classes of tables whose gradients have a pass of their own behind attention
 
+local schema = require("schema")
+
 local M = {}
 
 local THREADS = 256
-local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors
+local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors; generator/chips.lua: others
 local REPLICA_SHARDS = 16 -- of a few sequences each, whose activations stay in the caches; teams divide them
 local GROUP_TOKENS = 256 -- of evaluation: that many go through the layers together
 -- Reals of shared memory, kernels/cuda/product.cu: two buffers of a tile's slabs, which are fewer in float64.
@@ -119,6 +121,16 @@ local function layers_apart(plan)
   return plan.score.trains
 end
 
+-- Shards of one model: train.shards where it is not its default, which is for CPUs; written or not, a default means the
+-- same.
+local function chip_shards(plan, most)
+  local train = plan.resolved.train
+  if train.shards ~= schema.at["train.shards"].default(plan.resolved) then
+    return train.shards
+  end
+  return math.min(train.batch, most)
+end
+
 function M.derive(plan)
   local relative, scored = plan.relative.kind ~= "none", plan.score.kind ~= "none"
   local randomized, by_sequence = plan.positions.kind == "randomized", plan.positions.kind == "sequence"
@@ -128,14 +140,15 @@ function M.derive(plan)
   local keeps = not library and keeps_pairs(plan)
   local lanes = library and head_lanes(plan.head_width, plan.precision) or 1
   local geometric = plan.normaliser.kind == "geometric"
+  local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   plan.cuda = {
     threads = THREADS,
     products = library and "library" or "generated",
     library_width = LIBRARY_WIDTH,
     multiplies = multiplies,
     gradients = library and "gradients" or "parameters",
-    chip = math.min(plan.train.batch, library and LIBRARY_SHARDS or CHIP_SHARDS),
-    replicas = math.min(plan.train.batch, library and LIBRARY_SHARDS or REPLICA_SHARDS),
+    chip = chip,
+    replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
     kernels = kernels(plan, multiplies),
     sites = (plan.additive.dropout.kind ~= "none" and 1 or 0) + (plan.dropout.kind ~= "none" and 2 * plan.layers or 0),
     draws = randomized or by_sequence or plan.draws_distances,

@@ -17,6 +17,9 @@
 
 enum { DROPOUT_SITES = 10 };
 
+typedef real *reals;
+typedef unsigned char *masks;
+
 /* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
@@ -28,16 +31,20 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer keeps of a shard; rows are tokens, sequence after sequence. In evaluation the layers share one. */
+/* A layer's activations of a shard, kept for the backward pass; rows are tokens, sequence after sequence. In evaluation
+ * the layers share one.
+ *
+ * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
+ * need 10 to 20 registers more, with as many loads of memory. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
     real *attended; /* [rows][WIDTH] heads side by side */
-    real *xhat1, *rstd1; /* [rows][WIDTH], [rows] */
-    real *norm1; /* [rows][WIDTH] input of the feed-forward network */
-    real *hidden; /* [rows][FEEDFORWARD] */
-    real *xhat2, *rstd2;
-    real *output; /* [rows][WIDTH] input of the next layer */
+    reals xhat1, rstd1; /* [rows][WIDTH], [rows] */
+    reals norm1; /* [rows][WIDTH] input of the feed-forward network */
+    reals hidden; /* [rows][FEEDFORWARD] */
+    reals xhat2, rstd2;
+    reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
 /* Sequences whose pairs' gradients are kept at a time, so that all threads have one to work on. */
@@ -48,14 +55,15 @@ INLINE int pair_sequences(int sequences, int T) {
 
 /* The rest of a block's room. */
 typedef struct workspace {
-    real *input; /* [rows][WIDTH] of the first layer */
-    real *branch; /* [rows][WIDTH] what a residual connection adds */
-    real *logits; /* [sequences][label_count][CLASS_COLUMNS] */
-    real *losses; /* [sequences][label_count] */
-    unsigned char *correct; /* [sequences][label_count] */
-    unsigned char *keep; /* [sites][rows][WIDTH / 8] a bit for each element */
-    real *gradient, *dbranch, *dattended; /* [rows][WIDTH] */
-    real *dhidden; /* [rows][FEEDFORWARD] */
+    reals input; /* [rows][WIDTH] of the first layer */
+    reals branch; /* [rows][WIDTH] what a residual connection adds */
+    reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
+    reals losses; /* [sequences][label_count] */
+    masks correct; /* [sequences][label_count] */
+    masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+    reals gradient, dbranch; /* [rows][WIDTH] */
+    real *dattended; /* [rows][WIDTH] */
+    reals dhidden; /* [rows][FEEDFORWARD] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
     real *delta; /* [sequences][HEADS][T] output times its gradient */
     real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
@@ -112,7 +120,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
  */
 typedef struct score_tables {
     int distances; /* 2 T - 1: elements of one head by query - key or query + key */
-    real *by_distance; /* [HEADS][query - key] */
+    reals by_distance; /* [HEADS][query - key] */
 } score_tables;
 
 /* Places a set of tables for T tokens into memory; NULL only counts. */
@@ -133,7 +141,7 @@ INLINE size_t score_bytes(int T) {
 /* The gradients that the pair loop gathers for a set of tables, those of each head by themselves. */
 typedef struct score_gradients {
     int distances;
-    real *by_distance; /* [HEADS][query - key] */
+    reals by_distance; /* [HEADS][query - key] */
 } score_gradients;
 
 INLINE void lay_out_score_gradients(score_gradients *d, char *memory, size_t *used, int T) {
@@ -176,7 +184,7 @@ INLINE size_t sum_bytes(int T) {
 /* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
 typedef struct shared_tables {
     char *score; /* SCORE_SETS sets of score_tables */
-    real *scratch; /* of end_score */
+    reals scratch; /* of end_score */
     char *sums; /* table_sums, folded */
 } shared_tables;
 
@@ -214,7 +222,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "ff45e2340990340d",
+        .source_digest = "b316bd5d2213831f",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

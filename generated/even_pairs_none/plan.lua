@@ -83,6 +83,13 @@ return {
     { "gpu, one model", "128 shards",
       "a block takes a shard through all layers and back, no block waits for another be"
       .. "fore gradients are folded" },
+    { "gpu, smaller chip", "train.shards = 64",
+      "one round of blocks where multiprocessors are fewer than 128: A100 (108), A10 (7"
+      .. "2), RTX 3090 (82), H100 PCIe (114)" },
+    { "gpu, smaller chip", "train.shards = 43",
+      "one round of blocks where multiprocessors are fewer than 128: L4 (58)" },
+    { "gpu, smaller chip", "train.shards = 32",
+      "one round of blocks where multiprocessors are fewer than 128: T4 (40)" },
     { "gpu, replicas", "16 shards",
       "of each independent model (not data-parallel): 1 to 16 blocks, the same bits" },
     { "gpu products", "float32",

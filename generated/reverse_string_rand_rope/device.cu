@@ -87,8 +87,8 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* longhand_evaluate_<id>: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
- * turn, all resident at once. */
+/* longhand_evaluate_<id>: one replica's parameters over some of step->sequences examples. Blocks take groups of
+ * sequences in turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *parameters;
     const lh_cuda_step *step;
@@ -99,7 +99,8 @@ typedef struct lh_cuda_evaluate {
     void *logits;            /* [sequences][label_count][classes] real, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
-    int group; /* sequences that go through the layers together */
+    int group;      /* sequences that go through the layers together */
+    int first, end; /* the launch's sequences; of a wide model all, and each phase takes a group */
 } lh_cuda_evaluate;
 
 #endif
@@ -206,6 +207,19 @@ INLINE void is_global(const void *address) {
 #endif
 }
 
+/* An address of global memory that lies in shared memory: whoever reads it tells the compiler. */
+template <class T> struct global {
+    T *address;
+
+    __device__ __forceinline__ operator T *() const {
+        is_global(address);
+        return address;
+    }
+    __device__ __forceinline__ T *operator->() const { return *this; }
+    __device__ __forceinline__ void operator=(T *to) { address = to; }
+    __device__ __forceinline__ void operator+=(size_t elements) { address += elements; }
+};
+
 /* Four neighbours in memory, moved together. */
 typedef struct __align__(4 * sizeof(real)) quad {
     real v[4];
@@ -257,16 +271,39 @@ INLINE team join_team(int blocks, unsigned int *arrivals) {
     return t;
 }
 
-/* Every block of the team has arrived, and what each wrote before is seen by all. */
+/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
+ * had seen. */
+INLINE void arrive(unsigned int *arrivals) {
+#ifndef LH_EMULATION
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
+#else
+    atomicAdd(arrivals, 1u);
+#endif
+}
+
+INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
+#ifndef LH_EMULATION
+    unsigned int count;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(count)
+                 : "l"(__cvta_generic_to_global(arrivals))
+                 : "memory");
+    return count;
+#else
+    return *(const volatile unsigned int *)arrivals;
+#endif
+}
+
+/* Every block of the team has arrived, and what each wrote before is seen by all. One thread's release and acquire are
+ * enough for its block, without a fence: __syncthreads orders the writes of the others before the release, which is
+ * cumulative, and what they read afterwards behind the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;
     if (threadIdx.x == 0) {
         t->expected += (unsigned int)t->blocks;
-        __threadfence();
-        atomicAdd(t->arrivals, 1u);
-        while ((int)(*(volatile unsigned int *)t->arrivals - t->expected) < 0) __nanosleep(20);
-        __threadfence();
+        arrive(t->arrivals);
+        while ((int)(count_arrivals(t->arrivals) - t->expected) < 0) __nanosleep(20);
     }
     __syncthreads();
 }
@@ -334,33 +371,34 @@ INLINE void multiply(const int units, int depth, const staged *slabs, int a, int
     }
 }
 
-/* Products of matrices in global memory by one block, tile by tile; the next slabs are on their way while those of a
- * tile are multiplied. Tiles are tall where there are many rows, as a warp then reads less for each product; warps whose
- * rows are all beyond the last stage what the others need. The order of sums is that of k, whatever the number of rows.
- * Reference: lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next ones
+ * are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp then
+ * reads less for each product; warps without a part of the result stage what the others need. The order of sums is that
+ * of k, whatever the number of rows. Reference: lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,
-    BUFFER = (TALLEST + 1) * STAGE, /* slabs of a, and one of b */
+    BUFFER = (TALLEST + 1) * STAGE, /* slabs of a and of b: up to TALLEST of the one, and one of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
-    SHORT_ROWS = TILE + TILE / 2    /* so many are quicker in tiles of one slab */
+    SHORT_ROWS = TILE + TILE / 2,   /* so many are quicker in tiles of one slab */
+    FLAT_ROWS = 32                  /* so many in tiles of one slab of rows and two of columns: no warp is idle */
 };
 
 /* An operand of a product over k, element (k, m). Rows: k is the row in memory, m runs along it. Columns: m is the row,
  * k runs along it. Strides in elements, multiples of 4. */
 typedef enum order { ROWS, COLUMNS } order;
 
-/* What becomes of a result before it is written. */
+/* What is done to a result before it is written: the epilogue. */
 typedef enum finish {
     FINISH_STORE,
     FINISH_BIAS,      /* + extra[column], or nothing */
     FINISH_BIAS_RELU, /* largest of 0 and that */
     FINISH_ADD,       /* + extra[row][column], or nothing */
     FINISH_RELU_GRAD, /* 0 where extra[row][column] is not above 0 */
-    FINISH_BY_HEAD    /* written as [head][row][channel] */
+    FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
 
-/* A thread's part of a slab, on the way from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
+/* Prefetches a thread's part of a slab from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -394,8 +432,8 @@ INLINE pair pair_at(const real *x) {
     return *(const pair *)x;
 }
 
-/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. What is added is
- * all on its way before the first is written. */
+/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All loads of
+ * what is added are in flight before the first is written. */
 INLINE void write_results(const finish how, int row, int column, int rows, int columns, const real sum[16],
                           const real *extra, real *out, int stride) {
     const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,
@@ -414,8 +452,8 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
 #pragma unroll
     for (int p = 0; p < 8; p++) {
         const int r = row + pair_row(p / 2), c = column + pair_column(p % 2);
-        real *to =
-            out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * rows + r) * HEAD_WIDTH + c % HEAD_WIDTH : r * stride + c);
+        real *to = out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * stride + r) * HEAD_WIDTH + c % HEAD_WIDTH
+                                                : r * stride + c);
         pair z;
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -428,45 +466,52 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
     }
 }
 
-/* A product in tiles of `height` slabs of rows by one of columns. A warp has 32 rows, and 16 `height` columns. */
-INLINE void product_tiles(const int height, int rows, int columns, int K, const order along_a, const real *a,
-                          int stride_a, const order along_b, const real *b, int stride_b, const finish how,
-                          const real *extra, real *out, int stride) {
-    const int warp = threadIdx.x / WARP, across = 4 / height;
+/* Tiles of `height` slabs of rows by `width` of columns. A warp has 32 rows and 16 `height` columns. */
+INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
+                          const real *a, int stride_a, const order along_b, const real *b, int stride_b,
+                          const finish how, const real *extra, real *out, int stride) {
+    const int warp = threadIdx.x / WARP, across = 4 * width / height;
     const int warp_row = warp / across * 32, warp_column = warp % across * 16 * height;
-    const int in_a = warp_row / TILE * STAGE + warp_row % TILE, in_b = TALLEST * STAGE + warp_column;
+    const int in_a = warp_row / TILE * STAGE + warp_row % TILE;
+    const int in_b = (height + warp_column / TILE) * STAGE + warp_column % TILE;
     staged *slabs = (staged *)staging();
-    quad part_a[TALLEST][2], part_b[2];
+    quad part_a[TALLEST][2], part_b[TALLEST][2];
     int at = 0, row = 0, column = 0;
 #pragma unroll
     for (int u = 0; u < height; u++) fetch(along_a, a, stride_a, 0, u * TILE, K, rows, part_a[u]);
-    fetch(along_b, b, stride_b, 0, 0, K, columns, part_b);
+#pragma unroll
+    for (int u = 0; u < width; u++) fetch(along_b, b, stride_b, 0, u * TILE, K, columns, part_b[u]);
     while (row < rows) {
-        int next_row = row, next_column = column + TILE;
+        int next_row = row, next_column = column + width * TILE;
         if (next_column >= columns) next_column = 0, next_row += height * TILE;
-        const bool busy = row + warp_row < rows;
+        const bool busy = row + warp_row < rows && column + warp_column < columns;
         real sum[16 * TALLEST];
 #pragma unroll
         for (int i = 0; i < 16 * height; i++) sum[i] = 0;
         for (int k = 0; k < K; k += SLAB) {
 #pragma unroll
             for (int u = 0; u < height; u++) stage(along_a, part_a[u], slabs + at + u * STAGE);
-            stage(along_b, part_b, slabs + at + TALLEST * STAGE);
+#pragma unroll
+            for (int u = 0; u < width; u++) stage(along_b, part_b[u], slabs + at + (height + u) * STAGE);
             __syncthreads();
             const bool same = k + SLAB < K;
             if (same || next_row < rows) {
                 const int next_k = same ? k + SLAB : 0, r = same ? row : next_row, c = same ? column : next_column;
 #pragma unroll
                 for (int u = 0; u < height; u++) fetch(along_a, a, stride_a, next_k, r + u * TILE, K, rows, part_a[u]);
-                fetch(along_b, b, stride_b, next_k, c, K, columns, part_b);
+#pragma unroll
+                for (int u = 0; u < width; u++)
+                    fetch(along_b, b, stride_b, next_k, c + u * TILE, K, columns, part_b[u]);
             }
             if (busy) multiply(height, K - k, slabs, at + in_a, at + in_b, sum);
             at = BUFFER - at;
         }
+        if (busy) {
 #pragma unroll
-        for (int u = 0; u < height; u++)
-            write_results(how, row + warp_row, column + warp_column + 16 * u, rows, columns, sum + 16 * u, extra, out,
-                          stride);
+            for (int u = 0; u < height; u++)
+                write_results(how, row + warp_row, column + warp_column + 16 * u, rows, columns, sum + 16 * u, extra,
+                              out, stride);
+        }
         row = next_row;
         column = next_column;
     }
@@ -481,8 +526,10 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     is_global(b);
     is_global(out);
     if (TALLEST > 1 && rows > SHORT_ROWS)
-        product_tiles(TALLEST, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
-    else product_tiles(1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+        product_tiles(2, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+    else if (TALLEST > 1 && rows <= FLAT_ROWS && columns > TILE)
+        product_tiles(1, 2, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+    else product_tiles(1, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
 }
 
 /* Sums over rows by a block. Neighbours in it have a column each, `columns` of them side by side; threads with the same
@@ -490,7 +537,7 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
 
 enum {
     SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* columns side by side, where there is one for each channel */
-    SUMMANDS = 8                              /* that a thread has on their way */
+    SUMMANDS = 8                              /* that a thread has in flight */
 };
 
 /* The rows of a thread: first_row, and every row_step from there on. columns <= THREADS */
@@ -546,7 +593,7 @@ INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
     strided_sums(rows, columns, columns, a, sum);
 }
 
-/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose numbers are on their way together.
+/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose loads are in flight together.
  * Reference: lh_ref_layernorm; epsilon as on the CPU. */
 
 enum {
@@ -643,6 +690,8 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
 
 /* Those of all warps, in their order. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
+    is_global(dscale);
+    is_global(doffset);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
@@ -686,7 +735,10 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
 }
 
 /* Whether the element of a mask is kept. */
-INLINE bool kept(const unsigned char *keep, int element) { return keep[element / 8] >> element % 8 & 1; }
+INLINE bool kept(const unsigned char *keep, int element) {
+    is_global(keep);
+    return keep[element / 8] >> element % 8 & 1;
+}
 
 /* The fold of the shards' gradients, their norm, clipping and Adam, over pieces of the parameter vector. A piece is
  * what a block does at a time; its sums of squares have a fixed order, whichever block does it.
@@ -716,6 +768,7 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
 
 /* The sum of squares of a piece, for all threads of the block. */
 INLINE double piece_squares(const real *x) {
+    is_global(x);
     const quad part = *(const quad *)(x + 4 * threadIdx.x);
     double sum = 0;
 #pragma unroll
@@ -726,6 +779,7 @@ INLINE double piece_squares(const real *x) {
 /* The sum of count numbers, for all threads, the same bits in every block. */
 INLINE double total_of(const double *x, int count, int stride) {
     double sum = 0;
+    is_global(x);
     for (int i = threadIdx.x; i < count; i += THREADS) sum += x[i * stride];
     return block_sum(sum);
 }
@@ -739,6 +793,10 @@ typedef struct adam {
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double *parameters, double *changes) {
     const int e = 4 * threadIdx.x;
+    is_global(gradient);
+    is_global(moment1);
+    is_global(moment2);
+    is_global(parameter);
     const quad g = *(const quad *)(gradient + e);
     quad m = *(const quad *)(moment1 + e), v = *(const quad *)(moment2 + e), p = *(const quad *)(parameter + e);
     double square = 0, moved = 0;
@@ -765,6 +823,9 @@ typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;
 
+typedef global<real> reals;
+typedef global<unsigned char> masks;
+
 /* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
@@ -776,28 +837,33 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer keeps of a shard; rows are tokens, sequence after sequence. In evaluation the layers share one. */
+/* A layer's activations of a shard, kept for the backward pass; rows are tokens, sequence after sequence. In evaluation
+ * the layers share one.
+ *
+ * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
+ * need 10 to 20 registers more, with as many loads of memory. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH], queries and keys turned */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
     real *attended; /* [rows][WIDTH] heads side by side */
-    real *xhat1, *rstd1; /* [rows][WIDTH], [rows] */
-    real *norm1; /* [rows][WIDTH] input of the feed-forward network */
-    real *hidden; /* [rows][FEEDFORWARD] */
-    real *xhat2, *rstd2;
-    real *output; /* [rows][WIDTH] input of the next layer */
+    reals xhat1, rstd1; /* [rows][WIDTH], [rows] */
+    reals norm1; /* [rows][WIDTH] input of the feed-forward network */
+    reals hidden; /* [rows][FEEDFORWARD] */
+    reals xhat2, rstd2;
+    reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
 /* The rest of a block's room. */
 typedef struct workspace {
-    real *input; /* [rows][WIDTH] of the first layer */
-    real *branch; /* [rows][WIDTH] what a residual connection adds */
-    real *logits; /* [sequences][label_count][CLASS_COLUMNS] */
-    real *losses; /* [sequences][label_count] */
-    unsigned char *correct; /* [sequences][label_count] */
-    unsigned char *keep; /* [sites][rows][WIDTH / 8] a bit for each element */
-    real *gradient, *dbranch, *dattended; /* [rows][WIDTH] */
-    real *dhidden; /* [rows][FEEDFORWARD] */
+    reals input; /* [rows][WIDTH] of the first layer */
+    reals branch; /* [rows][WIDTH] what a residual connection adds */
+    reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
+    reals losses; /* [sequences][label_count] */
+    masks correct; /* [sequences][label_count] */
+    masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+    reals gradient, dbranch; /* [rows][WIDTH] */
+    real *dattended; /* [rows][WIDTH] */
+    reals dhidden; /* [rows][FEEDFORWARD] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
     real *delta; /* [sequences][HEADS][T] output times its gradient */
     char *layers;
@@ -849,9 +915,9 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 
 /* One step or evaluation, as a block sees it. */
 typedef struct step_view {
-    const parameters *p;
-    const position_row *tables;
-    const int *draws; /* [draws][T] */
+    global<const parameters> p;
+    global<const position_row> tables;
+    global<const int> draws; /* [draws][T] */
     int T, label_count;
 } step_view;
 
@@ -867,11 +933,13 @@ typedef struct block_state {
     workspace work;
     layer_state layer;
     int l;             /* the layer */
-    const real *input; /* of the layer */
+    global<const real> input; /* of the layer */
     int sequences;     /* the shard's, or the group's */
     int first;         /* of them in the batch */
-    const unsigned short *tokens, *labels;
-    const unsigned char *mask;
+    char *memory;      /* the block's part of the launch's workspace */
+    global<parameters> gradient; /* of the shard */
+    global<const unsigned short> tokens, labels;
+    global<const unsigned char> mask;
     lh_cuda_step step;
     lh_cuda_train train;
     lh_cuda_replica replica;
@@ -1112,6 +1180,7 @@ NOINLINE void embed(void) {
 
 /* Gradients of a shard's embeddings: a thread owns an element and adds up its rows in order. */
 NOINLINE void embed_backward(parameters *g) {
+    is_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->tokens;
@@ -1176,6 +1245,7 @@ INLINE void drop_rows(const unsigned char *keep, int first, int rows, real x[NOR
 /* out = norm(residual + branch), the branch dropped out where there is a mask. */
 NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
         const real *scale, const real *offset, real *xhat, real *rstd, real *out) {
+    is_global(rstd);
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
@@ -1210,6 +1280,7 @@ NOINLINE void residual_norm(int rows, const real *residual, const real *branch, 
 NOINLINE void residual_norm_grad(int rows, const unsigned char *keep, const real *xhat, const real *rstd,
         const real *scale, real *dscale, real *doffset) {
     real *gradient = block()->work.gradient, *dbranch = block()->work.dbranch;
+    is_global(rstd);
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
@@ -1248,46 +1319,54 @@ NOINLINE void product_gradient(int rows, int columns, int K, const real *x, cons
     product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
 }
 
-/* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation out may be input. */
-INLINE void layer_forward(real *out, const bool training) {
-    const layer_parameters *p = &block()->view.p->layer[block()->l];
+/* The parameters of the block's layer, where their gradients go, and the rows of its sequences: read again for each
+ * operation, as what is kept over a call takes registers from what is called. */
+INLINE const layer_parameters *weights(void) { return block()->view.p->layer + block()->l; }
+INLINE layer_parameters *dweights(void) { return block()->gradient->layer + block()->l; }
+INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
+
+/* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation input and output are
+ * one. */
+INLINE void layer_forward(const bool training) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    const int rows = block()->sequences * block()->view.T;
-    product_forward(rows, 3 * WIDTH, WIDTH, block()->input, p->query_key_value, (const real *)0, false,
+    product_forward(all_rows(), 3 * WIDTH, WIDTH, block()->input, weights()->query_key_value, (const real *)0, false,
             s->query_key_value);
     rotate(1, s->query_key_value);
     attend();
-    product_forward(rows, WIDTH, WIDTH, s->attended, p->attention_output, (const real *)0, false, w->branch);
-    residual_norm(rows, block()->input, w->branch, training ? mask_at(0) : (const unsigned char *)0, p->norm1_scale,
-            p->norm1_offset, s->xhat1, s->rstd1, s->norm1);
-    product_forward(rows, FEEDFORWARD, WIDTH, s->norm1, p->up, p->up_bias, true, s->hidden);
-    product_forward(rows, WIDTH, FEEDFORWARD, s->hidden, p->down, p->down_bias, false, w->branch);
-    residual_norm(rows, s->norm1, w->branch, training ? mask_at(1) : (const unsigned char *)0, p->norm2_scale,
-            p->norm2_offset, s->xhat2, s->rstd2, out);
+    product_forward(all_rows(), WIDTH, WIDTH, s->attended, weights()->attention_output, (const real *)0, false,
+            w->branch);
+    residual_norm(all_rows(), block()->input, w->branch, training ? mask_at(0) : (const unsigned char *)0,
+            weights()->norm1_scale, weights()->norm1_offset, s->xhat1, s->rstd1, s->norm1);
+    product_forward(all_rows(), FEEDFORWARD, WIDTH, s->norm1, weights()->up, weights()->up_bias, true, s->hidden);
+    product_forward(all_rows(), WIDTH, FEEDFORWARD, s->hidden, weights()->down, weights()->down_bias, false, w->branch);
+    residual_norm(all_rows(), s->norm1, w->branch, training ? mask_at(1) : (const unsigned char *)0,
+            weights()->norm2_scale, weights()->norm2_offset, s->xhat2, s->rstd2, s->output);
 }
 
 /* The workspace's gradient: of the block's output on entry, of its input on return. Every gradient of the layer's
- * parameters is written to g. */
-INLINE void layer_backward(layer_parameters *g) {
-    const layer_parameters *p = &block()->view.p->layer[block()->l];
+ * parameters is written. */
+INLINE void layer_backward(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    const int rows = block()->sequences * block()->view.T;
-    residual_norm_grad(rows, mask_at(1), s->xhat2, s->rstd2, p->norm2_scale, g->norm2_scale, g->norm2_offset);
-    product_gradient(FEEDFORWARD, WIDTH, rows, s->hidden, w->dbranch, g->down);
-    column_sums(rows, WIDTH, w->dbranch, g->down_bias);
-    product_backward(rows, FEEDFORWARD, WIDTH, w->dbranch, p->down, s->hidden, true, w->dhidden);
-    product_gradient(WIDTH, FEEDFORWARD, rows, s->norm1, w->dhidden, g->up);
-    column_sums(rows, FEEDFORWARD, w->dhidden, g->up_bias);
-    product_backward(rows, WIDTH, FEEDFORWARD, w->dhidden, p->up, w->gradient, false, w->gradient);
-    residual_norm_grad(rows, mask_at(0), s->xhat1, s->rstd1, p->norm1_scale, g->norm1_scale, g->norm1_offset);
-    product_gradient(WIDTH, WIDTH, rows, s->attended, w->dbranch, g->attention_output);
-    product_backward(rows, WIDTH, WIDTH, w->dbranch, p->attention_output, (const real *)0, false, w->dattended);
+    residual_norm_grad(all_rows(), mask_at(1), s->xhat2, s->rstd2, weights()->norm2_scale, dweights()->norm2_scale,
+            dweights()->norm2_offset);
+    product_gradient(FEEDFORWARD, WIDTH, all_rows(), s->hidden, w->dbranch, dweights()->down);
+    column_sums(all_rows(), WIDTH, w->dbranch, dweights()->down_bias);
+    product_backward(all_rows(), FEEDFORWARD, WIDTH, w->dbranch, weights()->down, s->hidden, true, w->dhidden);
+    product_gradient(WIDTH, FEEDFORWARD, all_rows(), s->norm1, w->dhidden, dweights()->up);
+    column_sums(all_rows(), FEEDFORWARD, w->dhidden, dweights()->up_bias);
+    product_backward(all_rows(), WIDTH, FEEDFORWARD, w->dhidden, weights()->up, w->gradient, false, w->gradient);
+    residual_norm_grad(all_rows(), mask_at(0), s->xhat1, s->rstd1, weights()->norm1_scale, dweights()->norm1_scale,
+            dweights()->norm1_offset);
+    product_gradient(WIDTH, WIDTH, all_rows(), s->attended, w->dbranch, dweights()->attention_output);
+    product_backward(all_rows(), WIDTH, WIDTH, w->dbranch, weights()->attention_output, (const real *)0, false,
+            w->dattended);
     attend_backward();
     rotate(-1, w->dquery_key_value);
-    product_gradient(WIDTH, 3 * WIDTH, rows, block()->input, w->dquery_key_value, g->query_key_value);
-    product_backward(rows, WIDTH, 3 * WIDTH, w->dquery_key_value, p->query_key_value, w->gradient, false, w->gradient);
+    product_gradient(WIDTH, 3 * WIDTH, all_rows(), block()->input, w->dquery_key_value, dweights()->query_key_value);
+    product_backward(all_rows(), WIDTH, 3 * WIDTH, w->dquery_key_value, weights()->query_key_value, w->gradient, false,
+            w->gradient);
 }
 
 /* The row of labelled token n: the last label_count of every sequence are labelled. */
@@ -1297,6 +1376,7 @@ INLINE int labelled_row(const step_view *v, int n) {
 
 /* The output layer at the labelled tokens, into w->logits: a thread per token and class. */
 INLINE void make_logits(const real *x, int count) {
+    is_global(x);
     const step_view *v = &block()->view;
     for (int e = threadIdx.x; e < count * CLASSES; e += THREADS) {
         const int n = e / CLASSES, c = e % CLASSES;
@@ -1392,6 +1472,8 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
 
 /* From the gradients of the logits, in w->logits, those of the output layer, and w->gradient [rows][WIDTH]. */
 NOINLINE void classify_backward(const real *x, parameters *g) {
+    is_global(x);
+    is_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
@@ -1422,6 +1504,7 @@ NOINLINE void classify_backward(const real *x, parameters *g) {
 /* What a step or evaluation reads. By one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, const void *tables) {
     step_view *v = &b->view;
+    is_global(in);
     b->step = *in;
     v->p = (const parameters *)p;
     v->tables = (const position_row *)tables;
@@ -1431,13 +1514,13 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, con
 }
 
 /* Makes `sequences` examples from `first` on the block's. By one thread. */
-INLINE void take_examples(block_state *b, int first, int sequences, char *memory, const bool training) {
+INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
     b->tokens = b->step.tokens + (size_t)first * b->view.T;
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
-    lay_out(&b->work, memory, sequences, b->view.T, b->view.label_count, training);
+    lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
 /* Makes layer l of a shard in training the block's. */
@@ -1463,13 +1546,13 @@ INLINE int shard_start(int sequences, int shards, int shard) {
 /* One shard, forward and back: writes all of its gradient and its sums. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
-    char *partial = b->replica.partials + shard * b->train.partial_stride;
-    parameters *g = (parameters *)partial;
     __syncthreads();
     if (threadIdx.x == 0) {
+        char *partial = b->replica.partials + shard * b->train.partial_stride;
         const int first = shard_start(b->step.sequences, b->train.shards, shard);
         const int sequences = shard_start(b->step.sequences, b->train.shards, shard + 1) - first;
-        take_examples(b, first, sequences, b->train.workspace + blockIdx.x * b->train.workspace_stride, true);
+        b->gradient = (parameters *)partial;
+        take_examples(b, first, sequences, true);
     }
     __syncthreads();
     draw_masks();
@@ -1477,17 +1560,17 @@ INLINE void train_shard(int shard) {
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
         enter_layer(l);
-        layer_forward(b->layer.output, true);
+        layer_forward(true);
     }
     classify(b->layer.output, true);
     add_up(b->replica.shard_sums + shard);
-    classify_backward(b->layer.output, g);
+    classify_backward(b->layer.output, b->gradient);
 #pragma unroll 1
     for (int l = LAYERS - 1; l >= 0; l--) {
         if (l + 1 < LAYERS) enter_layer(l);
-        layer_backward(&g->layer[l]);
+        layer_backward();
     }
-    embed_backward(g);
+    embed_backward(b->gradient);
 }
 
 /* The step's gradient, and the squares of its pieces. */
@@ -1542,6 +1625,7 @@ INLINE weighed heavier(const weighed a, const weighed b) {
 /* The heaviest chunk, for all threads. */
 INLINE weighed heaviest(const double *piece_sums) {
     weighed most = {0, 0}, *room = (weighed *)staging();
+    is_global(piece_sums);
     for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += THREADS) {
         weighed next = {0, chunk};
         for (int piece = 0; piece < CHUNK_PIECES; piece++) next.squares += piece_sums[chunk * CHUNK_PIECES + piece];
@@ -1599,6 +1683,7 @@ longhand_train_reverse_string_rand_rope(const lh_cuda_train a) {
         b->train.steps += replica * a.count;
         b->train.results += replica * a.count;
         b->replica = a.replicas[replica];
+        b->memory = a.workspace + blockIdx.x * a.workspace_stride;
         *t = join_team(a.team, b->replica.arrivals);
     }
     for (int n = 0; n < a.count; n++) {
@@ -1645,16 +1730,17 @@ longhand_evaluate_reverse_string_rand_rope(const lh_cuda_evaluate a) {
     if (threadIdx.x == 0) {
         view_step(b, a.step, a.parameters, a.tables);
         b->members = join_team(gridDim.x, a.arrivals);
+        b->memory = a.workspace + blockIdx.x * a.workspace_stride;
     }
     __syncthreads();
-    for (int first = blockIdx.x * a.group; first < b->step.sequences; first = b->first + gridDim.x * a.group) {
+    for (int first = a.first + blockIdx.x * a.group; first < a.end; first = b->first + gridDim.x * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            const int left = b->step.sequences - first;
+            const int left = a.end - first;
             size_t used = 0;
-            take_examples(b, first, left < a.group ? left : a.group, a.workspace + blockIdx.x * a.workspace_stride, false);
+            take_examples(b, first, left < a.group ? left : a.group, false);
             lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
-            b->input = b->work.input;
+            b->input = b->layer.output = b->work.input;
         }
         __syncthreads();
         embed();
@@ -1662,7 +1748,7 @@ longhand_evaluate_reverse_string_rand_rope(const lh_cuda_evaluate a) {
         for (int l = 0; l < LAYERS; l++) {
             if (threadIdx.x == 0) b->l = l;
             __syncthreads();
-            layer_forward(b->work.input, false);
+            layer_forward(false);
         }
         classify(b->work.input, false);
         give_answers(a.answers, (real *)a.logits);

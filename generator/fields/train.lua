@@ -11,7 +11,8 @@ return {
       return math.min(16, resolved.train.batch or 16)
     end,
     default_text = "16, or batch where that is less",
-    doc = "parts of a batch, summed in order: the most threads a step can use; part of the bits" },
+    doc = "parts of a batch, summed in order: the most threads a step can use; part of the bits",
+    more = { "on a GPU one model has as many parts as `plan` says, or as many as this where it is not the default" } },
   { path = "train.steps", type = "integer", min = 1, max = common.MOST, default = 2000000, unit = "steps",
     flag = "--steps",
     doc = "optimiser steps" },

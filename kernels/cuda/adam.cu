@@ -26,6 +26,7 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
 
 /* The sum of squares of a piece, for all threads of the block. */
 INLINE double piece_squares(const real *x) {
+    is_global(x);
     const quad part = *(const quad *)(x + 4 * threadIdx.x);
     double sum = 0;
 #pragma unroll
@@ -36,6 +37,7 @@ INLINE double piece_squares(const real *x) {
 /* The sum of count numbers, for all threads, the same bits in every block. */
 INLINE double total_of(const double *x, int count, int stride) {
     double sum = 0;
+    is_global(x);
     for (int i = threadIdx.x; i < count; i += THREADS) sum += x[i * stride];
     return block_sum(sum);
 }
@@ -49,6 +51,10 @@ typedef struct adam {
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double *parameters, double *changes) {
     const int e = 4 * threadIdx.x;
+    is_global(gradient);
+    is_global(moment1);
+    is_global(moment2);
+    is_global(parameter);
     const quad g = *(const quad *)(gradient + e);
     quad m = *(const quad *)(moment1 + e), v = *(const quad *)(moment2 + e), p = *(const quad *)(parameter + e);
     double square = 0, moved = 0;

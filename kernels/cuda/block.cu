@@ -12,6 +12,19 @@ INLINE void is_global(const void *address) {
 #endif
 }
 
+/* An address of global memory that lies in shared memory: whoever reads it tells the compiler. */
+template <class T> struct global {
+    T *address;
+
+    __device__ __forceinline__ operator T *() const {
+        is_global(address);
+        return address;
+    }
+    __device__ __forceinline__ T *operator->() const { return *this; }
+    __device__ __forceinline__ void operator=(T *to) { address = to; }
+    __device__ __forceinline__ void operator+=(size_t elements) { address += elements; }
+};
+
 /* Four neighbours in memory, moved together. */
 typedef struct __align__(4 * sizeof(real)) quad {
     real v[4];
@@ -70,16 +83,39 @@ INLINE team join_team(int blocks, unsigned int *arrivals) {
     return t;
 }
 
-/* Every block of the team has arrived, and what each wrote before is seen by all. */
+/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
+ * had seen. */
+INLINE void arrive(unsigned int *arrivals) {
+#ifndef LH_EMULATION
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
+#else
+    atomicAdd(arrivals, 1u);
+#endif
+}
+
+INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
+#ifndef LH_EMULATION
+    unsigned int count;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(count)
+                 : "l"(__cvta_generic_to_global(arrivals))
+                 : "memory");
+    return count;
+#else
+    return *(const volatile unsigned int *)arrivals;
+#endif
+}
+
+/* Every block of the team has arrived, and what each wrote before is seen by all. One thread's release and acquire are
+ * enough for its block, without a fence: __syncthreads orders the writes of the others before the release, which is
+ * cumulative, and what they read afterwards behind the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;
     if (threadIdx.x == 0) {
         t->expected += (unsigned int)t->blocks;
-        __threadfence();
-        atomicAdd(t->arrivals, 1u);
-        while ((int)(*(volatile unsigned int *)t->arrivals - t->expected) < 0) __nanosleep(20);
-        __threadfence();
+        arrive(t->arrivals);
+        while ((int)(count_arrivals(t->arrivals) - t->expected) < 0) __nanosleep(20);
     }
     __syncthreads();
 }

@@ -29,4 +29,7 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
 }
 
 /* Whether the element of a mask is kept. */
-INLINE bool kept(const unsigned char *keep, int element) { return keep[element / 8] >> element % 8 & 1; }
+INLINE bool kept(const unsigned char *keep, int element) {
+    is_global(keep);
+    return keep[element / 8] >> element % 8 & 1;
+}

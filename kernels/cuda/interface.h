@@ -68,8 +68,8 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* longhand_evaluate_<id>: one replica's parameters over step->sequences examples. Blocks take groups of sequences in
- * turn, all resident at once. */
+/* longhand_evaluate_<id>: one replica's parameters over some of step->sequences examples. Blocks take groups of
+ * sequences in turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *parameters;
     const lh_cuda_step *step;
@@ -80,7 +80,8 @@ typedef struct lh_cuda_evaluate {
     void *logits;            /* [sequences][label_count][classes] real, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
-    int group; /* sequences that go through the layers together */
+    int group;      /* sequences that go through the layers together */
+    int first, end; /* the launch's sequences; of a wide model all, and each phase takes a group */
 } lh_cuda_evaluate;
 
 #endif

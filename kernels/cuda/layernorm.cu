@@ -1,4 +1,4 @@
-/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose numbers are on their way together.
+/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose loads are in flight together.
  * Reference: lh_ref_layernorm; epsilon as on the CPU. */
 
 enum {
@@ -95,6 +95,8 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
 
 /* Those of all warps, in their order. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
+    is_global(dscale);
+    is_global(doffset);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);

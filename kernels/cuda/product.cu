@@ -1,30 +1,31 @@
-/* Products of matrices in global memory by one block, tile by tile; the next slabs are on their way while those of a
- * tile are multiplied. Tiles are tall where there are many rows, as a warp then reads less for each product; warps whose
- * rows are all beyond the last stage what the others need. The order of sums is that of k, whatever the number of rows.
- * Reference: lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next ones
+ * are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp then
+ * reads less for each product; warps without a part of the result stage what the others need. The order of sums is that
+ * of k, whatever the number of rows. Reference: lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,
-    BUFFER = (TALLEST + 1) * STAGE, /* slabs of a, and one of b */
+    BUFFER = (TALLEST + 1) * STAGE, /* slabs of a and of b: up to TALLEST of the one, and one of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
-    SHORT_ROWS = TILE + TILE / 2    /* so many are quicker in tiles of one slab */
+    SHORT_ROWS = TILE + TILE / 2,   /* so many are quicker in tiles of one slab */
+    FLAT_ROWS = 32                  /* so many in tiles of one slab of rows and two of columns: no warp is idle */
 };
 
 /* An operand of a product over k, element (k, m). Rows: k is the row in memory, m runs along it. Columns: m is the row,
  * k runs along it. Strides in elements, multiples of 4. */
 typedef enum order { ROWS, COLUMNS } order;
 
-/* What becomes of a result before it is written. */
+/* What is done to a result before it is written: the epilogue. */
 typedef enum finish {
     FINISH_STORE,
     FINISH_BIAS,      /* + extra[column], or nothing */
     FINISH_BIAS_RELU, /* largest of 0 and that */
     FINISH_ADD,       /* + extra[row][column], or nothing */
     FINISH_RELU_GRAD, /* 0 where extra[row][column] is not above 0 */
-    FINISH_BY_HEAD    /* written as [head][row][channel] */
+    FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
 
-/* A thread's part of a slab, on the way from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
+/* Prefetches a thread's part of a slab from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -58,8 +59,8 @@ INLINE pair pair_at(const real *x) {
     return *(const pair *)x;
 }
 
-/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. What is added is
- * all on its way before the first is written. */
+/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All loads of
+ * what is added are in flight before the first is written. */
 INLINE void write_results(const finish how, int row, int column, int rows, int columns, const real sum[16],
                           const real *extra, real *out, int stride) {
     const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,
@@ -78,8 +79,8 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
 #pragma unroll
     for (int p = 0; p < 8; p++) {
         const int r = row + pair_row(p / 2), c = column + pair_column(p % 2);
-        real *to =
-            out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * rows + r) * HEAD_WIDTH + c % HEAD_WIDTH : r * stride + c);
+        real *to = out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * stride + r) * HEAD_WIDTH + c % HEAD_WIDTH
+                                                : r * stride + c);
         pair z;
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -92,45 +93,52 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
     }
 }
 
-/* A product in tiles of `height` slabs of rows by one of columns. A warp has 32 rows, and 16 `height` columns. */
-INLINE void product_tiles(const int height, int rows, int columns, int K, const order along_a, const real *a,
-                          int stride_a, const order along_b, const real *b, int stride_b, const finish how,
-                          const real *extra, real *out, int stride) {
-    const int warp = threadIdx.x / WARP, across = 4 / height;
+/* Tiles of `height` slabs of rows by `width` of columns. A warp has 32 rows and 16 `height` columns. */
+INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
+                          const real *a, int stride_a, const order along_b, const real *b, int stride_b,
+                          const finish how, const real *extra, real *out, int stride) {
+    const int warp = threadIdx.x / WARP, across = 4 * width / height;
     const int warp_row = warp / across * 32, warp_column = warp % across * 16 * height;
-    const int in_a = warp_row / TILE * STAGE + warp_row % TILE, in_b = TALLEST * STAGE + warp_column;
+    const int in_a = warp_row / TILE * STAGE + warp_row % TILE;
+    const int in_b = (height + warp_column / TILE) * STAGE + warp_column % TILE;
     staged *slabs = (staged *)staging();
-    quad part_a[TALLEST][2], part_b[2];
+    quad part_a[TALLEST][2], part_b[TALLEST][2];
     int at = 0, row = 0, column = 0;
 #pragma unroll
     for (int u = 0; u < height; u++) fetch(along_a, a, stride_a, 0, u * TILE, K, rows, part_a[u]);
-    fetch(along_b, b, stride_b, 0, 0, K, columns, part_b);
+#pragma unroll
+    for (int u = 0; u < width; u++) fetch(along_b, b, stride_b, 0, u * TILE, K, columns, part_b[u]);
     while (row < rows) {
-        int next_row = row, next_column = column + TILE;
+        int next_row = row, next_column = column + width * TILE;
         if (next_column >= columns) next_column = 0, next_row += height * TILE;
-        const bool busy = row + warp_row < rows;
+        const bool busy = row + warp_row < rows && column + warp_column < columns;
         real sum[16 * TALLEST];
 #pragma unroll
         for (int i = 0; i < 16 * height; i++) sum[i] = 0;
         for (int k = 0; k < K; k += SLAB) {
 #pragma unroll
             for (int u = 0; u < height; u++) stage(along_a, part_a[u], slabs + at + u * STAGE);
-            stage(along_b, part_b, slabs + at + TALLEST * STAGE);
+#pragma unroll
+            for (int u = 0; u < width; u++) stage(along_b, part_b[u], slabs + at + (height + u) * STAGE);
             __syncthreads();
             const bool same = k + SLAB < K;
             if (same || next_row < rows) {
                 const int next_k = same ? k + SLAB : 0, r = same ? row : next_row, c = same ? column : next_column;
 #pragma unroll
                 for (int u = 0; u < height; u++) fetch(along_a, a, stride_a, next_k, r + u * TILE, K, rows, part_a[u]);
-                fetch(along_b, b, stride_b, next_k, c, K, columns, part_b);
+#pragma unroll
+                for (int u = 0; u < width; u++)
+                    fetch(along_b, b, stride_b, next_k, c + u * TILE, K, columns, part_b[u]);
             }
             if (busy) multiply(height, K - k, slabs, at + in_a, at + in_b, sum);
             at = BUFFER - at;
         }
+        if (busy) {
 #pragma unroll
-        for (int u = 0; u < height; u++)
-            write_results(how, row + warp_row, column + warp_column + 16 * u, rows, columns, sum + 16 * u, extra, out,
-                          stride);
+            for (int u = 0; u < height; u++)
+                write_results(how, row + warp_row, column + warp_column + 16 * u, rows, columns, sum + 16 * u, extra,
+                              out, stride);
+        }
         row = next_row;
         column = next_column;
     }
@@ -145,6 +153,8 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     is_global(b);
     is_global(out);
     if (TALLEST > 1 && rows > SHORT_ROWS)
-        product_tiles(TALLEST, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
-    else product_tiles(1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+        product_tiles(2, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+    else if (TALLEST > 1 && rows <= FLAT_ROWS && columns > TILE)
+        product_tiles(1, 2, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+    else product_tiles(1, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
 }

@@ -3,7 +3,7 @@
 
 enum {
     SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* columns side by side, where there is one for each channel */
-    SUMMANDS = 8                              /* that a thread has on their way */
+    SUMMANDS = 8                              /* that a thread has in flight */
 };
 
 /* The rows of a thread: first_row, and every row_step from there on. columns <= THREADS */

@@ -9,7 +9,10 @@
 #include "cuda/image.h"
 #include "cuda/jit.h"
 
-enum { LOG_BYTES = 4096 };
+enum {
+    LOG_BYTES = 4096,
+    RESERVED = 1024 /* bytes of shared memory that the driver has in each block */
+};
 
 lh_status lh_cuda_ordinal(const char *text, int *ordinal, lh_error *error) {
     const char *digits = strncmp(text, "cuda:", 5) == 0 ? text + 5 : "";
@@ -57,7 +60,8 @@ static lh_status read_facts(lh_cuda_device *device, lh_error *error) {
                   {&minor, LH_CUDA_MINOR},
                   {&device->multiprocessors, LH_CUDA_MULTIPROCESSORS},
                   {&block_memory, LH_CUDA_BLOCK_MEMORY},
-                  {&device->cooperative, LH_CUDA_COOPERATIVE}};
+                  {&device->cooperative, LH_CUDA_COOPERATIVE},
+                  {&device->watchdog, LH_CUDA_WATCHDOG}};
     CUresult result = 0;
     for (size_t i = 0; result == 0 && i < sizeof wanted / sizeof wanted[0]; i++)
         result = driver->cuDeviceGetAttribute(wanted[i].value, wanted[i].attribute, handle);
@@ -145,6 +149,30 @@ static lh_status load_compiled(lh_cuda_device *device, lh_error *error) {
     return status;
 }
 
+static lh_status count_resident(const lh_cuda_device *device, CUfunction kernel, int *blocks, lh_error *error) {
+    CUresult result = device->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks, kernel, device->program->threads, device->program->block_memory);
+    return check(device, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor", error);
+}
+
+static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, int attribute, int value,
+                               lh_error *error) {
+    CUresult result = device->driver->cuFuncSetAttribute(kernel, attribute, value);
+    return check(device, result, "cuFuncSetAttribute", error);
+}
+
+/* Shared memory and the first cache have one memory: asks for no more of it than the kernel's resident blocks use, so
+ * that activations find the rest. A hint in percent, which is taken back where it would cost a block. */
+static lh_status carve_out(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
+    size_t all = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
+    int percent = (int)((100 * used + all - 1) / all), left = 0;
+    lh_status status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, percent < 100 ? percent : 100, error);
+    if (status == LH_OK) status = count_resident(device, kernel, &left, error);
+    if (status == LH_OK && left < blocks)
+        status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, LH_CUDA_CARVE_OUT_DEFAULT, error);
+    return status;
+}
+
 /* Finds a kernel, lets it have the shared memory it needs, and asks how many of its blocks are resident at once. */
 static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *kernel, int *blocks, lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
@@ -154,18 +182,15 @@ static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *k
     snprintf(call, sizeof call, "cuModuleGetFunction of %s", name);
     lh_status status = check(device, driver->cuModuleGetFunction(kernel, device->module, name), call, error);
     if (status != LH_OK) return status;
-    CUresult result = driver->cuFuncSetAttribute(*kernel, LH_CUDA_FUNCTION_BLOCK_MEMORY, (int)bytes);
-    status = check(device, result, "cuFuncSetAttribute", error);
-    if (status != LH_OK) return status;
-    result = driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, *kernel, threads, bytes);
-    status = check(device, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor", error);
+    status = set_attribute(device, *kernel, LH_CUDA_FUNCTION_BLOCK_MEMORY, (int)bytes, error);
+    if (status == LH_OK) status = count_resident(device, *kernel, &each, error);
     if (status == LH_OK && each < 1)
         status = lh_fail(error, LH_ERR_ENVIRONMENT,
                          "%s: a multiprocessor of cuda:%d (%s) cannot hold one block of %d threads with %zu bytes of "
                          "shared memory",
                          name, device->ordinal, device->name, threads, bytes);
     *blocks = each * device->multiprocessors;
-    return status;
+    return status == LH_OK ? carve_out(device, *kernel, each, error) : status;
 }
 
 static lh_status make_current(lh_cuda_device *device, lh_error *error) {

@@ -20,6 +20,7 @@ typedef struct lh_cuda_device {
     int driver_version; /* highest CUDA version that the driver knows, 13000: 13.0 */
     int multiprocessors;
     int cooperative;                  /* 1: launches kernels whose blocks are all resident, which every program needs */
+    int watchdog;                     /* 1: a launch of seconds is ended, as where the GPU drives a display */
     size_t block_memory;              /* shared memory that a block may have, bytes */
     size_t total_memory, free_memory; /* bytes; free: after the kernels were loaded */
     char image[1024];                 /* what runs, for people: "sm_90", "compute_75, compiled by the driver", ... */

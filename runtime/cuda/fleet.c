@@ -93,17 +93,21 @@ static lh_cuda_grid grid_of(const lh_cuda_fleet *fleet, int replicas) {
     return lh_cuda_grid_of(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
 }
 
+lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet) {
+    int fixed = fleet->config.fixed_length;
+    return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths;
+}
+
 /* Sizes for every training length, and tables for them. */
 static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_room *room = &fleet->room;
-    lh_lengths fixed = {NULL, 0, fleet->config.fixed_length, fleet->config.fixed_length, 1};
-    const lh_lengths *lengths = fleet->config.fixed_length > 0 ? &fixed : &spec->train.lengths;
-    lh_status status = lh_check_limit(spec, lengths, error);
+    const lh_lengths lengths = lh_cuda_training_lengths(fleet);
+    lh_status status = lh_check_limit(spec, &lengths, error);
     if (status != LH_OK) return status;
     int tokens = 0;
-    for (int i = 0; i < lh_lengths_count(lengths); i++) {
-        lh_shape part = lh_shape_at(spec, lh_lengths_at(lengths, i), spec->train.batch);
+    for (int i = 0; i < lh_lengths_count(&lengths); i++) {
+        lh_shape part = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
         int T = part.length[0];
         if (fleet->library == NULL) part.sequences = (spec->train.batch + room->shards - 1) / room->shards;
         tokens = most(tokens, T);
@@ -364,6 +368,7 @@ static lh_status open_device(lh_cuda_fleet *fleet, lh_error *error) {
     if (status == LH_OK) status = lh_cuda_phases_open(fleet, error);
     if (status == LH_OK) status = open_engines(fleet, error);
     if (status == LH_OK && fleet->config.trains) status = open_room(fleet, error);
+    if (status == LH_OK && fleet->config.trains) status = lh_cuda_name_products(fleet, error);
     if (status == LH_OK && fleet->config.trains) status = lh_cuda_ring_open(fleet, error);
     return status;
 }

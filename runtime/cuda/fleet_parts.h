@@ -114,7 +114,8 @@ typedef struct lh_cuda_fleet {
     lh_cuda_forward forward;
     lh_cuda_library *library; /* of a wide model; NULL otherwise */
     lh_cuda_launch *launches; /* room for the list of a step's or evaluation's */
-    double step_seconds;      /* of one step of all, lately; 0: not known */
+    double step_seconds;      /* of one step of all, lately (watchdog: at most so far); 0: not known */
+    int launched;             /* steps of the last launch */
     lh_status lost;           /* the device failed, for good */
     lh_error loss;
 } lh_cuda_fleet;
@@ -140,6 +141,9 @@ lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error);
 /* Copies between the host and the device, done on return. */
 lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error);
 lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error);
+
+/* The task lengths that a step may have; the list, if it is one, is the spec's. */
+lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet);
 
 /* Position tables for sequences of up to `tokens` tokens. */
 lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, int tokens, lh_error *error);
@@ -195,6 +199,10 @@ typedef struct lh_cuda_pass {
 
 /* The library, where the program's products are its; fleet_close closes it. */
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error);
+
+/* Once a training fleet has its room: what the bits of the library's products depend on, multiprocessors and algorithms,
+ * becomes part of what run files and checkpoints name as compiler. Nothing for programs without such products. */
+lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error);
 
 /* Starts all launches of a pass; returns while they run. */
 lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error);

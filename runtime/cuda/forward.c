@@ -1,4 +1,5 @@
-/* Evaluation on a CUDA device: one launch per condition; sums are added on the host, in the order of the examples. */
+/* Evaluation on a CUDA device: one launch per condition, or several where a watchdog ends long ones; sums are added on
+ * the host, in the order of the examples. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -154,10 +155,36 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shap
         .arguments = evaluate,
     };
     lh_status status = LH_OK;
+    evaluate->end = shape->sequences;
     for (; status == LH_OK && pass.first < shape->sequences; pass.first += c->group) {
         int left = shape->sequences - pass.first;
         pass.shape.sequences = left < c->group ? left : c->group;
         status = lh_cuda_run_phases(fleet, &pass, error);
+    }
+    return status;
+}
+
+static lh_status start_launch(const lh_cuda_fleet *fleet, const cut *c, lh_cuda_evaluate *evaluate, lh_error *error) {
+    const lh_cuda_driver *driver = fleet->driver;
+    void *arguments[] = {evaluate};
+    CUresult result =
+        driver->cuMemsetD8Async(fleet->forward.device_step + ARRIVALS_AT, 0, sizeof(unsigned int), fleet->stream);
+    if (result != 0) return check(fleet, result, "cuMemsetD8Async", error);
+    result = driver->cuLaunchCooperativeKernel(fleet->device->evaluate, (unsigned)c->blocks, 1, 1,
+                                               (unsigned)fleet->program->threads, 1, 1,
+                                               (unsigned)fleet->program->block_memory, fleet->stream, arguments);
+    return check(fleet, result, "cuLaunchCooperativeKernel of the evaluation", error);
+}
+
+/* One launch; where a watchdog ends what takes seconds, one for each group that every block takes. */
+static lh_status start_launches(const lh_cuda_fleet *fleet, const lh_shape *shape, const cut *c,
+                                lh_cuda_evaluate *evaluate, lh_error *error) {
+    int at_once = fleet->device->watchdog ? c->blocks * c->group : shape->sequences;
+    lh_status status = LH_OK;
+    for (; status == LH_OK && evaluate->end < shape->sequences; evaluate->first = evaluate->end) {
+        int left = shape->sequences - evaluate->end;
+        evaluate->end += left < at_once ? left : at_once;
+        status = start_launch(fleet, c, evaluate, error);
     }
     return status;
 }
@@ -179,11 +206,7 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, boo
         .group = c.group,
     };
     if (fleet->library != NULL) return start_groups(engine, shape, &c, &evaluate, error);
-    void *arguments[] = {&evaluate};
-    CUresult result = fleet->driver->cuLaunchCooperativeKernel(
-        fleet->device->evaluate, (unsigned)c.blocks, 1, 1, (unsigned)fleet->program->threads, 1, 1,
-        (unsigned)fleet->program->block_memory, fleet->stream, arguments);
-    return check(fleet, result, "cuLaunchCooperativeKernel of the evaluation", error);
+    return start_launches(fleet, shape, &c, &evaluate, error);
 }
 
 static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, bool logits, lh_error *error) {

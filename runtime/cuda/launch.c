@@ -207,10 +207,12 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
 
 /* --- together --------------------------------------------------------------------------------------------------- */
 
-/* Steps of the next launch, as far as time and room go. A wide model's are started one by one. */
+/* Steps of the next launch, as far as time and room go. A wide model's are started one by one. The times of steps differ
+ * with their lengths: where a watchdog ends a launch of seconds, the slowest so far counts, and launches at most double. */
 static int steps_at_once(const lh_cuda_fleet *fleet) {
     if (fleet->library != NULL) return 1;
     int room = fleet->ring.capacity / 2;
+    if (fleet->device->watchdog && 2 * fleet->launched < room) room = 2 * fleet->launched + (fleet->launched == 0);
     double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
     return timed >= room ? room : timed > 1 ? (int)timed : 1;
 }
@@ -228,7 +230,8 @@ static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
     if (status == LH_OK)
         status = check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the training step", error);
     double seconds = lh_clock() - begun;
-    fleet->step_seconds = seconds / count;
+    if (!fleet->device->watchdog || seconds / count > fleet->step_seconds) fleet->step_seconds = seconds / count;
+    fleet->launched = count;
     return status == LH_OK ? take_all(fleet, count, seconds, error) : status;
 }
 

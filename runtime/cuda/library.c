@@ -255,6 +255,15 @@ static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, c
     return status;
 }
 
+lh_status lh_cuda_library_digest(lh_cuda_library *library, const lh_cuda_product *p, uint32_t *digest,
+                                 lh_error *error) {
+    const method *m;
+    lh_status status = method_of(library, p, &m, error);
+    const unsigned char *bytes = (const unsigned char *)m->algorithm.data;
+    for (size_t i = 0; status == LH_OK && i < sizeof m->algorithm.data; i++) *digest = (*digest ^ bytes[i]) * 16777619u;
+    return status;
+}
+
 lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *p, CUstream stream,
                                    lh_error *error) {
     const method *m;

@@ -2,6 +2,8 @@
 #ifndef LONGHAND_CUDA_LIBRARY_H
 #define LONGHAND_CUDA_LIBRARY_H
 
+#include <stdint.h>
+
 #include "cuda/device.h"
 
 typedef struct lh_cuda_library lh_cuda_library;
@@ -16,6 +18,10 @@ lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **l
  * its own affair. */
 lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *product, CUstream stream,
                                    lh_error *error);
+
+/* Folds how the library makes a product's shape into a digest: it chooses by the device, and its sums with it. */
+lh_status lh_cuda_library_digest(lh_cuda_library *library, const lh_cuda_product *product, uint32_t *digest,
+                                 lh_error *error);
 
 /* "cuBLASLt 13.1.0", valid as long as the library. */
 const char *lh_cuda_library_name(const lh_cuda_library *library);

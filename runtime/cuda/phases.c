@@ -9,6 +9,36 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
     return lh_cuda_check(fleet->driver, result, call, error);
 }
 
+/* A digest (FNV-1a) of the algorithms by which a step of each training length makes its products. */
+static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_error *error) {
+    const lh_spec *spec = fleet->spec;
+    const lh_cuda_engine *any = &fleet->engines[0];
+    const void *parameters = (const void *)(uintptr_t)lh_cuda_vector_at(any, 0);
+    void *gradient = (void *)(uintptr_t)lh_cuda_vector_at(any, 3);
+    lh_lengths lengths = lh_cuda_training_lengths(fleet);
+    lh_status status = LH_OK;
+    *digest = 2166136261u;
+    for (int i = 0; i < lh_lengths_count(&lengths); i++) {
+        lh_shape shape = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
+        int count = fleet->program->launches(&shape, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->room.workspaces,
+                                             parameters, gradient, fleet->launches);
+        for (int j = 0; status == LH_OK && j < count; j++)
+            if (fleet->launches[j].phase == LH_CUDA_PRODUCT)
+                status = lh_cuda_library_digest(fleet->library, &fleet->launches[j].product, digest, error);
+    }
+    return status;
+}
+
+lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error) {
+    uint32_t digest;
+    if (fleet->library == NULL) return LH_OK;
+    lh_status status = digest_algorithms(fleet, &digest, error);
+    if (status == LH_OK)
+        snprintf(fleet->compiler, sizeof fleet->compiler, "%s, %s on %d multiprocessors, algorithms %08x",
+                 fleet->device->compiler, lh_cuda_library_name(fleet->library), fleet->device->multiprocessors, digest);
+    return status;
+}
+
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_cuda_program *program = fleet->program;
     if (program->launches == NULL) return LH_OK;

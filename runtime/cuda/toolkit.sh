@@ -3,12 +3,13 @@
 #
 #     sh runtime/cuda/toolkit.sh [--root DIR] [--arch LIST] [--least NN] [--kind nvcc|nvrtc]
 #
-# Prints one line: the compiler's kind (nvcc or nvrtc), version and path, then what to compile: sm_80 sm_90 compute_90.
+# Prints one line: the compiler's kind (nvcc or nvrtc), version and path, then what to compile: sm_80 sm_90 compute_80
+# compute_90.
 # nvcc is taken where it works, else NVRTC, the toolkit's compiler as a library, through a program that make builds.
 # --root DIR    the toolkit's folder and no other; without it that in LONGHAND_CUDA_ROOT; without that the usual ones
 # --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: whatever the compiler knows; default: one of
-#               each class of GPUs; here: native where there are GPUs, else the default. The intermediate form of the
-#               highest one goes with them, for GPUs that come later.
+#               each class of GPUs; here: native where there are GPUs, else the default. The intermediate forms of the
+#               lowest and the highest one go with them, for GPUs between them and for those that come later.
 # --least NN    what the device code needs at least: 75, 80
 # --kind KIND   the one compiler and not the other
 # Exit status 4 with what is wrong, what was looked for and what helps on standard error.
@@ -127,9 +128,9 @@ default_list() {
     done
 }
 
-# Prints "sm_80 ... compute_90" for the wanted architectures, or says which of them cannot be had.
+# Prints "sm_80 ... compute_80 compute_90" for the wanted architectures, or says which of them cannot be had.
 settle() {
-    highest=0
+    lowest=0 highest=0
     for architecture in $wanted; do
         number=$(echo "$architecture" | sed -n 's/^sm_\([0-9]*\)[af]\{0,1\}$/\1/p')
         case $number in
@@ -137,14 +138,17 @@ settle() {
         esac
         [ "$number" -ge "$least" ] || fail "--arch $architecture: this device code needs sm_$least or later"
         case " $known " in
-            *" ${architecture#sm_} "*) [ "$number" -le "$highest" ] || highest=$number ;;
+            *" ${architecture#sm_} "*)
+                [ "$number" -le "$highest" ] || highest=$number
+                [ "$lowest" != 0 ] && [ "$lowest" -le "$number" ] || lowest=$number
+                ;;
             *) compiles_for "$architecture" ||
                 fail "--arch $architecture: $kind $version ($compiler) does not know it" \
                     "  expected: $(echo "$known" | sed 's/[0-9][0-9]*/sm_&/g')" ;;
         esac
     done
     echo "$kind $version $compiler" $(echo "$wanted" | tr ' ' '\n' | awk '!seen[$0]++') \
-        $([ "$highest" = 0 ] || echo "compute_$highest")
+        $([ "$highest" = 0 ] || printf 'compute_%s\n' "$lowest" "$highest" | uniq)
 }
 
 find_compiler

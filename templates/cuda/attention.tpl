@@ -348,6 +348,7 @@ NOINLINE void attend_keys(void) {
 
 /* The gradient of the content bias: the keys, by what their logits got. */
 INLINE void content_bias_grad(real *dbias) {
+    is_global(dbias);
     const int rows = block()->sequences * block()->view.T;
     const real *keys = block()->layer.query_key_value + WIDTH, *key_sums = block()->work.key_sums;
     for (int first = 0; first < WIDTH; first += SPAN) {

@@ -91,7 +91,7 @@ INLINE int key_at(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - s
 INLINE bool exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
 INLINE int last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) + 1; }
 
-/* A query on its way outwards. */
+/* A query's walk outwards, to keys further and further away. */
 typedef struct walk {
     real unmatched; /* the chance that no key so far has matched */
 % if normalised then
@@ -162,7 +162,7 @@ INLINE void note_keys(const head *a, int i, real *weights, real *misses) {
     }
 }
 
-/* A query on its way back inwards. */
+/* A query's walk back inwards. */
 typedef struct return_walk {
     real dout[${cuda.head_part}], dquery[${cuda.head_part}];
 % if normalised then

@@ -32,39 +32,30 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
     }
 }
 
-% if cuda.products == "library" then
-/* Of the rows of layer l, head by head, and of their products with the position bias, the heads whose channels are
- * first .. first + SLICE - 1. */
-NOINLINE void make_rows(const step_view *v, int l, int first) {
-    const int room = distance_count(v->T), count = row_count(v, l), set = RELATIVE_SETS > 1 ? l : 0;
-    real *rows = v->shared.rows + (size_t)l * room * WIDTH + (size_t)first * count;
-    real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + (size_t)(first / HEAD_WIDTH) * count;
-    product(count, SLICE, WIDTH, COLUMNS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS,
-            v->p->layer[l].relative + first, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, WIDTH);
-    for (int e = threadIdx.x; e < SLICE / HEAD_WIDTH * count; e += THREADS) {
-        const real *bias = v->p->layer[l].position_bias + first + e / count * HEAD_WIDTH;
-        real sum = 0;
-        for (int d = 0; d < HEAD_WIDTH; d++) sum += rows[e * HEAD_WIDTH + d] * bias[d];
-        row_bias[e] = sum * LOGIT_SCALE;
-    }
-}
-
+% local columns, from = cuda.slice and "SLICE" or "WIDTH", cuda.slice and " + channel" or ""
+% local of_head = cuda.slice and "(size_t)(channel / HEAD_WIDTH) * count + first" or "first"
+/* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
+ * bias${cuda.slice and ": of the heads whose channels are channel .. channel + SLICE - 1" or ""}. */
+% if cuda.slice then
+NOINLINE void make_rows(const step_view *v, int l, int first, int channel) {
 % else
-/* The rows of layer l, head by head, and their products with the position bias. */
-NOINLINE void make_rows(const step_view *v, int l) {
-    const int room = distance_count(v->T), count = row_count(v, l), set = RELATIVE_SETS > 1 ? l : 0;
-    real *rows = v->shared.rows + (size_t)l * room * WIDTH, *row_bias = v->shared.row_bias + (size_t)l * room * HEADS;
-    product(count, WIDTH, WIDTH, COLUMNS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS,
-            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, WIDTH);
-    for (int e = threadIdx.x; e < HEADS * count; e += THREADS) {
-        const real *bias = v->p->layer[l].position_bias + e / count * HEAD_WIDTH;
+NOINLINE void make_rows(const step_view *v, int l, int first) {
+% end
+    const int room = distance_count(v->T), count = row_count(v, l), here = min(count - first, (int)TILE);
+    const size_t set = RELATIVE_SETS > 1 ? l : 0, of_head = ${of_head};
+    const real *bias = v->p->layer[l].position_bias${from};
+    real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
+    real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
+    product(here, ${columns}, WIDTH, COLUMNS, v->shared.codes + (set * room + first) * WIDTH, WIDTH, ROWS,
+            v->p->layer[l].relative${from}, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
+    for (int e = threadIdx.x; e < ${columns} / HEAD_WIDTH * here; e += THREADS) {
+        const int h = e / here, x = h * count + e % here;
         real sum = 0;
-        for (int d = 0; d < HEAD_WIDTH; d++) sum += rows[e * HEAD_WIDTH + d] * bias[d];
-        row_bias[e] = sum * LOGIT_SCALE;
+        for (int d = 0; d < HEAD_WIDTH; d++) sum += rows[x * HEAD_WIDTH + d] * bias[h * HEAD_WIDTH + d];
+        row_bias[x] = sum * LOGIT_SCALE;
     }
 }
 
-% end
 % elseif relative.kind == "shaw" then
 % if relative.toeplitz then
 /* The row of the table for a distance. */
@@ -97,12 +88,18 @@ NOINLINE void begin_step(void) {
 % if relative.kind == "transformer_xl" then
     make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
     team_barrier(t);
-% if cuda.products == "library" then
-    for (int part = t->rank; part < LAYERS * (WIDTH / SLICE); part += t->blocks)
-        make_rows(v, part / (WIDTH / SLICE), part % (WIDTH / SLICE) * SLICE);
+    int part = t->rank; /* blocks take tiles in turn, from layer to layer */
+    for (int l = 0; l < LAYERS; l++) {
+        const int tiles = (row_count(v, l) + TILE - 1) / TILE;
+% if cuda.slice then
+        for (; part < tiles * (WIDTH / SLICE); part += t->blocks)
+            make_rows(v, l, part % tiles * TILE, part / tiles * SLICE);
+        part -= tiles * (WIDTH / SLICE);
 % else
-    for (int l = t->rank; l < LAYERS; l += t->blocks) make_rows(v, l);
+        for (; part < tiles; part += t->blocks) make_rows(v, l, part * TILE);
+        part -= tiles;
 % end
+    }
 % end
 % if relative.kind == "shaw" then
     make_rows(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);

@@ -28,6 +28,9 @@
 enum { DROPOUT_SITES = ${cuda.sites} };
 % end
 
+typedef real *reals;
+typedef unsigned char *masks;
+
 % include("cuda/layout.tpl")
 % if tables then
 

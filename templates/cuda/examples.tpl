@@ -1,6 +1,7 @@
 /* What a step or evaluation reads. By one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tables and ", const void *tables" or ""}${cuda.shared and ", char *shared" or ""}) {
     step_view *v = &b->view;
+    is_global(in);
     b->step = *in;
     v->p = (const parameters *)p;
 % if tables then
@@ -18,13 +19,13 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 
 % if cuda.products == "generated" then
 /* Makes `sequences` examples from `first` on the block's. By one thread. */
-INLINE void take_examples(block_state *b, int first, int sequences, char *memory, const bool training) {
+INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
     b->tokens = b->step.tokens + (size_t)first * b->view.T;
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
-    lay_out(&b->work, memory, sequences, b->view.T, b->view.label_count, training);
+    lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
 /* Makes layer l of a shard in training the block's. */

@@ -17,71 +17,85 @@ NOINLINE void product_gradient(int rows, int columns, int K, const real *x, cons
     product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
 }
 
-/* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation out may be input. */
-INLINE void layer_forward(${branch_drops and not eval_dropout and "real *out, const bool training" or "real *out"}) {
-    const layer_parameters *p = &block()->view.p->layer[block()->l];
+/* The parameters of the block's layer, where their gradients go, and the rows of its sequences: read again for each
+ * operation, as what is kept over a call takes registers from what is called. */
+INLINE const layer_parameters *weights(void) { return block()->view.p->layer + block()->l; }
+INLINE layer_parameters *dweights(void) { return block()->gradient->layer + block()->l; }
+INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
+
+/* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation input and output are
+ * one. */
+INLINE void layer_forward(${branch_drops and not eval_dropout and "const bool training" or "void"}) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    const int rows = block()->sequences * block()->view.T;
-    product_forward(rows, 3 * WIDTH, WIDTH, block()->input, p->query_key_value, (const real *)0, false,
+    product_forward(all_rows(), 3 * WIDTH, WIDTH, block()->input, weights()->query_key_value, (const real *)0, false,
             s->query_key_value);
 % if normaliser.directional then
-    product_forward(rows, DIRECTION_WIDTH, WIDTH, block()->input, p->direction, (const real *)0, false, s->direction);
+    product_forward(all_rows(), DIRECTION_WIDTH, WIDTH, block()->input, weights()->direction, (const real *)0, false,
+            s->direction);
 % end
 % if rotation.kind == "rope" then
     rotate(1, s->query_key_value);
 % end
     attend();
-    product_forward(rows, WIDTH, WIDTH, s->attended, p->attention_output, (const real *)0, false, w->branch);
+    product_forward(all_rows(), WIDTH, WIDTH, s->attended, weights()->attention_output, (const real *)0, false,
+            w->branch);
 % if branch_drops then
-    residual_norm(rows, block()->input, w->branch, ${mask0}, p->norm1_scale,
-            p->norm1_offset, s->xhat1, s->rstd1, s->norm1);
+    residual_norm(all_rows(), block()->input, w->branch, ${mask0},
+            weights()->norm1_scale, weights()->norm1_offset, s->xhat1, s->rstd1, s->norm1);
 % else
-    residual_norm(rows, block()->input, w->branch, p->norm1_scale, p->norm1_offset, s->xhat1, s->rstd1, s->norm1);
+    residual_norm(all_rows(), block()->input, w->branch, weights()->norm1_scale, weights()->norm1_offset, s->xhat1,
+            s->rstd1, s->norm1);
 % end
-    product_forward(rows, FEEDFORWARD, WIDTH, s->norm1, p->up, p->up_bias, true, s->hidden);
-    product_forward(rows, WIDTH, FEEDFORWARD, s->hidden, p->down, p->down_bias, false, w->branch);
+    product_forward(all_rows(), FEEDFORWARD, WIDTH, s->norm1, weights()->up, weights()->up_bias, true, s->hidden);
+    product_forward(all_rows(), WIDTH, FEEDFORWARD, s->hidden, weights()->down, weights()->down_bias, false, w->branch);
 % if branch_drops then
-    residual_norm(rows, s->norm1, w->branch, ${mask1}, p->norm2_scale,
-            p->norm2_offset, s->xhat2, s->rstd2, out);
+    residual_norm(all_rows(), s->norm1, w->branch, ${mask1},
+            weights()->norm2_scale, weights()->norm2_offset, s->xhat2, s->rstd2, s->output);
 % else
-    residual_norm(rows, s->norm1, w->branch, p->norm2_scale, p->norm2_offset, s->xhat2, s->rstd2, out);
+    residual_norm(all_rows(), s->norm1, w->branch, weights()->norm2_scale, weights()->norm2_offset, s->xhat2, s->rstd2,
+            s->output);
 % end
 }
 
 /* The workspace's gradient: of the block's output on entry, of its input on return. Every gradient of the layer's
- * parameters is written to g. */
-INLINE void layer_backward(layer_parameters *g) {
-    const layer_parameters *p = &block()->view.p->layer[block()->l];
+ * parameters is written. */
+INLINE void layer_backward(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    const int rows = block()->sequences * block()->view.T;
 % if branch_drops then
-    residual_norm_grad(rows, mask_at(1), s->xhat2, s->rstd2, p->norm2_scale, g->norm2_scale, g->norm2_offset);
+    residual_norm_grad(all_rows(), mask_at(1), s->xhat2, s->rstd2, weights()->norm2_scale, dweights()->norm2_scale,
+            dweights()->norm2_offset);
 % else
-    residual_norm_grad(rows, s->xhat2, s->rstd2, p->norm2_scale, g->norm2_scale, g->norm2_offset);
+    residual_norm_grad(all_rows(), s->xhat2, s->rstd2, weights()->norm2_scale, dweights()->norm2_scale,
+            dweights()->norm2_offset);
 % end
-    product_gradient(FEEDFORWARD, WIDTH, rows, s->hidden, w->${dbranch}, g->down);
-    column_sums(rows, WIDTH, w->${dbranch}, g->down_bias);
-    product_backward(rows, FEEDFORWARD, WIDTH, w->${dbranch}, p->down, s->hidden, true, w->dhidden);
-    product_gradient(WIDTH, FEEDFORWARD, rows, s->norm1, w->dhidden, g->up);
-    column_sums(rows, FEEDFORWARD, w->dhidden, g->up_bias);
-    product_backward(rows, WIDTH, FEEDFORWARD, w->dhidden, p->up, w->gradient, false, w->gradient);
+    product_gradient(FEEDFORWARD, WIDTH, all_rows(), s->hidden, w->${dbranch}, dweights()->down);
+    column_sums(all_rows(), WIDTH, w->${dbranch}, dweights()->down_bias);
+    product_backward(all_rows(), FEEDFORWARD, WIDTH, w->${dbranch}, weights()->down, s->hidden, true, w->dhidden);
+    product_gradient(WIDTH, FEEDFORWARD, all_rows(), s->norm1, w->dhidden, dweights()->up);
+    column_sums(all_rows(), FEEDFORWARD, w->dhidden, dweights()->up_bias);
+    product_backward(all_rows(), WIDTH, FEEDFORWARD, w->dhidden, weights()->up, w->gradient, false, w->gradient);
 % if branch_drops then
-    residual_norm_grad(rows, mask_at(0), s->xhat1, s->rstd1, p->norm1_scale, g->norm1_scale, g->norm1_offset);
+    residual_norm_grad(all_rows(), mask_at(0), s->xhat1, s->rstd1, weights()->norm1_scale, dweights()->norm1_scale,
+            dweights()->norm1_offset);
 % else
-    residual_norm_grad(rows, s->xhat1, s->rstd1, p->norm1_scale, g->norm1_scale, g->norm1_offset);
+    residual_norm_grad(all_rows(), s->xhat1, s->rstd1, weights()->norm1_scale, dweights()->norm1_scale,
+            dweights()->norm1_offset);
 % end
-    product_gradient(WIDTH, WIDTH, rows, s->attended, w->${dbranch}, g->attention_output);
-    product_backward(rows, WIDTH, WIDTH, w->${dbranch}, p->attention_output, (const real *)0, false, w->dattended);
-    attend_backward(${cuda.layer_gradients and "g" or ""});
+    product_gradient(WIDTH, WIDTH, all_rows(), s->attended, w->${dbranch}, dweights()->attention_output);
+    product_backward(all_rows(), WIDTH, WIDTH, w->${dbranch}, weights()->attention_output, (const real *)0, false,
+            w->dattended);
+    attend_backward(${cuda.layer_gradients and "dweights()" or ""});
 % if rotation.kind == "rope" then
     rotate(-1, w->dquery_key_value);
 % end
-    product_gradient(WIDTH, 3 * WIDTH, rows, block()->input, w->dquery_key_value, g->query_key_value);
-    product_backward(rows, WIDTH, 3 * WIDTH, w->dquery_key_value, p->query_key_value, w->gradient, false, w->gradient);
+    product_gradient(WIDTH, 3 * WIDTH, all_rows(), block()->input, w->dquery_key_value, dweights()->query_key_value);
+    product_backward(all_rows(), WIDTH, 3 * WIDTH, w->dquery_key_value, weights()->query_key_value, w->gradient, false,
+            w->gradient);
 % if normaliser.directional then
-    product_gradient(WIDTH, DIRECTION_WIDTH, rows, block()->input, w->ddirection, g->direction);
-    product_backward(rows, WIDTH, DIRECTION_WIDTH, w->ddirection, p->direction, w->gradient, false, w->gradient);
+    product_gradient(WIDTH, DIRECTION_WIDTH, all_rows(), block()->input, w->ddirection, dweights()->direction);
+    product_backward(all_rows(), WIDTH, DIRECTION_WIDTH, w->ddirection, weights()->direction, w->gradient, false,
+            w->gradient);
 % end
 }

@@ -77,6 +77,7 @@ NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool train
 
 /* Gradients of a shard's embeddings: a thread owns an element and adds up its rows in order. */
 NOINLINE void embed_backward(${cuda.gradients} *g) {
+    is_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->tokens;
@@ -176,6 +177,7 @@ NOINLINE void residual_norm(int rows, const real *residual, const real *branch, 
 NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const real *scale, const real *offset,
         real *xhat, real *rstd, real *out) {
 % end
+    is_global(rstd);
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
@@ -221,6 +223,7 @@ NOINLINE void residual_norm_grad(int rows, const real *xhat, const real *rstd, c
         real *doffset) {
     real *gradient = block()->work.gradient;
 % end
+    is_global(rstd);
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);

@@ -12,26 +12,30 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer keeps of a shard; rows are tokens, sequence after sequence. In evaluation the layers share one. */
+/* A layer's activations of a shard, kept for the backward pass; rows are tokens, sequence after sequence. In evaluation
+ * the layers share one.
+ *
+ * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
+ * need 10 to 20 registers more, with as many loads of memory. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH]${rotated} */
 % if relative.biases then
     real *key_bias; /* [sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE */
 % end
 % if directional then
-    real *direction; /* [rows][DIRECTION_WIDTH] before the bias */
+    reals direction; /* [rows][DIRECTION_WIDTH] before the bias */
 % end
 % if normaliser.normalised then
-    real *inverse_total; /* [sequences][HEADS][T] of a query's weights */
+    reals inverse_total; /* [sequences][HEADS][T] of a query's weights */
 % elseif not geometric then
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
 % end
     real *attended; /* [rows][WIDTH] heads side by side */
-    real *xhat1, *rstd1; /* [rows][WIDTH], [rows] */
-    real *norm1; /* [rows][WIDTH] input of the feed-forward network */
-    real *hidden; /* [rows][FEEDFORWARD] */
-    real *xhat2, *rstd2;
-    real *output; /* [rows][WIDTH] input of the next layer */
+    reals xhat1, rstd1; /* [rows][WIDTH], [rows] */
+    reals norm1; /* [rows][WIDTH] input of the feed-forward network */
+    reals hidden; /* [rows][FEEDFORWARD] */
+    reals xhat2, rstd2;
+    reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
 % if cuda.pairs then
@@ -48,25 +52,26 @@ enum { QUERY_SUMS = ${directional and 3 or 2} };
 % end
 /* The rest of a block's room. */
 typedef struct workspace {
-    real *input; /* [rows][WIDTH] of the first layer */
-    real *branch; /* [rows][WIDTH] what a residual connection adds */
-    real *logits; /* [sequences][label_count][CLASS_COLUMNS] */
-    real *losses; /* [sequences][label_count] */
-    unsigned char *correct; /* [sequences][label_count] */
+    reals input; /* [rows][WIDTH] of the first layer */
+    reals branch; /* [rows][WIDTH] what a residual connection adds */
+    reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
+    reals losses; /* [sequences][label_count] */
+    masks correct; /* [sequences][label_count] */
 % if drops then
-    unsigned char *keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+    masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
 % end
-    real *gradient, *dbranch, *dattended; /* [rows][WIDTH] */
-    real *dhidden; /* [rows][FEEDFORWARD] */
+    reals gradient, dbranch; /* [rows][WIDTH] */
+    real *dattended; /* [rows][WIDTH] */
+    reals dhidden; /* [rows][FEEDFORWARD] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
 % if directional then
-    real *ddirection; /* [rows][DIRECTION_WIDTH] */
+    reals ddirection; /* [rows][DIRECTION_WIDTH] */
 % end
 % if geometric then
     /* [sequences${cuda.pairs and " at a time" or ""}][HEADS][key - query, or that + T][queries] */
-    real *weights; /* ${normaliser.normalised and "before they are divided by their sum" or "of values"} */
-    real *pairs; /* 1 - P, then gradients of logits */
-    real *query_sums; /* [numbers as in geometric_numbers][sequences][HEADS][T] what a query adds to their gradients */
+    reals weights; /* ${normaliser.normalised and "before they are divided by their sum" or "of values"} */
+    reals pairs; /* 1 - P, then gradients of logits */
+    reals query_sums; /* [numbers as in geometric_numbers][sequences][HEADS][T] what a query adds to their gradients */
 % else
     real *delta; /* [sequences][HEADS][T] output times its gradient */
 % if cuda.pairs then
@@ -74,13 +79,13 @@ typedef struct workspace {
 % end
 % end
 % if cuda.pair_scores then
-    real *pair_scores; /* likewise, of scores */
+    reals pair_scores; /* likewise, of scores */
 % end
 % if relative.biases then
-    real *key_sums; /* [rows][HEADS] of a key's gradients of logits */
+    reals key_sums; /* [rows][HEADS] of a key's gradients of logits */
 % end
 % if score.kind ~= "none" and score.cuda.gathers.uniform then
-    real *head_sums; /* [tables][sequences][HEADS][T] of a query's gradients of scores */
+    reals head_sums; /* [tables][sequences][HEADS][T] of a query's gradients of scores */
 % end
     char *layers;
 } workspace;
@@ -203,13 +208,13 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* of a shard, before
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
 typedef struct table_sums {
 % if cuda.shares_places then
-    real *places; /* [T][WIDTH] of the vectors that are added to the tokens */
+    reals places; /* [T][WIDTH] of the vectors that are added to the tokens */
 % end
 % if relative.kind ~= "none" then
-    real *rows; /* [LAYERS][${relative.biases and "distances][WIDTH" or "HEADS][distances][HEAD_WIDTH"}] of the vectors of distances */
+    reals rows; /* [LAYERS][${relative.biases and "distances][WIDTH" or "HEADS][distances][HEAD_WIDTH"}] of the vectors of distances */
 % end
 % if relative.biases then
-    real *row_sums; /* [LAYERS][HEADS][distances] of the logits at a distance */
+    reals row_sums; /* [LAYERS][HEADS][distances] of the logits at a distance */
 % end
 % if score.trains then
     char *score; /* SCORE_SETS sets of score_gradients */
@@ -244,10 +249,10 @@ INLINE size_t sum_bytes(int T) {
 /* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
 typedef struct shared_tables {
 % if relative.kind == "transformer_xl" then
-    real *codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
+    reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
 % end
 % if relative.kind ~= "none" then
-    real *rows; /* [LAYERS]${relative.biases and "[HEADS]" or ""}[distances][HEAD_WIDTH] vectors of distances */
+    reals rows; /* [LAYERS]${relative.biases and "[HEADS]" or ""}[distances][HEAD_WIDTH] vectors of distances */
 % end
 % if relative.biases then
     real *row_bias; /* [LAYERS][HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
@@ -255,7 +260,7 @@ typedef struct shared_tables {
 % if score.kind ~= "none" then
     char *score; /* SCORE_SETS sets of score_tables */
 % if score.trains then
-    real *scratch; /* of end_score */
+    reals scratch; /* of end_score */
 % end
 % end
 % if cuda.sums then

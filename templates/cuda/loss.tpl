@@ -5,6 +5,7 @@ INLINE int labelled_row(const step_view *v, int n) {
 
 /* The output layer at the labelled tokens, into w->logits: a thread per token and class. */
 INLINE void make_logits(const real *x, int count) {
+    is_global(x);
     const step_view *v = &block()->view;
     for (int e = threadIdx.x; e < count * CLASSES; e += THREADS) {
         const int n = e / CLASSES, c = e % CLASSES;
@@ -100,6 +101,8 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
 
 /* From the gradients of the logits, in w->logits, those of the output layer, and w->gradient [rows][WIDTH]. */
 NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
+    is_global(x);
+    is_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;

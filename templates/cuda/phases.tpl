@@ -8,7 +8,7 @@
 % include("cuda/examples.tpl")
 % include("cuda/update.tpl")
 
-/* Fours of neighbours that a thread has on their way at once: number `first` of `count`, THREADS further on, ... */
+/* Fours of neighbours that a thread has in flight at once: number `first` of `count`, THREADS further on, ... */
 enum { AT_ONCE = 4 };
 
 INLINE void fetch_quads(const real *x, int first, int count, quad part[AT_ONCE]) {

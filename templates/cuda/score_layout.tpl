@@ -15,7 +15,7 @@ typedef struct score_tables {
     size_t pairs; /* T^2 */
 % end
 % for _, t in ipairs(c.tables) do
-    real *${t.name};${t.about}
+    reals ${t.name};${t.about}
 % end
 } score_tables;
 
@@ -50,7 +50,7 @@ typedef struct score_gradients {
     size_t pairs;
 % end
 % for _, t in ipairs(c.gradients) do
-    real *${t.name};${t.about}
+    reals ${t.name};${t.about}
 % end
 } score_gradients;
 

@@ -7,13 +7,13 @@
 /* One shard, forward and back: writes all of its gradient and its sums. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
-    char *partial = b->replica.partials + shard * b->train.partial_stride;
-    parameters *g = (parameters *)partial;
     __syncthreads();
     if (threadIdx.x == 0) {
+        char *partial = b->replica.partials + shard * b->train.partial_stride;
         const int first = shard_start(b->step.sequences, b->train.shards, shard);
         const int sequences = shard_start(b->step.sequences, b->train.shards, shard + 1) - first;
-        take_examples(b, first, sequences, b->train.workspace + blockIdx.x * b->train.workspace_stride, true);
+        b->gradient = (parameters *)partial;
+        take_examples(b, first, sequences, true);
 % if cuda.sums then
         size_t used = 0;
         lay_out_sums(&b->sums, partial + PARAMETER_STORAGE * sizeof(real), &used, b->view.T);
@@ -27,17 +27,17 @@ INLINE void train_shard(int shard) {
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
         enter_layer(l);
-        layer_forward(b->layer.output${branch_drops and asks and ", true" or ""});
+        layer_forward(${branch_drops and asks and "true" or ""});
     }
     classify(b->layer.output, true);
     add_up(b->replica.shard_sums + shard);
-    classify_backward(b->layer.output, g);
+    classify_backward(b->layer.output, b->gradient);
 #pragma unroll 1
     for (int l = LAYERS - 1; l >= 0; l--) {
         if (l + 1 < LAYERS) enter_layer(l);
-        layer_backward(&g->layer[l]);
+        layer_backward();
     }
-    embed_backward(g);
+    embed_backward(b->gradient);
 }
 % include("cuda/update.tpl")
 
@@ -51,6 +51,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         b->train.steps += replica * a.count;
         b->train.results += replica * a.count;
         b->replica = a.replicas[replica];
+        b->memory = a.workspace + blockIdx.x * a.workspace_stride;
         *t = join_team(a.team, b->replica.arrivals);
     }
     for (int n = 0; n < a.count; n++) {
@@ -83,19 +84,20 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
     if (threadIdx.x == 0) {
         view_step(b, a.step, a.parameters${tables and ", a.tables" or ""}${cuda.shared and ", a.shared" or ""});
         b->members = join_team(gridDim.x, a.arrivals);
+        b->memory = a.workspace + blockIdx.x * a.workspace_stride;
     }
     __syncthreads();
 % if cuda.begins then
     begin_step();
 % end
-    for (int first = blockIdx.x * a.group; first < b->step.sequences; first = b->first + gridDim.x * a.group) {
+    for (int first = a.first + blockIdx.x * a.group; first < a.end; first = b->first + gridDim.x * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            const int left = b->step.sequences - first;
+            const int left = a.end - first;
             size_t used = 0;
-            take_examples(b, first, left < a.group ? left : a.group, a.workspace + blockIdx.x * a.workspace_stride, false);
+            take_examples(b, first, left < a.group ? left : a.group, false);
             lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
-            b->input = b->work.input;
+            b->input = b->layer.output = b->work.input;
         }
         __syncthreads();
 % if eval_dropout then
@@ -106,7 +108,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
         for (int l = 0; l < LAYERS; l++) {
             if (threadIdx.x == 0) b->l = l;
             __syncthreads();
-            layer_forward(b->work.input${branch_drops and asks and ", false" or ""});
+            layer_forward(${branch_drops and asks and "false" or ""});
         }
         classify(b->work.input, false);
         give_answers(a.answers, (real *)a.logits);

@@ -4,6 +4,9 @@
 /* Of `columns` channels from the first on: the gradient of layer l's position bias; drows becomes that of the rows. */
 INLINE void end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
         real *dbias) {
+    is_global(row_sums);
+    is_global(drows);
+    is_global(dbias);
     const step_view *v = &block()->view;
     const int count = row_count(v, l), channel = first + threadIdx.x % columns, h = channel / HEAD_WIDTH;
     const real *row = rows + (size_t)h * count * HEAD_WIDTH + channel % HEAD_WIDTH;
@@ -25,6 +28,7 @@ INLINE void end_rows(int l, int first, const int columns, const real *rows, cons
 
 /* Takes the folded gradients of the step's tables on to the parameters' gradient. */
 NOINLINE void end_tables(parameters *g) {
+    is_global(g);
     const step_view *v = &block()->view;
     const team *t = &block()->members;
     table_sums sums;
@@ -219,6 +223,7 @@ INLINE weighed heavier(const weighed a, const weighed b) {
 /* The heaviest chunk, for all threads. */
 INLINE weighed heaviest(const double *piece_sums) {
     weighed most = {0, 0}, *room = (weighed *)staging();
+    is_global(piece_sums);
     for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += THREADS) {
         weighed next = {0, chunk};
         for (int piece = 0; piece < CHUNK_PIECES; piece++) next.squares += piece_sums[chunk * CHUNK_PIECES + piece];

@@ -6,16 +6,19 @@
 % include("cuda/distances.tpl")
 
 % end
+typedef global<real> reals;
+typedef global<unsigned char> masks;
+
 % include("cuda/layout.tpl")
 
 /* One step or evaluation, as a block sees it. */
 typedef struct step_view {
-    const parameters *p;
+    global<const parameters> p;
 % if tables then
-    const position_row *tables;
+    global<const position_row> tables;
 % end
 % if cuda.draws then
-    const int *draws; /* ${cuda.draw_words}[T] */
+    global<const int> draws; /* ${cuda.draw_words}[T] */
 % end
 % if cuda.shared then
     shared_tables shared;
@@ -89,11 +92,15 @@ typedef struct block_state {
     workspace work;
     layer_state layer;
     int l;             /* the layer */
-    const real *input; /* of the layer */
+    global<const real> input; /* of the layer */
     int sequences;     /* the shard's, or the group's */
     int first;         /* of them in the batch */
-    const unsigned short *tokens, *labels;
-    const unsigned char *mask;
+% if cuda.products == "generated" then
+    char *memory;      /* the block's part of the launch's workspace */
+    global<parameters> gradient; /* of the shard */
+% end
+    global<const unsigned short> tokens, labels;
+    global<const unsigned char> mask;
 % if cuda.sums then
     table_sums sums; /* of the shard */
 % end

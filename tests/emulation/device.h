@@ -53,6 +53,7 @@ struct lh_device_state {
     std::map<unsigned char *, size_t> device_memory, host_memory;
     std::set<CUstream> streams;
     std::set<CUmodule> modules;
+    int launches;
     int libraries; /* what is held of cuBLASLt: handles and descriptions */
     size_t used;
     CUresult broken; /* after a kernel has failed every call fails */

@@ -127,6 +127,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
     case LH_CUDA_MAJOR: *value = lh_emulated.architecture / 10; return SUCCESS;
     case LH_CUDA_MINOR: *value = lh_emulated.architecture % 10; return SUCCESS;
     case LH_CUDA_COOPERATIVE: *value = 1; return SUCCESS;
+    case LH_CUDA_WATCHDOG: *value = lh_emulated.watchdog; return SUCCESS;
     case LH_CUDA_BLOCK_MEMORY: *value = (int)lh_emulated.block_memory; return SUCCESS;
     }
     return INVALID_VALUE;
@@ -209,6 +210,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
     lh_device_call c("cuFuncSetAttribute", CONTEXT);
     if (c.failure) return c.failure;
+    if (attribute == LH_CUDA_FUNCTION_CARVE_OUT) return value >= -1 && value <= 100 ? SUCCESS : INVALID_VALUE;
     if (attribute != LH_CUDA_FUNCTION_BLOCK_MEMORY || value < 0 || (size_t)value > lh_emulated.block_memory)
         return INVALID_VALUE;
     function->block_memory = value;

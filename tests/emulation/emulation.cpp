@@ -80,6 +80,11 @@ int lh_emulation_held(void) {
            lh_device.libraries + lh_device.context.held;
 }
 
+int lh_emulation_launches(void) {
+    std::lock_guard<std::recursive_mutex> hold(lh_device_mutex);
+    return lh_device.launches;
+}
+
 lh_status lh_emulation_launch(const char *kernel, int blocks, int threads, size_t block_memory, void **arguments,
                               lh_error *error) {
     std::lock_guard<std::recursive_mutex> hold(lh_device_mutex);

@@ -21,6 +21,7 @@ typedef struct lh_emulation {
     int devices, driver_version; /* 1, 13000 */
     int architecture;            /* 75: sm_75 */
     int multiprocessors, blocks_per_multiprocessor;
+    int watchdog;        /* whether the device says that it has one */
     size_t block_memory; /* shared memory that a block may ask for, bytes */
     size_t memory;       /* of the device, bytes */
     unsigned order;      /* of blocks, of warps in a block, of threads in a warp */
@@ -42,6 +43,9 @@ typedef struct lh_emulation {
 void lh_emulation_set(const lh_emulation *emulation);
 
 const lh_cuda_driver *lh_emulated_driver(void);
+
+/* Launches of kernels through the driver since lh_emulation_set. */
+int lh_emulation_launches(void);
 
 /* What the program holds of the driver: memory, streams, modules, contexts. 0 once all is released. */
 int lh_emulation_held(void);

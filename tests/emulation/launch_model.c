@@ -149,8 +149,8 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
     char *room = poisoned((size_t)blocks * workspace);
     char *shared = poisoned(spec->cuda->shared_bytes(step->T));
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
-    lh_cuda_evaluate arguments = {parameters,           step, tables, shared, &arrivals, answers, logits, room,
-                                  (long long)workspace, group};
+    lh_cuda_evaluate arguments = {parameters,           step,  tables, shared,         &arrivals, answers, logits, room,
+                                  (long long)workspace, group, 0,      step->sequences};
     lh_emulation emulation = {.order = order, .multiprocessors = blocks};
     lh_emulation_set(&emulation);
     for (int first = 0; spec->cuda->launches != NULL && first < step->sequences; first += group) {

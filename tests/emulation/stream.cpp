@@ -115,6 +115,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
         return INVALID_VALUE;
     int resident = lh_device_resident(function, (int)block_x, block_memory) * lh_emulated.multiprocessors;
     if (grid_x > (unsigned)resident) return COOPERATIVE_LAUNCH_TOO_LARGE;
+    lh_device.launches++;
     const char *name = function->kernel->name;
     lh_emulated_kernel::grid grid = function->kernel->bind(arguments);
     stream->waiting.push_back([=] { run_kernel(name, grid, (int)grid_x, (int)block_x, block_memory); });

@@ -628,6 +628,54 @@ static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
     }
 }
 
+/* Launches that take seconds are ended where the device has a watchdog: a condition goes in several, each block a group
+ * of sequences at a time, to the same sums. */
+static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
+    (void)state;
+    lh_spec spec = toy();
+    lh_error error;
+    int launches[2];
+    for (int watchdog = 0; watchdog < 2; watchdog++) {
+        lh_engine *cuda, *cpu;
+        use_device((lh_emulation){.multiprocessors = 2, .watchdog = watchdog});
+        lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
+        lh_assert_ok(lh_cuda_fleet_open(&device, NULL, &config, 1, &cuda, &error), &error);
+        lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+        int before = lh_emulation_launches();
+        check_evaluation(cuda, cpu, 9, 100);
+        launches[watchdog] = (lh_emulation_launches() - before) / 2; /* it evaluates twice */
+        cuda->ops->close(cuda);
+        cpu->ops->close(cpu);
+        end_device();
+    }
+    int together = 2 * toy_cuda.evaluation_group(lh_shape_at(&spec, 9, 1).length[0]);
+    assert_int_equal(launches[0], 1);
+    assert_int_equal(launches[1], (100 + together - 1) / together);
+    assert_true(launches[1] > 1);
+}
+
+/* Likewise steps: a launch has at most twice those of the one before, so that one of long sequences is no surprise. */
+static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
+    (void)state;
+    enum { STEPS_IN_ALL = 31 };
+    lh_spec spec = toy();
+    int launches[2];
+    for (int watchdog = 0; watchdog < 2; watchdog++) {
+        lh_error error;
+        lh_engine *engine;
+        lh_step_metrics metrics[STEPS_IN_ALL];
+        use_device((lh_emulation){.watchdog = watchdog});
+        open_fleet(&spec, &toy_cuda.chip, 3, 1, &engine);
+        for (int done, steps = 0; steps < STEPS_IN_ALL; steps += done)
+            lh_assert_ok(engine->ops->step(engine, STEPS_IN_ALL - steps, metrics, &done, &error), &error);
+        launches[watchdog] = lh_emulation_launches();
+        engine->ops->close(engine);
+        end_device();
+    }
+    assert_true(launches[1] >= 5); /* 1, 2, 4, 8, 16 at most */
+    assert_true(launches[0] <= launches[1]);
+}
+
 /* The toy's draws, once more for every sequence; it reads those of the first. */
 static void draw_each(const lh_draw *from, int sequences, int T, const int32_t *positions, int *scratch, int *out) {
     for (int s = 0; s < sequences; s++, out += toy_cuda.draw_count(T))
@@ -813,6 +861,8 @@ int main(void) {
         cmocka_unit_test(test_open_failing_calls_release_everything),
         cmocka_unit_test(test_step_device_that_fails_is_lost_to_all),
         cmocka_unit_test(test_evaluate_sums_are_those_of_the_cpu),
+        cmocka_unit_test(test_evaluate_under_a_watchdog_in_short_launches),
+        cmocka_unit_test(test_step_under_a_watchdog_launches_grow_slowly),
         cmocka_unit_test(test_draws_of_every_sequence_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_each_replica_its_own_parameters),
         cmocka_unit_test(test_evaluate_beyond_the_limit_or_memory_says_so),

@@ -18,6 +18,7 @@ enum { REPLICAS = 3, STEPS = 7, LONGEST = 6, EXAMPLES = 50 };
 static lh_cuda_device device;
 static lh_cuda_program wide;
 static int passes[2], sequences[2]; /* of training, of evaluation: so far */
+static int rows = 1;                /* of the product */
 
 /* A product over the first numbers of the workspace, which the step overwrites. */
 static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
@@ -28,7 +29,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const 
     sequences[mode == LH_MODE_EVALUATE] += shape->sequences;
     float *numbers = workspace;
     launch[0] = (lh_cuda_launch){.phase = LH_CUDA_PRODUCT,
-                                 .product = {.rows = 1, .columns = 1, .inner = 1, .a = numbers, .b = numbers}};
+                                 .product = {.rows = rows, .columns = 1, .inner = 1, .a = numbers, .b = numbers}};
     launch[0].product.out = numbers;
     launch[1] = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? LH_CUDA_END : LH_CUDA_CLASSIFY};
     return 2;
@@ -41,7 +42,7 @@ static int few_together(int T) {
 
 static void use_device(const lh_cuda_program *program, lh_emulation emulation) {
     lh_error error;
-    emulation.multiprocessors = 1;
+    if (emulation.multiprocessors == 0) emulation.multiprocessors = 1;
     lh_emulation_set(&emulation);
     lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
     wide = toy_cuda;
@@ -134,8 +135,9 @@ static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
         run_fleet(&spec, REPLICAS, i == 0 ? plain : got);
         end_device();
     }
-    assert_int_equal(passes[0], REPLICAS * STEPS);
-    assert_int_equal(sequences[0], REPLICAS * STEPS * 13);
+    /* Each step, and once each training length for the digest of algorithms. */
+    assert_int_equal(passes[0], REPLICAS * STEPS + LONGEST);
+    assert_int_equal(sequences[0], (REPLICAS * STEPS + LONGEST) * 13);
     assert_int_equal(passes[1], REPLICAS * 3); /* groups of 20, 20 and 10 */
     assert_int_equal(sequences[1], REPLICAS * EXAMPLES);
     for (int i = 0; i < REPLICAS; i++) {
@@ -149,6 +151,35 @@ static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
     }
 }
 
+/* What the library's sums depend on stands behind the name, as a digest. */
+static void assert_compiler(const lh_engine *engine, const char *name) {
+    size_t bytes = strlen(name);
+    assert_memory_equal(engine->compiler, name, bytes);
+    assert_int_equal(strspn(engine->compiler + bytes, "0123456789abcdef"), 8);
+    assert_int_equal(strlen(engine->compiler), bytes + 8);
+}
+
+/* The algorithms of this device and of these shapes: the emulated library chooses by both. */
+static void test_compiler_differs_by_device_and_shapes(void **state) {
+    (void)state;
+    char names[3][160];
+    for (int i = 0; i < 3; i++) {
+        lh_error error;
+        lh_engine *engine;
+        use_device(&wide, (lh_emulation){.multiprocessors = i == 1 ? 2 : 1});
+        lh_spec spec = toy(&wide);
+        rows = i == 2 ? 2 : 1;
+        lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
+        strcpy(names[i], engine->compiler);
+        engine->ops->close(engine);
+        end_device();
+    }
+    rows = 1;
+    assert_non_null(strstr(names[1], "on 2 multiprocessors"));
+    for (int i = 0; i < 3; i++)
+        assert_string_not_equal(strstr(names[i], "algorithms"), strstr(names[(i + 1) % 3], "algorithms"));
+}
+
 static void test_fleet_names_the_library(void **state) {
     (void)state;
     lh_error error;
@@ -159,7 +190,7 @@ static void test_fleet_names_the_library(void **state) {
     lh_assert_ok(open_fleet(&spec, 1, engines, &error), &error);
     lh_cuda_fleet_describe(engines[0], text, sizeof text);
     assert_string_equal(text, "one model on 1 of 1 resident blocks, products by cuBLASLt 13.1.0");
-    assert_string_equal(engines[0]->compiler, "driver 13.0 from compute_75, cuBLASLt 13.1.0");
+    assert_compiler(engines[0], "driver 13.0 from compute_75, cuBLASLt 13.1.0 on 1 multiprocessors, algorithms ");
     close_all(engines, 1);
     lh_assert_ok(open_fleet(&spec, 3, engines, &error), &error);
     lh_cuda_fleet_describe(engines[2], text, sizeof text);
@@ -218,6 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fleet_has_the_bits_of_the_toy_as_it_is),
         cmocka_unit_test(test_fleet_names_the_library),
+        cmocka_unit_test(test_compiler_differs_by_device_and_shapes),
         cmocka_unit_test(test_open_failing_calls_release_everything),
         cmocka_unit_test(test_step_product_that_fails_loses_the_device),
     };

@@ -220,13 +220,12 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int s, real *m
 
 extern "C" __global__ void toy_evaluate_kernel(const lh_cuda_evaluate a) {
     unsigned int met = 0;
-    int groups = (a.step->sequences + a.group - 1) / a.group;
     if (blockIdx.x == 0)
         for (int j = (int)threadIdx.x; j < a.step->label_count; j += (int)blockDim.x)
             ((int *)a.shared)[j] = a.step->draws[j];
     meet(a.arrivals, (int)gridDim.x, &met);
     real *means = (real *)(a.workspace + blockIdx.x * a.workspace_stride);
-    for (int group = (int)blockIdx.x; group < groups && threadIdx.x == 0; group += (int)gridDim.x)
-        for (int i = 0; i < a.group && group * a.group + i < a.step->sequences; i++)
-            answer_sequence(&a, group * a.group + i, means + WIDTH * i);
+    int stride = (int)gridDim.x * a.group;
+    for (int s = a.first + (int)blockIdx.x * a.group; s < a.end && threadIdx.x == 0; s += stride)
+        for (int i = 0; i < a.group && s + i < a.end; i++) answer_sequence(&a, s + i, means + WIDTH * i);
 }

@@ -3,6 +3,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local chips = require("chips")
 local gen = require("gen")
 local lu = require("luaunit")
 local plan_module = require("plan")
@@ -19,16 +20,19 @@ local function template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
 
--- The plan and the texts of both files.
-local function made(encoding, width, precision)
+local function planned(encoding, width, precision, train)
   local path = support.write("cuda.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { use = %q },
-  model = { layers = 2, heads = 4, width = %d, feedforward = 512, dropout = 0.1 }, precision = %q }
-]]):format(encoding, width, precision or "float32"))
+  model = { layers = 2, heads = 4, width = %d, feedforward = 512, dropout = 0.1 }, precision = %q, train = { %s } }
+]]):format(encoding, width, precision or "float32", train or ""))
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
-  local plan = plan_module.build(resolved.resolved, { task = facts.bucket_sort, score = resolved.score })
-  local text = {}
+  return plan_module.build(resolved.resolved, { task = facts.bucket_sort, score = resolved.score })
+end
+
+-- The plan and the texts of both files.
+local function made(encoding, width, precision)
+  local plan, text = planned(encoding, width, precision), {}
   for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
     text[file.path] = file.text
   end
@@ -101,6 +105,56 @@ function TestProducts.test_host_code_lists_the_launches()
   local _, _, wide = made("rope", WIDE)
   lu.assertStrContains(wide, ".launches = launches,")
   lu.assertNotStrContains(narrow, "launches")
+end
+
+TestShards = {}
+
+local function shards(train, width)
+  local plan = planned("none", width or NARROW, "float32", train)
+  return { plan.cuda.chip, plan.cuda.replicas, plan.train.shards }
+end
+
+-- Its default is for CPUs; a default means the same where it is written.
+function TestShards.test_train_shards_decides_where_it_is_not_the_default()
+  lu.assertEquals(shards(""), { 128, 16, 16 })
+  lu.assertEquals(shards("shards = 16"), { 128, 16, 16 })
+  lu.assertEquals(shards("shards = 64"), { 64, 16, 64 })
+  lu.assertEquals(shards("batch = 256, shards = 200"), { 200, 16, 200 })
+  lu.assertEquals(shards("batch = 10"), { 10, 10, 10 })
+  lu.assertEquals(shards("batch = 10, shards = 5"), { 5, 10, 5 })
+  lu.assertEquals(shards("batch = 512", WIDE), { 256, 256, 16 })
+  lu.assertEquals(shards("batch = 512, shards = 128", WIDE), { 128, 128, 128 })
+end
+
+function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
+  local expected = { { 128, 108, 64 }, { 128, 114, 64 }, { 128, 128, 128 }, { 128, 132, 128 }, { 128, 58, 43 },
+    { 128, 40, 32 }, { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 } }
+  for _, one in ipairs(expected) do
+    local batch, multiprocessors, count = table.unpack(one)
+    lu.assertEquals(chips.shards(batch, multiprocessors), count, batch .. " on " .. multiprocessors)
+  end
+end
+
+-- What the plan advises: numbers of shards with the chips that they are for.
+local function advised(train, precision)
+  local list = {}
+  for _, one in ipairs(plan_module.json(planned("none", NARROW, precision, train)).choices) do
+    if one.what == "gpu, smaller chip" then
+      list[one.value] = one.why
+    end
+  end
+  return list
+end
+
+function TestShards.test_the_plan_advises_a_number_where_a_chip_needs_two_rounds()
+  local list = advised("")
+  lu.assertStrContains(list["train.shards = 64"], "A100 (108), ")
+  lu.assertStrContains(list["train.shards = 64"], "H100 PCIe (114)")
+  lu.assertNotStrContains(list["train.shards = 64"], "H100 SXM")
+  lu.assertEquals(list["train.shards = 32"], "one round of blocks where multiprocessors are fewer than 128: T4 (40)")
+  lu.assertNil(advised("", "tf32")["train.shards = 32"]) -- which needs sm_80
+  lu.assertNil(advised("shards = 64")["train.shards = 64"])
+  lu.assertEquals(advised("batch = 32"), {})
 end
 
 TestForm = {}

@@ -20,14 +20,14 @@ generates_halves() {
 builds() {
     build --target cpu,cuda --arch sm_80,sm_90 --out "$work/both" >"$work/said" 2>&1
     cat "$work/said"
-    grep -q '^building its CUDA half: sm_80, sm_90, compute_90 by nv' "$work/said" &&
+    grep -q '^building its CUDA half: sm_80, sm_90, compute_80, compute_90 by nv' "$work/said" &&
         grep -q 'trainer: built for CPU and CUDA' "$work/said" && ! grep -qE 'warning|error' "$work/said"
 }
 
 says_what_it_has() {
     "$work/both/trainer" info >"$work/said" || return
     cat "$work/said"
-    grep -q "^cuda *sm_80 sm_90 compute_90 by toolkit $version;" "$work/said" &&
+    grep -q "^cuda *sm_80 sm_90 compute_80 compute_90 by toolkit $version;" "$work/said" &&
         ends_with 0 '"targets":["cpu","cuda"],"architectures":["sm_80","sm_90"]' "$work/both/trainer" info --json
 }
 
@@ -105,7 +105,7 @@ for_the_gpus_of_this_machine() {
     mkdir -p "$work/bin"
     printf '#!/bin/sh\nprintf "%%s\\n" 9.0 8.0 9.0\n' >"$work/bin/nvidia-smi" && chmod +x "$work/bin/nvidia-smi"
     for word in native here; do
-        PATH=$work/bin:$PATH sh runtime/cuda/toolkit.sh --arch $word | grep -q ' sm_80 sm_90 compute_90$' || return
+        PATH=$work/bin:$PATH sh runtime/cuda/toolkit.sh --arch $word | grep -q ' sm_80 sm_90 compute_80 compute_90$' || return
     done
     printf '#!/bin/sh\nexit 9\n' >"$work/bin/nvidia-smi"
     PATH=$work/bin:$PATH ends_with 4 'nvidia-smi shows no GPU' build --target cpu,cuda --arch native --out "$work/none"

@@ -14,9 +14,9 @@
 
 static const char *const VARIABLES[] = {"CUDA_VISIBLE_DEVICES",   "FAKE_CUDA_COUNT",        "FAKE_CUDA_VERSION",
                                         "FAKE_CUDA_ARCHITECTURE", "FAKE_CUDA_BLOCK_MEMORY", "FAKE_CUDA_COOPERATIVE",
-                                        "FAKE_CUDA_RESIDENT",     "FAKE_CUDA_RETAIN",       "FAKE_CUDA_LOAD",
-                                        "FAKE_CUDA_FUNCTION",     "FAKE_CUDA_ATTRIBUTE",    "LONGHAND_CUDA_ROOT",
-                                        "LONGHAND_CACHE"};
+                                        "FAKE_CUDA_RESIDENT",     "FAKE_CUDA_CARVED",       "FAKE_CUDA_RETAIN",
+                                        "FAKE_CUDA_LOAD",         "FAKE_CUDA_FUNCTION",     "FAKE_CUDA_ATTRIBUTE",
+                                        "LONGHAND_CUDA_ROOT",     "LONGHAND_CACHE"};
 
 static int make_fake(void **state) {
     if (lh_test_make_directory(state) != 0) return -1;
@@ -223,6 +223,7 @@ static void test_device_open_facts_of_the_device(void **state) {
     assert_int_equal(device.train_blocks, 4 * 2);
     assert_int_equal(device.evaluate_blocks, 4 * 3);
     assert_int_equal(*(int *)fake_variable(*state, "fake_block_memory"), 65536);
+    assert_int_equal(*(int *)fake_variable(*state, "fake_carve_out"), 86); /* 3 of 65 KiB in 228 */
     assert_int_equal(*(int *)fake_variable(*state, "fake_contexts"), 1);
     assert_ptr_equal(*(void **)fake_variable(*state, "fake_current"), device.context);
     lh_cuda_device_close(&device);
@@ -300,6 +301,17 @@ static void test_device_open_no_image_refused(void **state) {
     refused(*state, &program, 0, "knows CUDA up to 12.8");
 }
 
+static void test_device_open_carves_out_no_block(void **state) {
+    const lh_cuda_program program = program_of("sm_90");
+    lh_cuda_device device;
+    lh_error error;
+    set("FAKE_CUDA_CARVED", "1");
+    lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
+    assert_int_equal(device.train_blocks, device.multiprocessors * 2);
+    assert_int_equal(*(int *)fake_variable(*state, "fake_carve_out"), -1);
+    lh_cuda_device_close(&device);
+}
+
 static void test_device_open_failing_calls_told(void **state) {
     const lh_cuda_program program = program_of("sm_90");
     set("FAKE_CUDA_RETAIN", "2");
@@ -367,6 +379,7 @@ int main(void) {
         pristine(test_device_open_ordinal_beyond_count_refused),
         pristine(test_device_open_too_small_refused),
         pristine(test_device_open_no_image_refused),
+        pristine(test_device_open_carves_out_no_block),
         pristine(test_device_open_failing_calls_told),
         pristine(test_device_open_load_failure_has_the_driver_s_log),
         pristine(test_device_open_source_compiled_for_the_device),

@@ -17,7 +17,7 @@
 typedef int CUresult;
 typedef unsigned long long CUdeviceptr;
 
-int fake_inits, fake_contexts, fake_modules, fake_block_memory;
+int fake_inits, fake_contexts, fake_modules, fake_block_memory, fake_carve_out;
 char fake_image[256]; /* how the loaded image begins, as text */
 _Thread_local void *fake_current;
 
@@ -66,6 +66,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
     int architecture = chosen("FAKE_CUDA_ARCHITECTURE", 90);
     switch (attribute) {
     case 16: *value = device == 8 ? 4 : 10; return 0;
+    case 17: *value = 0; return 0;
     case 75: *value = architecture / 10; return 0;
     case 76: *value = architecture % 10; return 0;
     case 95: *value = chosen("FAKE_CUDA_COOPERATIVE", 1); return 0;
@@ -123,16 +124,19 @@ CUresult cuModuleUnload(void *module) {
 
 CUresult cuModuleGetFunction(void **function, void *module, const char *name) {
     *function = (void *)name;
+    fake_carve_out = -1;
     return module == fake_image ? chosen("FAKE_CUDA_FUNCTION", 0) : 1;
 }
 
 CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
-    fake_block_memory = attribute == 8 && function ? value : -1;
+    if (attribute == 9) fake_carve_out = value;
+    else fake_block_memory = attribute == 8 && function ? value : -1;
     return chosen("FAKE_CUDA_ATTRIBUTE", 0);
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t block_memory) {
     int resident = chosen("FAKE_CUDA_RESIDENT", 2);
+    if (fake_carve_out > 0) resident = chosen("FAKE_CUDA_CARVED", resident);
     *blocks = strstr(function, "evaluate") && resident > 0 ? resident + 1 : resident;
     return threads > 0 && (int)block_memory == fake_block_memory ? 0 : 1;
 }
