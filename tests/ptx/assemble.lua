@@ -146,7 +146,10 @@ function Program:kernel_parameter(item, text)
   return self:constant(0, 8), 8, place + (tonumber(behind) or 0)
 end
 
--- Loads and stores: operation by element and width of the register; base, its bytes, offset, count, places.
+-- As machine.h has them.
+local ORDERINGS = { weak = 0, volatile = 1, relaxed = 1, acquire = 2, release = 2 }
+
+-- Loads and stores: operation by element and width of the register; base, its bytes, offset, ordering, count, places.
 function Program:memory(item, found)
   local operands, count = item.operands, found.count
   local list = ("x"):rep(count)
@@ -162,7 +165,8 @@ function Program:memory(item, found)
   else
     base, base_bytes, offset = self:address(item, address, found.space)
   end
-  local numbers, width = { SPACES[found.space], base, base_bytes, offset, found.volatile and 1 or 0, count }, nil
+  local numbers, width = { SPACES[found.space], base, base_bytes, offset, ORDERINGS[found.ordering or "weak"], count },
+    nil
   for i = first, first + count - 1 do
     local place, bytes = self:operand(item, operands[i], REGISTER_OF[found.element] or found.element, true)
     if width and width ~= bytes then
@@ -231,7 +235,16 @@ CONTROL["atom.add.u32"] = function(program, item)
   local base, bytes, offset = program:address(item, item.operands[2], "generic")
   local before = program:operand(item, item.operands[1], "u32")
   local added = program:operand(item, item.operands[3], "u32")
-  program:emit(item, "atomic", "atomic_add_u32", { SPACES.global, base, bytes, offset, 1, 1, before, added })
+  program:emit(item, "atomic", "atomic_add_u32", { SPACES.global, base, bytes, offset, ORDERINGS.relaxed, 1, before,
+    added })
+end
+for _, ordering in ipairs({ "relaxed", "release" }) do
+  CONTROL[("red.%s.gpu.global.add.u32"):format(ordering)] = function(program, item)
+    local base, bytes, offset = program:address(item, item.operands[1], "global")
+    local added = program:operand(item, item.operands[2], "u32")
+    program:emit(item, "atomic", "reduce_add_u32", { SPACES.global, base, bytes, offset, ORDERINGS[ordering], 1,
+      added })
+  end
 end
 
 function Program:instruction(item)

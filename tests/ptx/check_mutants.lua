@@ -80,10 +80,8 @@ end
 for _, place in ipairs(some(places_of(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 2)) do
   add("a load from the wrong half", place, "%+16%]", "]", VALUES)
 end
-local fences = places_of(text, "\tmembar%.gl;")
-for i = 1, 2 do
-  add("a fence left out", fences[i], "membar%.gl;", "", ORDERS)
-end
+add("a release taken away", places_of(text, "red%.release[^;]*;")[1], "release", "relaxed", ORDERS)
+add("an acquire taken away", places_of(text, "ld%.acquire[^;]*;")[1], "acquire", "relaxed", ORDERS)
 local BARRIER = "\tbar%.sync \t0;"
 if barriers == "all" then
   for _, place in ipairs(places_of(text, BARRIER)) do

@@ -15,7 +15,8 @@ local function read(path)
 end
 
 -- Kernel, blocks; what its output must begin with in every order, or a text that the failure must have; `without`: a
--- line to be taken out of that kernel, the one with this number among equal ones.
+-- line to be taken out of that kernel, the one with this number among equal ones, and what stands there then, if
+-- anything.
 local CASES = {
   { "neighbour", 1, gives = "0100000002000000" },
   { "neighbour", 1, without = { "bar.sync 0;", 1 }, fails = "race: " },
@@ -28,6 +29,13 @@ local CASES = {
   { "meet", 3, without = { "membar.gl;", 1 }, fails = "race: " },
   { "meet", 3, without = { "membar.gl;", 2 }, fails = "race: " },
   { "meet", 3, without = { "atom.add.u32 %r5, [%rd1], 1;", 1 }, fails = "deadlock: " },
+  { "hand_on", 3, gives = "03000000" .. ("00"):rep(124) .. "0a0000000b0000000c000000" .. ("00"):rep(116) ..
+    ("21000000"):rep(3) },
+  { "hand_on", 3, without = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "hand_on", 3, without = { "bar.sync 0;", 2 }, fails = "race: " },
+  { "hand_on", 3, without = { "red.release", 1, "red.relaxed" }, fails = "race: " },
+  { "hand_on", 3, without = { "ld.acquire", 1, "ld.relaxed" }, fails = "race: " },
+  { "hand_on", 3, without = { "red.release.gpu.global.add.u32 [%rd1], 1;", 1 }, fails = "deadlock: " },
   -- Lane l has l * (l % 8 + 1) and gets that of lane l ~ 16.
   { "diverge", 1, gives = "10000000240000003c000000" },
   -- Odd lane l: the 16 bits of -1 as a byte with its sign, 16, 256 and l.
@@ -40,14 +48,14 @@ local CASES = {
 }
 local ORDERS = { 0, 1, 2, 3 }
 
--- The text with a line of a kernel taken out.
-local function without(text, kernel, line, number)
+-- The text with a line of a kernel taken out, or something in its place.
+local function without(text, kernel, line, number, instead)
   local first = assert(text:find("%.entry " .. kernel .. "%("))
   local at = first
   for _ = 1, number do
     at = assert(text:find(line, at + 1, true), line)
   end
-  return text:sub(1, at - 1) .. text:sub(at + #line)
+  return text:sub(1, at - 1) .. (instead or "") .. text:sub(at + #line)
 end
 
 local function write(path, text)
@@ -58,7 +66,7 @@ end
 
 local function answers_of(case, text)
   if case.without then
-    text = without(text, case[1], case.without[1], case.without[2])
+    text = without(text, case[1], table.unpack(case.without))
   end
   write(folder .. "/races.ptx", text)
   assert(os.execute(("%s %s/translate.lua %s/races.ptx %s/races.program"):format(arg[-1], root, folder, folder)))

@@ -160,7 +160,8 @@ instructions.ELEMENTS = {
 local SPACES = { shared = true, global = true, ["local"] = true, param = true }
 local COUNTS = { v2 = 2, v4 = 4 }
 
--- "ld.shared.v4.f32" -> { load = true, space = "shared", count = 4, element = "f32" }, or nil.
+-- "ld.shared.v4.f32" -> { load = true, space = "shared", count = 4, element = "f32" }, or nil. ordering: "volatile",
+-- "relaxed" or "acquire", of a load.
 function instructions.memory(form)
   local parts = {}
   for part in form:gmatch("[^.]+") do
@@ -172,7 +173,11 @@ function instructions.memory(form)
   end
   table.remove(parts, 1)
   if parts[1] == "volatile" and found.load then
-    found.volatile = table.remove(parts, 1) ~= nil
+    found.ordering = table.remove(parts, 1)
+  elseif (parts[1] == "relaxed" or parts[1] == "acquire") and found.load and parts[2] == "gpu" then
+    found.ordering = table.remove(parts, 1)
+    table.remove(parts, 1)
+    found.space = parts[1] == "global" and table.remove(parts, 1) or "generic"
   elseif SPACES[parts[1]] then
     found.space = table.remove(parts, 1)
   end

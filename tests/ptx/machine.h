@@ -44,7 +44,10 @@ struct lh_ptx_step {
 };
 
 /* The operands of loads and stores. */
-enum { SPACE, BASE, BASE_BYTES, OFFSET, VOLATILE, COUNT, FIRST_REGISTER };
+enum { SPACE, BASE, BASE_BYTES, OFFSET, ORDERING, COUNT, FIRST_REGISTER };
+/* Values of ORDERING: WEAK accesses race; RELAXED ones, volatile ones and additions, do not, and order nothing without
+ * fences; ORDERED: an addition that releases, a load that acquires. */
+enum { WEAK, RELAXED, ORDERED };
 enum { GLOBAL = 0, SHARED = 1, LOCAL = 2, PARAMETER = 3 };
 
 struct lh_ptx_kernel {

@@ -4,7 +4,8 @@
  * barrier of the block lies between them, or where one thread made both. Between blocks: a thread that makes a fence and
  * then an atomic addition to a word hands on what its block did before its last barrier, and what it did itself; a
  * thread that reads that word, by a volatile load or an addition, and then makes a fence, has it, and its block has it
- * from the next barrier on. (PTX ISA, "Memory Consistency Model": fences on both sides of a word that both access.)
+ * from the next barrier on. An addition that releases is a fence and an addition, a load that acquires a load and a
+ * fence. (PTX ISA, "Memory Consistency Model": fences on both sides of a word that both access.)
  * Those words themselves do not race. Not told apart: what a thread did itself before its fence, and after it up to the
  * next barrier.
  */
@@ -99,14 +100,24 @@ static view knowledge(int block, int thread) {
     return all;
 }
 
+/* A thread has what it has seen in words. */
+static void acquire(const lh_ptx_block &block, int thread) {
+    auto seen = observed.seen.find({block.index, thread});
+    if (seen != observed.seen.end()) join(&observed.got[{block.index, thread}], seen->second);
+}
+
+/* What a thread can hand on. */
+static view released(const lh_ptx_block &block, int thread) {
+    view all = knowledge(block.index, thread);
+    all[(size_t)block.index] = {block.interval, thread, block.interval};
+    return all;
+}
+
 void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask) {
     for (unsigned rest = mask; observed.races && rest; rest &= rest - 1) {
-        const int block = w.block->index, thread = w.index * LANES + __builtin_ctz(rest);
-        auto seen = observed.seen.find({block, thread});
-        if (seen != observed.seen.end()) join(&observed.got[{block, thread}], seen->second);
-        view all = knowledge(block, thread);
-        all[(size_t)block] = {w.block->interval, thread, w.block->interval};
-        observed.fenced[{block, thread}] = all;
+        const int thread = w.index * LANES + __builtin_ctz(rest);
+        acquire(*w.block, thread);
+        observed.fenced[{w.block->index, thread}] = released(*w.block, thread);
     }
 }
 
@@ -118,13 +129,17 @@ void lh_ptx_observe_barrier(const lh_ptx_block &block) {
         } else ++at;
 }
 
-/* A volatile load of a word, or an addition to it. */
-static void synchronise(int block, int thread, uint64_t address, bool stores) {
+/* A load of a word that does not race, or an addition to it. */
+static void synchronise(const lh_ptx_block &block, int thread, uint64_t address, bool stores, int ordering) {
     view &word = observed.words[address];
-    if (!word.empty()) join(&observed.seen[{block, thread}], word);
-    if (!stores) return;
-    auto fenced = observed.fenced.find({block, thread});
+    if (!word.empty()) join(&observed.seen[{block.index, thread}], word);
+    if (!stores) {
+        if (ordering == ORDERED) acquire(block, thread);
+        return;
+    }
+    auto fenced = observed.fenced.find({block.index, thread});
     if (fenced != observed.fenced.end()) join(&word, fenced->second);
+    if (ordering == ORDERED) join(&word, released(block, thread));
 }
 
 static word &word_at(const lh_ptx_access &a, uint64_t address) {
@@ -200,8 +215,8 @@ static void check_bytes(const lh_ptx_access &a, uint64_t address, int thread, co
 static void check_races(const lh_ptx_access &a) {
     for (unsigned rest = a.mask; rest; rest &= rest - 1) {
         const int lane = __builtin_ctz(rest), thread = a.warp->index * LANES + lane;
-        if (a.step->operands[VOLATILE]) {
-            synchronise(a.warp->block->index, thread, a.addresses[lane], a.stores);
+        if (a.step->operands[ORDERING] != WEAK) {
+            synchronise(*a.warp->block, thread, a.addresses[lane], a.stores, a.step->operands[ORDERING]);
             continue;
         }
         const view *known = &observed.known[(size_t)a.warp->block->index];

@@ -216,21 +216,28 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
     }
 }
 
-static void atomic_add(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+/* before: what lay there, NULL where nobody asks. */
+static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *added, uint32_t *before) {
     unsigned char *at[LANES];
-    uint32_t *d = row<uint32_t>(w, s, FIRST_REGISTER);
-    const uint32_t *b = row<uint32_t>(w, s, FIRST_REGISTER + 1);
-    find_addresses(w, s, mask, sizeof *d, true, at);
+    find_addresses(w, s, mask, sizeof *added, true, at);
     for (int turn = 0; turn < LANES; turn++) {
         int n = lh_ptx_lane_order[turn];
         if (!(mask >> n & 1)) continue;
-        uint32_t before, after;
-        memcpy(&before, at[n], sizeof before);
-        after = before + b[n];
-        memcpy(at[n], &after, sizeof after);
-        d[n] = before;
+        uint32_t value;
+        memcpy(&value, at[n], sizeof value);
+        const uint32_t sum = value + added[n];
+        memcpy(at[n], &sum, sizeof sum);
+        if (before) before[n] = value;
     }
     w.block->phase++;
+}
+
+static void atomic_add(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    add_in_memory(w, s, mask, row<uint32_t>(w, s, FIRST_REGISTER + 1), row<uint32_t>(w, s, FIRST_REGISTER));
+}
+
+static void reduce_add(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+    add_in_memory(w, s, mask, row<uint32_t>(w, s, FIRST_REGISTER), NULL);
 }
 
 /* Only one thread runs at a time, so memory is in order; races are found by what fences order. */
