@@ -217,7 +217,8 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
 }
 
 /* before: what lay there, NULL where nobody asks. */
-static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *added, uint32_t *before) {
+static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *added,
+                          uint32_t *before) {
     unsigned char *at[LANES];
     find_addresses(w, s, mask, sizeof *added, true, at);
     for (int turn = 0; turn < LANES; turn++) {
