@@ -23,6 +23,8 @@ enum { THREADS = 64 };
 
 #include "cuda/score.cu"
 
+typedef global<real> reals;
+
 #undef INLINE
 #define INLINE inline /* formulas have namespaces of their own */
 

@@ -121,7 +121,7 @@ TestExpressions = {}
 function TestExpressions.test_alibi_learned()
   local _, layout, code = device("score = function(x) return x.score - x.slope * abs(x.distance) end, "
     .. 'parameters = { slope = { per = "head", init = "alibi_slopes" } }')
-  lu.assertStrContains(layout, "real *by_distance; /* [HEADS][query - key] */")
+  lu.assertStrContains(layout, "reals by_distance; /* [HEADS][query - key] */")
   lu.assertStrContains(layout, "(real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));")
   lu.assertEquals(body_of(code, "make_score"), [[
 
@@ -191,8 +191,8 @@ function TestGathers.test_targets_and_members()
     .. "parameters = { b = { init = 1 } }")
   lu.assertEquals(cuda.gathers.query[1].target, "d->by_query[h * d->tokens + i]")
   lu.assertEquals({ cuda.gathers.query.count, cuda.uniform_count }, { 1, 0 })
-  lu.assertStrContains(layout, "    real *by_query; /* [queries] */")
-  lu.assertStrContains(layout, "    real *by_query; /* [HEADS][queries] */")
+  lu.assertStrContains(layout, "    reals by_query; /* [queries] */")
+  lu.assertStrContains(layout, "    reals by_query; /* [HEADS][queries] */")
   lu.assertStrContains(code, "sum_heads(d->by_query + i, d->tokens)")
 end
 
