@@ -1053,8 +1053,8 @@ NOINLINE void make_rows(const step_view *v, int l, int first) {
     const real *bias = v->p->layer[l].position_bias;
     real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
     real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
-    product(here, WIDTH, WIDTH, COLUMNS, v->shared.codes + (set * room + first) * WIDTH, WIDTH, ROWS,
-            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
+    product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + (set * room + first) * WIDTH, WIDTH, ROWS,
+                  v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
     for (int e = threadIdx.x; e < WIDTH / HEAD_WIDTH * here; e += THREADS) {
         const int h = e / here, x = h * count + e % here;
         real sum = 0;
