@@ -18,6 +18,7 @@ local canonical = require("canonical")
 local cells = require("cells")
 local compare = require("compare")
 local draw = require("draw")
+local fuzzing = require("fuzzing")
 local hostile = require("hostile")
 local json = require("dkjson")
 local ledger = require("ledger")
@@ -317,36 +318,10 @@ end
 
 -- Runs cases first, first + 1, ...; returns { clean, damaged, failures = { text... } }.
 function M.run(count, seed, first, watch)
-  local result = { clean = 0, damaged = 0, failures = {} }
-  for number = first, first + count - 1 do
-    local outcome, problem = try(seed, number)
-    if outcome then
-      result[outcome] = result[outcome] + 1
-    else
-      result.failures[#result.failures + 1] = ("seed %d case %d: %s"):format(seed, number, problem)
-      if watch then
-        watch(result.failures[#result.failures])
-      end
-    end
-  end
-  return result
+  return fuzzing.run({ "clean", "damaged" }, try, count, seed, first, watch)
 end
 
 -- ---- as a program ----
-
-local function read_arguments(arguments)
-  local options = { cases = 2000, seed = 1, first = 1 }
-  for i = 1, #arguments, 2 do
-    local name = arguments[i]:match("^%-%-(%a+)$")
-    local value = math.tointeger(tonumber(arguments[i + 1]))
-    if not name or not value or (options[name] == nil and name ~= "case") then
-      io.stderr:write("usage: fuzz_runs.lua [--cases N] [--seed S] [--first N] [--case N]\n")
-      os.exit(2)
-    end
-    options[name] = value
-  end
-  return options
-end
 
 local function show_case(seed, number)
   local list, record = M.case(seed, number)
@@ -358,21 +333,10 @@ local function show_case(seed, number)
   io.write(record and "---- s.json\n" .. record or "")
 end
 
-local function main(arguments)
-  local options = read_arguments(arguments)
-  if options.case then
-    show_case(options.seed, options.case)
-    options.first, options.cases = options.case, 1
-  end
-  local result = M.run(options.cases, options.seed, options.first, function(text) io.write("FAILED: ", text, "\n") end)
-  io.write(("%d cases of seed %d from %d on: %d clean, %d damaged, %d failures\n"):format(options.cases, options.seed,
-    options.first, result.clean, result.damaged, #result.failures))
-  support.clean()
-  os.exit(#result.failures == 0)
-end
-
 if arg and arg[0] and arg[0]:find("fuzz_runs%.lua$") then
-  main(arg)
+  fuzzing.main({ name = "fuzz_runs.lua", cases = 2000, run = M.run, show_case = show_case, words = function(result)
+    return ("%d clean, %d damaged"):format(result.clean, result.damaged)
+  end }, arg)
 end
 
 return M

@@ -12,6 +12,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local diagnostics = require("diagnostics")
+local fuzzing = require("fuzzing")
 local gen = require("gen")
 local lfs = require("lfs")
 local load_module = require("load")
@@ -312,37 +313,11 @@ end
 
 -- Runs cases first, first + 1, ...; returns { refused, planned, rendered, failures = { text... } }.
 function M.run(count, seed, first, watch)
-  local result = { refused = 0, planned = 0, rendered = 0, failures = {} }
   support.write("base.lua", corpus[1])
-  for number = first, first + count - 1 do
-    local outcome, problem = try(seed, number)
-    if outcome then
-      result[outcome] = result[outcome] + 1
-    else
-      result.failures[#result.failures + 1] = ("seed %d case %d: %s"):format(seed, number, problem)
-      if watch then
-        watch(result.failures[#result.failures])
-      end
-    end
-  end
-  return result
+  return fuzzing.run({ "refused", "planned", "rendered" }, try, count, seed, first, watch)
 end
 
 -- ---- as a program ----
-
-local function read_arguments(arguments)
-  local options = { cases = 10000, seed = 1, first = 1 }
-  for i = 1, #arguments, 2 do
-    local name = arguments[i]:match("^%-%-(%a+)$")
-    local value = math.tointeger(tonumber(arguments[i + 1]))
-    if not name or not value or (options[name] == nil and name ~= "case") then
-      io.stderr:write("usage: fuzz_specs.lua [--cases N] [--seed S] [--first N] [--case N]\n")
-      os.exit(2)
-    end
-    options[name] = value
-  end
-  return options
-end
 
 local function show_case(seed, number)
   local text, sets = M.case(seed, number)
@@ -352,22 +327,11 @@ local function show_case(seed, number)
   end
 end
 
-local function main(arguments)
-  local options = read_arguments(arguments)
-  if options.case then
-    show_case(options.seed, options.case)
-    options.first, options.cases = options.case, 1
-  end
-  local result = M.run(options.cases, options.seed, options.first, function(text) io.write("FAILED: ", text, "\n") end)
-  io.write(("%d cases of seed %d from %d on: %d refused, %d planned, %d of them rendered, %d failures\n"):format(
-    options.cases, options.seed, options.first, result.refused, result.planned + result.rendered, result.rendered,
-    #result.failures))
-  support.clean()
-  os.exit(#result.failures == 0)
-end
-
 if arg and arg[0] and arg[0]:find("fuzz_specs%.lua$") then
-  main(arg)
+  fuzzing.main({ name = "fuzz_specs.lua", cases = 10000, run = M.run, show_case = show_case, words = function(result)
+    return ("%d refused, %d planned, %d of them rendered"):format(result.refused, result.planned + result.rendered,
+      result.rendered)
+  end }, arg)
 end
 
 return M
