@@ -2,8 +2,6 @@
 --
 -- Input: functions of a fuzzer. Output: how often each outcome came, and what failed, with seed and number.
 
-local support = require("support")
-
 local M = {}
 
 -- Runs try(seed, number) for cases first, first + 1, ...; it returns one of the outcomes, or nil and what is wrong.
@@ -41,7 +39,8 @@ local function read_arguments(name, cases, arguments)
   return options
 end
 
--- Ends the program. fuzzer: { name, cases (unless the command line says), run, show_case(seed, number), words(result) }.
+-- Whether nothing failed. fuzzer: { name, run, show_case(seed, number), words(result), cases }, the last unless the
+-- command line says how many.
 function M.main(fuzzer, arguments)
   local options = read_arguments(fuzzer.name, fuzzer.cases, arguments)
   if options.case then
@@ -53,8 +52,7 @@ function M.main(fuzzer, arguments)
   end)
   io.write(("%d cases of seed %d from %d on: %s, %d failures\n"):format(options.cases, options.seed, options.first,
     fuzzer.words(result), #result.failures))
-  support.clean()
-  os.exit(#result.failures == 0)
+  return #result.failures == 0
 end
 
 return M
