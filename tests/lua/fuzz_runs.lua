@@ -334,9 +334,11 @@ local function show_case(seed, number)
 end
 
 if arg and arg[0] and arg[0]:find("fuzz_runs%.lua$") then
-  local good = fuzzing.main({ name = "fuzz_runs.lua", cases = 2000, run = M.run, show_case = show_case, words = function(result)
+  local function words(result)
     return ("%d clean, %d damaged"):format(result.clean, result.damaged)
-  end }, arg)
+  end
+  local fuzzer = { name = "fuzz_runs.lua", cases = 2000, run = M.run, show_case = show_case, words = words }
+  local good = fuzzing.main(fuzzer, arg)
   support.clean()
   os.exit(good)
 end

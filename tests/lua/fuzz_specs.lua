@@ -328,10 +328,12 @@ local function show_case(seed, number)
 end
 
 if arg and arg[0] and arg[0]:find("fuzz_specs%.lua$") then
-  local good = fuzzing.main({ name = "fuzz_specs.lua", cases = 10000, run = M.run, show_case = show_case, words = function(result)
+  local function words(result)
     return ("%d refused, %d planned, %d of them rendered"):format(result.refused, result.planned + result.rendered,
       result.rendered)
-  end }, arg)
+  end
+  local fuzzer = { name = "fuzz_specs.lua", cases = 10000, run = M.run, show_case = show_case, words = words }
+  local good = fuzzing.main(fuzzer, arg)
   support.clean()
   os.exit(good)
 end
