@@ -174,10 +174,10 @@ function instructions.memory(form)
   table.remove(parts, 1)
   if parts[1] == "volatile" and found.load then
     found.ordering = table.remove(parts, 1)
-  elseif (parts[1] == "relaxed" or parts[1] == "acquire") and found.load and parts[2] == "gpu" then
-    found.ordering = table.remove(parts, 1)
-    table.remove(parts, 1)
-    found.space = parts[1] == "global" and table.remove(parts, 1) or "generic"
+  elseif (parts[1] == "relaxed" or parts[1] == "acquire") and found.load and parts[2] == "gpu" and parts[3] == "global"
+  then
+    found.ordering, found.space = parts[1], parts[3]
+    table.move(parts, 4, #parts + 3, 1)
   elseif SPACES[parts[1]] then
     found.space = table.remove(parts, 1)
   end
