@@ -8,6 +8,7 @@ local build = require("build")
 local jobs = require("jobs")
 local shell = require("shell")
 local tongues = require("tongues")
+local wording = require("wording")
 
 local M = {}
 
@@ -116,7 +117,7 @@ local function renew(project, items, say)
     end
   end
   if renewed > 0 then
-    say(("%d %s given new defaults, nothing compiled"):format(renewed, renewed == 1 and "trainer" or "trainers"))
+    say(("%s given new defaults, nothing compiled"):format(wording.count(renewed, "trainer")))
   end
   return stale
 end
