@@ -135,7 +135,7 @@ $(LIBRARY): $(RUNTIME_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^
 
-# What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/symbols.lua.
+# What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/plan/symbols.lua.
 symbol = longhand_$(1)_$(subst __,_U,$(2))
 
 # A trainer: ID names it, SOURCES is the folder of its generated files, OUT takes the binary and, under obj, the rest.

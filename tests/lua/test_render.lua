@@ -2,8 +2,9 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local literals = require("base.literals")
 local lu = require("luaunit")
-local render = require("render")
+local render = require("render.render")
 
 local PLAN = {
   n = 4,
@@ -106,13 +107,13 @@ function TestNumbers.test_f32_has_nine_digits_and_a_suffix()
   local cases = { [0.1] = "0.1f", [1 / 3] = "0.333333333f", [1e20] = "1e+20f", [3] = "3.0f", [-2.0] = "-2.0f",
     [16777217] = "16777217.0f", [1e-40] = "1e-40f" }
   for value, want in pairs(cases) do
-    lu.assertEquals(render.f32(value), want)
+    lu.assertEquals(literals.f32(value), want)
   end
 end
 
 function TestNumbers.test_f64_reads_back_exactly()
   for _, value in ipairs({ 0.1, 1 / 3, 1e300, 5e-324, -0.0, 2 ^ 53 + 2, 123456789 }) do
-    local text = render.f64(value)
+    local text = literals.f64(value)
     lu.assertStrMatches(text, ".*[.e].*")
     lu.assertEquals(tonumber(text), value)
   end
@@ -120,10 +121,10 @@ end
 
 function TestNumbers.test_values_without_a_literal_are_refused()
   for _, value in ipairs({ 0 / 0, 1 / 0, -1 / 0, 1e39 }) do
-    lu.assertNil((render.f32(value)))
+    lu.assertNil((literals.f32(value)))
   end
-  lu.assertNil((render.f64(1 / 0)))
-  lu.assertNil((render.f64("1")))
+  lu.assertNil((literals.f64(1 / 0)))
+  lu.assertNil((literals.f64("1")))
 end
 
 TestErrors = {}

@@ -1,0 +1,161 @@
+-- The rooms of generator/: which there are, what each may require, and that every arrow between them goes one way.
+
+local support = dofile("tests/lua/support.lua")
+
+local lfs = require("lfs")
+local lu = require("luaunit")
+
+-- { room, what it may require besides itself }, in the order of the pipeline: a room stands below all that it requires.
+-- A folder without a row belongs to the room around it. ARCHITECTURE.md says what is in each.
+local ROOMS = {
+  { "base" },
+  { "expression", "base" },
+  { "spec", "base expression" },
+  { "plan", "base expression spec" },
+  { "render", "base plan" },
+  { "project", "base spec plan render" },
+  { "study.grid", "base spec project" },
+  { "study.read", "base spec render" },
+  { "study.run", "base spec plan render study.grid study.read" },
+  { "study.report", "base study.grid study.read" },
+  { "study.analyse", "base study.read study.report" },
+  { "study.demo", "base study.read study.run study.report" },
+  { "export", "base expression render study.read" },
+  { "cli", "base spec" },
+  { "main", "base spec plan render project study.grid study.run study.report study.analyse study.demo export cli" },
+}
+
+local LIBRARIES = { argparse = true, dkjson = true, lfs = true }
+
+local function words(text)
+  local list = {}
+  for word in (text or ""):gmatch("%S+") do
+    list[#list + 1] = word
+  end
+  return list
+end
+
+-- Modules of the generator, as require knows them; sorted.
+local function modules()
+  local list = {}
+  local function collect(folder, prefix)
+    for name in lfs.dir("generator/" .. folder) do
+      local module = name:match("^([^.]+)%.lua$")
+      if module then
+        list[#list + 1] = prefix .. module
+      elseif not name:find(".", 1, true) then
+        collect(folder .. name .. "/", prefix .. name .. ".")
+      end
+    end
+  end
+  collect("", "")
+  table.sort(list)
+  return list
+end
+
+local function path_of(module)
+  return "generator/" .. module:gsub("%.", "/") .. ".lua"
+end
+
+local rows = {}
+for i, row in ipairs(ROOMS) do
+  rows[row[1]] = { at = i, list = words(row[2]) }
+end
+
+-- The room that a module is in: the innermost folder with a row. nil: none.
+local function room_of(module)
+  local room = module
+  while room and not rows[room] do
+    room = room:match("^(.*)%.[^.]*$")
+  end
+  return room
+end
+
+-- What a module requires, by name.
+local function required(module)
+  local list = {}
+  for name in support.read(path_of(module)):gmatch('require%(?%s*"([%w_.]+)"') do
+    list[#list + 1] = name
+  end
+  return list
+end
+
+-- For every room: the rooms whose modules its own require, each with one place that does.
+local function arrows()
+  local from = {}
+  for _, module in ipairs(modules()) do
+    local room = room_of(module) or "no room"
+    from[room] = from[room] or {}
+    for _, name in ipairs(required(module)) do
+      local other = not LIBRARIES[name] and room_of(name)
+      if other and other ~= room then
+        from[room][other] = ("%s requires %s"):format(module, name)
+      end
+    end
+  end
+  return from
+end
+
+TestRooms = {}
+
+function TestRooms.test_every_module_is_in_a_room()
+  for _, module in ipairs(modules()) do
+    lu.assertNotNil(room_of(module), path_of(module) .. ": its folder has no row in the table above")
+  end
+end
+
+function TestRooms.test_what_is_required_is_there()
+  local there = {}
+  for _, module in ipairs(modules()) do
+    there[module] = true
+  end
+  for module in pairs(there) do
+    for _, name in ipairs(required(module)) do
+      lu.assertTrue(LIBRARIES[name] or there[name] or false, ("%s requires %s"):format(path_of(module), name))
+    end
+  end
+end
+
+function TestRooms.test_rooms_require_what_the_table_says_and_no_more()
+  local from = arrows()
+  for _, row in ipairs(ROOMS) do
+    local room, may = row[1], {}
+    lu.assertNotNil(from[room], room .. " has a row and no module")
+    for _, other in ipairs(rows[room].list) do
+      may[other] = true
+      lu.assertNotNil(from[room][other], ("%s may require %s, and does not"):format(room, other))
+    end
+    for other, place in pairs(from[room]) do
+      lu.assertTrue(may[other] or false, ("%s may not require %s: %s"):format(room, other, place))
+    end
+  end
+end
+
+function TestRooms.test_arrows_go_one_way()
+  for room, row in pairs(rows) do
+    for _, other in ipairs(row.list) do
+      lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s requires %s"):format(room, other))
+    end
+  end
+end
+
+-- What is in a room requires without a circle, too.
+function TestRooms.test_no_module_requires_itself_by_way_of_others()
+  local state = {}
+  local function visit(module, chain)
+    lu.assertNotEquals(state[module], "open", chain)
+    if state[module] or LIBRARIES[module] then
+      return
+    end
+    state[module] = "open"
+    for _, name in ipairs(required(module)) do
+      visit(name, chain .. " > " .. name)
+    end
+    state[module] = "done"
+  end
+  for _, module in ipairs(modules()) do
+    visit(module, module)
+  end
+end
+
+support.run()
