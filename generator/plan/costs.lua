@@ -78,7 +78,7 @@ local function score_elements(plan, T, lanes)
   return score.sets * total
 end
 
--- Elements that a shard's blocks add up: lay_out_sums in templates/parts/sums.tpl.
+-- Elements that a shard's blocks add up: lay_out_sums in templates/cpu/sums.tpl.
 local function sums_elements(plan, T, lanes)
   local relative = plan.relative
   local gradients = plan.score.trains and score_elements(plan, T, lanes) or 0
@@ -89,7 +89,7 @@ local function sums_elements(plan, T, lanes)
   return gradients + plan.layers * (rows * relative.width + (relative.biases and 2 * plan.width * lanes or 0))
 end
 
--- Elements behind the struct shared: templates/parts/relative_tables.tpl.
+-- Elements behind the struct shared: templates/cpu/relative_tables.tpl.
 local function behind_elements(plan, T)
   local relative, rows = plan.relative, relative_rows(plan, T)
   if rows == 0 then

@@ -1,4 +1,5 @@
--- The rooms of generator/: which there are, what each may require, and that every arrow between them goes one way.
+-- The rooms of generator/: which there are, what each may require, and that every arrow between them goes one way; and
+-- the folders of templates/, which meet in parts/ alone.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -155,6 +156,59 @@ function TestRooms.test_no_module_requires_itself_by_way_of_others()
   end
   for _, module in ipairs(modules()) do
     visit(module, module)
+  end
+end
+
+-- Templates, as include knows them, each with the folders whose templates reach it.
+local function templates()
+  local includes, reached = {}, {}
+  for folder in lfs.dir("templates") do
+    for name in lfs.dir("templates/" .. folder) do
+      local path = folder .. "/" .. name
+      if name:find("%.tpl$") then
+        includes[path], reached[path] = {}, {}
+        for other in support.read("templates/" .. path):gmatch('"([%w_]+/[%w_.]+%.tpl)"') do
+          table.insert(includes[path], other)
+        end
+      end
+    end
+  end
+  local function reach(path, folder)
+    if not reached[path][folder] then -- some include themselves
+      reached[path][folder] = true
+      for _, other in ipairs(includes[path]) do
+        reach(other, folder)
+      end
+    end
+  end
+  for path in pairs(includes) do
+    local folder = path:match("^[^/]+")
+    if folder ~= "parts" then
+      reach(path, folder)
+    end
+  end
+  return includes, reached
+end
+
+TestTemplates = {}
+
+function TestTemplates.test_parts_is_for_what_two_folders_use()
+  local _, reached = templates()
+  for path, folders in pairs(reached) do
+    if path:find("^parts/") then
+      local first = next(folders)
+      lu.assertNotNil(first, path .. " is used by no template")
+      lu.assertNotNil(next(folders, first), ("%s is used in %s alone"):format(path, first))
+    end
+  end
+end
+
+function TestTemplates.test_folders_meet_in_parts_alone()
+  for path, others in pairs((templates())) do
+    for _, other in ipairs(others) do
+      local folder = other:match("^[^/]+")
+      lu.assertTrue(folder == "parts" or folder == path:match("^[^/]+"), ("%s includes %s"):format(path, other))
+    end
   end
 end
 

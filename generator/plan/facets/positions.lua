@@ -23,7 +23,7 @@
 --   "index"        key - query
 --   "difference"   of drawn positions, those of draw layer_index
 --   "drawn", "clamped"   of the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
---                  of templates/parts/positions.tpl; then also
+--                  of templates/cpu/positions.tpl; then also
 --   distance.max_position, draws, site_offset, layer_index, about: as above, at a place of their own in the counter
 --   distance.independent   the left side has draws of its own: distances lie from -(T - 1) to T - 1, signed, and
 --                          distance.middle, C text, is the place of the first to the right

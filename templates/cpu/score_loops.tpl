@@ -15,11 +15,11 @@ for (int h = 0; h < HEADS; h++) {
 for (int j = 0; j < T; j++) {
     % include("parts/statements.tpl", { list = nest.key })
     for (int i = 0; i < s->queries; i += LANES) {
-        % include("parts/score_lane.tpl", { nest = nest })
+        % include("cpu/score_lane.tpl", { nest = nest })
     }
 }
 % else
 ${loops[nest.class]}
-    % include("parts/score_lane.tpl", { nest = nest })
+    % include("cpu/score_lane.tpl", { nest = nest })
 }
 % end

@@ -35,7 +35,7 @@ static void draw_distances(const lh_cpu_step *step, int d) {
 
 % end
 % if relative.behind then
-% include("parts/relative_step.tpl")
+% include("cpu/relative_step.tpl")
 
 % end
 /* Panels of one weight of one layer; forward ones always, transposed ones for the backward pass. */
