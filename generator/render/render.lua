@@ -1,7 +1,7 @@
 -- The template engine: a template and a plan become text, with the template line of every line of it.
 --
 -- Input: the template's name (relative to templates/), the plan, and read(name, folder) -> text or nil; folder is
--- "kernels" for hand-written files that are spliced in, else nil.
+-- that of a hand-written file that is spliced in, "kernels" or as the template says, else nil.
 -- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
 -- i, innermost first: { { name, line, folder }, ... }; M.place says one in words.
 -- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
@@ -191,19 +191,20 @@ local function finish_line(run, line)
   add_line(run, text == "" and "" or run.indent .. text, { run.stack[#run.stack].name, line }, #run.stack - 1)
 end
 
--- A hand-written file of kernels/, as it is: no holes, no Lua, no indentation.
-local function splice(run, name)
-  if type(name) ~= "string" then
-    fail(run, "splice takes the name of a file in kernels/")
+-- A hand-written file of kernels/, or of another folder, as it is: no holes, no Lua, no indentation.
+local function splice(run, name, folder)
+  folder = folder or KERNELS
+  if type(name) ~= "string" or type(folder) ~= "string" then
+    fail(run, ("splice takes the name of a file in %s/, or a name and another folder"):format(KERNELS))
   end
-  local text = run.read(name, KERNELS)
+  local text = run.read(name, folder)
   if not text then
-    fail(run, ("no such file: %s/%s"):format(KERNELS, name))
+    fail(run, ("no such file: %s/%s"):format(folder, name))
   end
   local line = 0
   for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
     line = line + 1
-    add_line(run, source, { name, line, KERNELS }, #run.stack)
+    add_line(run, source, { name, line, folder }, #run.stack)
   end
 end
 

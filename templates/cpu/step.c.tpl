@@ -2,20 +2,20 @@
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
 
-#include "cpu/adam.h"
-#include "cpu/columns.h"
-#include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
-#include "cpu/matmul.h"
+#include "kernels/cpu/adam.h"
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/crossentropy.h"
+#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/matmul.h"
 % if rotation.kind == "rope" then
-#include "cpu/rotation.h"
+#include "kernels/cpu/rotation.h"
 % end
 % if score.kind ~= "none" or mask.kind ~= "none" then
-#include "cpu/score.h"
+#include "kernels/cpu/score.h"
 % end
 % if normaliser.kind == "geometric" then
-#include "cpu/functions.h"
-#include "cpu/math.h"
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/math.h"
 % end
 % if max_position then
 #include "longhand/positions.h"

@@ -1,5 +1,5 @@
 /* The steps of a wide model: a sequence of launches on one stream, each of one phase, and of products by a library
- * between them. C11 and CUDA C++, no includes, as cuda/interface.h: the kernels of such an experiment take the same
+ * between them. C11 and CUDA C++, no includes, as cuda_interface.h: the kernels of such an experiment take the same
  * arguments and, behind them, the place in the sequence. A phase goes through the shards of a step, or the examples of
  * an evaluation, wherever the launch before has left them: activations lie in one workspace, all sequences behind one
  * another. What a block adds up for its shard goes to the shard's partial; weights get their gradients from products.
