@@ -174,7 +174,7 @@ local function templates()
     end
   end
   local function reach(path, folder)
-    if not reached[path][folder] then -- some include themselves
+    if not reached[path][folder] then -- a template names itself, for its banner
       reached[path][folder] = true
       for _, other in ipairs(includes[path]) do
         reach(other, folder)
