@@ -367,7 +367,7 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}
 }
 
 /* w->gradient: of the block's output on entry, of its input on return. */
-static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const layer_parameters *p,
+static void layer_backward(const lh_cpu_step *step, const workspace *w, int l, const layer_parameters *p,
         layer_parameters *g, const layer_state *s) {
     const layer_panels *panels = &((const shared *)step->shared)->layer[l];
 % if dropout.kind == "bernoulli" then
