@@ -1,8 +1,9 @@
--- What a sweep shows while it works: one table in place on a terminal, plain lines elsewhere; always on stderr.
+-- What a sweep shows while it works: one table in place on a terminal, plain lines elsewhere; always on stderr. And
+-- what it tells of a trainer that failed.
 --
--- Input: the cells that run, as sweep.lua keeps them, and totals. A line of the table is cut to the terminal's width.
+-- Input: the cells that run, as sweep.lua keeps them, and totals; logs. A line of the table is cut to the terminal's
+-- width.
 
-local lfs = require("lfs")
 local shell = require("base.shell")
 local wording = require("base.wording")
 
@@ -92,24 +93,78 @@ function Board:show(totals, cells)
   self.height = self.live and #lines or 0
 end
 
--- Lines of a log from a byte on, indented, at most `most`: those from the first error on, else the last. Lines of
--- progress are left out.
-function M.tail(path, from, most)
-  local file = io.open(path, "rb")
+-- The lines of a log from a byte on, without those of progress. A group writes these for as long as one of its runs
+-- goes on, so that an error may lie anywhere before its end.
+local function read_log(path, from)
+  local file, lines = io.open(path, "rb"), {}
   if not file then
-    return nil
+    return lines
   end
-  file:seek("set", math.max(from, (lfs.attributes(path, "size") or 0) - 16384))
-  local lines, first = {}, nil
-  for line in (file:read("a") or ""):gmatch("[^\n]+") do
-    if not line:find("^%[[#.]+%] ") then
-      lines[#lines + 1] = "    " .. line
-      first = first or line:find("error: ", 1, true) and #lines
+  file:seek("set", from)
+  for line in file:lines() do
+    if line ~= "" and not line:find("^%[[#.]+%] ") then
+      lines[#lines + 1] = line
     end
   end
   file:close()
-  first = first or math.max(1, #lines - most + 1)
-  return lines[1] and table.concat(lines, "\n", first, math.min(#lines, first + most - 1))
+  return lines
+end
+
+-- Where a group's runs say why they failed, in the order of rates and seeds: that of the lines is the order in which
+-- threads came to write, each its warnings and its error.
+local function run_errors(lines)
+  local errors = {}
+  for i, line in ipairs(lines) do
+    local rate, seed = line:match("^learning rate (%S+), seed (%d+): error: ")
+    if rate then
+      errors[#errors + 1] = { line = i, rate = tonumber(rate) or 0, seed = tonumber(seed) }
+    end
+  end
+  table.sort(errors, function(a, b)
+    if a.rate ~= b.rate then
+      return a.rate < b.rate
+    end
+    return a.seed < b.seed or a.seed == b.seed and a.line < b.line
+  end)
+  return errors
+end
+
+-- The last line of the message that starts at a line: its other lines are indented.
+local function message_end(lines, first)
+  local last = first
+  while lines[last + 1] and lines[last + 1]:find("^ ") do
+    last = last + 1
+  end
+  return last
+end
+
+local function first_error(lines)
+  for i, line in ipairs(lines) do
+    if line:find("error: ", 1, true) then
+      return i
+    end
+  end
+  return nil
+end
+
+-- What a log says from a byte on of why its trainer failed, indented; nil where it says nothing. Of a group a line for
+-- each run that failed, the first with the rest of its message; else the lines from the first error on, or the last.
+-- At most `most` lines of a message.
+function M.failure(path, from, most)
+  local lines, list = read_log(path, from), {}
+  local function take(first, last)
+    for i = first, math.min(last, first + most - 1) do
+      list[#list + 1] = "    " .. lines[i]
+    end
+  end
+  local errors = run_errors(lines)
+  for i, one in ipairs(errors) do
+    take(one.line, i == 1 and message_end(lines, one.line) or one.line)
+  end
+  if #errors == 0 then
+    take(first_error(lines) or math.max(1, #lines - most + 1), #lines)
+  end
+  return list[1] and table.concat(list, "\n")
 end
 
 return M

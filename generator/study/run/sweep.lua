@@ -149,12 +149,12 @@ function Sweep:show()
     seconds_left = work > 0 and left / work * elapsed or -1 }, views)
 end
 
--- What to say of a job that failed, with the end of its log.
+-- What to say of a job that failed, with what its log says of it.
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
-  local tail = board_module.tail(job.log, job.log_from, LOG_LINES)
+  local words = board_module.failure(job.log, job.log_from, LOG_LINES)
   return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.cell.missing, "run"), how,
-    tail and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, tail or "")
+    words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, words or "")
 end
 
 function Sweep:start(i)
