@@ -9,7 +9,7 @@
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
 
-#include "cpu/vector.h"
+#include "kernels/cpu/vector.h"
 #include "longhand/laps.h"
 
 /* What happens to a sum before it is stored. */

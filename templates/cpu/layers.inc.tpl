@@ -50,7 +50,7 @@ typedef struct workspace {
 } workspace;
 
 % if not early_take then
-% include("parts/take.tpl")
+% include("cpu/take.tpl")
 
 % end
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {

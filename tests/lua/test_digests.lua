@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local plans = require("plans")
-local schema = require("schema")
+local schema = require("spec.schema")
 
 local build, everything, resolve, small, task = plans.build, plans.everything, plans.resolve, plans.small, plans.task
 

@@ -5,11 +5,11 @@ local support = dofile("tests/lua/support.lua")
 local ir = require("expression.ir")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local parameters = require("expression.parameters")
-local plan_module = require("plan")
-local sandbox = require("sandbox")
+local parameters = require("spec.score.parameters")
+local plan_module = require("plan.plan")
+local sandbox = require("spec.sandbox")
 local traced = require("expression.traced")
-local validate = require("validate")
+local validate = require("spec.validate")
 
 local HEAD = 'return { task = { kind = "bucket_sort" }, model = { heads = 4, layers = 2 }, encoding = { '
 

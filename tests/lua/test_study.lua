@@ -1,20 +1,20 @@
--- generator/study/study.lua and grid.lua: how a study becomes cells and runs, and the messages (goldens).
+-- generator/study/grid/study.lua and grid.lua: how a study becomes cells and runs, and the messages (goldens).
 --
 -- tests/golden/studies/<case>.lua is expanded and its errors compared with <case>.err, byte for byte. A first line
 -- `-- scale: NAME` stands for --scale NAME. LH_UPDATE_GOLDEN=1 rewrites the .err files.
 
 local support = dofile("tests/lua/support.lua")
 
-local bench = require("bench")
-local grid = require("grid")
-local jobs = require("jobs")
+local bench = require("study.run.bench")
+local grid = require("study.grid.grid")
+local jobs = require("study.run.jobs")
 local json = require("dkjson")
-local ledger = require("ledger")
+local ledger = require("study.run.ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
-local shell = require("shell")
+local shell = require("base.shell")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)

@@ -20,15 +20,15 @@ typedef float real;
 #endif
 
 #include "base/level.h"
-#include "cpu/adam.h"
-#include "cpu/columns.h"
-#include "cpu/crossentropy.h"
-#include "cpu/dropout.h"
-#include "cpu/layernorm.h"
-#include "cpu/math.h"
-#include "cpu/matmul.h"
-#include "cpu/rotation.h"
-#include "ref/ref.h"
+#include "kernels/cpu/adam.h"
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/crossentropy.h"
+#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/math.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/rotation.h"
+#include "kernels/ref/ref.h"
 
 /* Errors are measured against the largest element of the wanted array. One rounding is half an ulp; a sum of n terms
  * rounds n times, and a few more roundings surround it. */
