@@ -16,8 +16,8 @@ local function relative_parameters(list, family, path, C)
   local relative, small = family.relative, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
   if relative.kind == "transformer_xl" then
-    list[#list + 1] = { kind = "map", name = "relative", size = "WIDTH * WIDTH", tensors = { { path .. "relative.weight",
-      { C, C }, { kind = "truncated_normal", value = 1 / math.sqrt(C) } } } }
+    list[#list + 1] = { kind = "map", name = "relative", size = "WIDTH * WIDTH", rows = C, columns = C, tensors = { { path .. "relative.weight",
+      { C.count, C.count }, { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
     list[#list + 1] = { kind = "facet", name = "content_bias", size = "WIDTH", beside = true,
       tensors = { { path .. "relative.content_bias", heads, small } } }
     list[#list + 1] = { kind = "facet", name = "position_bias", size = "WIDTH", beside = true,
@@ -68,8 +68,8 @@ function M.score_parameters(family, path, per_layer)
 end
 
 -- The family of this attention: the one of that name, or its facets once more under options.name.
-local function family_of(scope, name, options)
-  local builder, net = require("network.builder"), scope.net
+local function family_of(builder, scope, name, options)
+  local net = scope.net
   local family = net.families[name]
   if not family then
     local names = {}
@@ -101,13 +101,11 @@ local function names_of(name, options)
     path = options.name and own .. "." or own .. "_attention." }
 end
 
--- Scope:attention(name, queries, keys, options): queries look at keys; options.name: of a second one of its facets.
-function M.compose(scope, name, queries, keys, options)
+local function compose(builder, scope, name, queries, keys, options)
   options = options or {}
-  local builder = require("network.builder")
   builder.check_value(scope, queries, "the queries of attention")
   builder.check_value(scope, keys, "the keys of attention")
-  local family, is = family_of(scope, name, options), names_of(name, options)
+  local family, is = family_of(builder, scope, name, options), names_of(name, options)
   local C, path, self_attends = scope.net.widths.WIDTH, is.path, queries == keys
   if queries.stream ~= keys.stream and not family.crosses then
     builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
@@ -144,7 +142,7 @@ function M.compose(scope, name, queries, keys, options)
   local branch, output = product("branch", attended, C, { weight = is.output, tensors = { path .. "output" },
     role = is.output, use = "attended" })
   order[#order + 1] = output
-  relative_parameters(order, family, path, C.count)
+  relative_parameters(order, family, path, C)
   geometric_parameters(order, family, path, direction_p)
   for _, p in ipairs(order) do
     scope:declare(p)
@@ -157,6 +155,14 @@ function M.compose(scope, name, queries, keys, options)
   end
   branch.from = is.keep
   return branch
+end
+
+-- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
+-- the same facets. builder: what builder.lua checks and appends with.
+function M.method(builder)
+  return function(scope, ...)
+    return compose(builder, scope, ...)
+  end
 end
 
 return M

@@ -254,7 +254,7 @@ function Scope:place(x, encoding, rate)
   return push(self, op, "placed", x.width, true)
 end
 
-Scope.attention = attention.compose
+Scope.attention = attention.method({ check_value = check_value, push = push, width = M.width, fail = fail })
 
 -- Two layers with an activation or a gate between: { hidden = channels, activation, bias, name }
 function Scope:feedforward(x, options)
@@ -352,6 +352,8 @@ function Scope:block(name, count, about, options)
   block.first_site = net.layers_before + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
   net.layers_before = net.layers_before + count * loops
+  local plural = name:find("layer$") and name .. "s" or name .. "_layers"
+  block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   net.scopes[name] = block
   net.scopes[#net.scopes + 1] = block
   return block
@@ -382,7 +384,7 @@ function Scope:embed(name, stream, options)
   if not options.table and options.place and options.place.kind == "learned" then
     self:declare({ kind = "table", name = "position_table", tensor = "embed.position.weight", columns = width,
       rows = { count = options.place.rows, text = "POSITION_ROWS" },
-      init = { kind = "truncated_normal", value = options.place.init_sigma } })
+      first = { kind = "truncated_normal", value = options.place.init_sigma } })
   end
   local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place }
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
@@ -466,10 +468,5 @@ function M.build(describe, given, chunk)
   end
   return net
 end
-
-M.fail = fail
-M.check_value = check_value
-M.push = push
-M.times = times
 
 return M
