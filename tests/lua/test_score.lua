@@ -1,5 +1,5 @@
--- generator/expression/: score functions from the text of a spec to a formula, its parameters and its digests. What is
--- refused, and how, stands in tests/golden/errors/score_*.
+-- generator/spec/score/ and expression/: score functions from the text of a spec to a formula, its parameters and its
+-- digests. What is refused, and how, stands in tests/golden/errors/score_*.
 
 local support = dofile("tests/lua/support.lua")
 local ir = require("expression.ir")
