@@ -16,8 +16,9 @@ local function relative_parameters(list, family, path, C)
   local relative, small = family.relative, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
   if relative.kind == "transformer_xl" then
-    list[#list + 1] = { kind = "map", name = "relative", size = "WIDTH * WIDTH", rows = C, columns = C, tensors = { { path .. "relative.weight",
-      { C.count, C.count }, { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
+    list[#list + 1] = { kind = "map", name = "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
+      tensors = { { path .. "relative.weight", { C.count, C.count },
+        { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
     list[#list + 1] = { kind = "facet", name = "content_bias", size = "WIDTH", beside = true,
       tensors = { { path .. "relative.content_bias", heads, small } } }
     list[#list + 1] = { kind = "facet", name = "position_bias", size = "WIDTH", beside = true,
@@ -111,7 +112,7 @@ local function compose(builder, scope, name, queries, keys, options)
     builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
       "the attention \"cross\" where a stream looks at another")
   end
-  local bias, order = family.bias or false, {}
+  local bias, order = options.bias or false, {}
   local function product(value, from, width, options_of)
     options_of.declared, options_of.bias = true, options_of.bias or bias
     local out, p = scope:product(value, from, width, options_of)
@@ -158,7 +159,7 @@ local function compose(builder, scope, name, queries, keys, options)
 end
 
 -- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
--- the same facets. builder: what builder.lua checks and appends with.
+-- the same facets; options.bias: its products have biases. builder: what builder.lua checks and appends with.
 function M.method(builder)
   return function(scope, ...)
     return compose(builder, scope, ...)

@@ -3,14 +3,15 @@
 -- Input: the fused list (fuse.lua), the scope's result, ops.operands. Output: a list of operations in the order of
 -- execution, and where each value's gradient lies.
 --
---   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`, that
---            of another value is d<name>, and what blocks read from outside adds up in d<name> of the network.
+--   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`,
+--            that of another value is d<name>, and what blocks read from outside adds up in d<name> of the network.
 --   adds     the operation adds to what is there; else it stores
 --
 -- A rule says where its gradient comes from and where contributions go: of(value) reads it, into(value) is where a
--- contribution is stored (the first) or added (further ones), hand(value, buffer) says that the value's gradient is what
--- lies there already, which is no work. A buffer that changes between hand and read would be stale: such a value gets
--- a copy of its own, and the list is derived once more (counted by versions of buffers; no value is copied otherwise).
+-- contribution is stored (the first) or added (further ones), hand(value, buffer) says that the value's gradient is
+-- what lies there already, which is no work. A buffer that changes between hand and read would be stale: such a value
+-- gets a copy of its own, and the list is derived once more (counted by versions of buffers; no value is copied
+-- otherwise).
 
 local fuse = require("network.fuse")
 local ops = require("network.ops")
@@ -199,13 +200,11 @@ rules.gate = elementwise("gate_grad")
 
 function rules.attention(tape, op)
   local dy = tape:of(op.out)
-  local dq, dkv, ddirection = tape:into(op.q), nil, nil
-  tape:settle(op.q)
-  dkv = op.kv == op.q and dq or tape:into(op.kv)
-  tape:settle(op.kv)
-  if op.direction then
-    ddirection = tape:into(op.direction)
-    tape:settle(op.direction)
+  local dq = tape:into(op.q)
+  local dkv = op.kv == op.q and dq or tape:into(op.kv)
+  local ddirection = op.direction and tape:into(op.direction)
+  for _, operand in ipairs(ops.operands(op)) do
+    tape:settle(operand.value)
   end
   tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, ddirection = ddirection })
 end

@@ -178,7 +178,8 @@ end
 --   options.bias      true or false; false unless given
 --   options.role      what functions are named after, else the value's name
 --   options.use       "queries", "attended": what it is to attention (initial.lua)
---   options.shown     columns of the tensor where the rest only fills the width; options.comment: of the struct's member
+--   options.shown     columns of the tensor, where the rest only fills the width
+--   options.comment   of the struct's member
 --   options.declared  the parameter is declared by the caller, in its own place
 function Scope:product(name, x, width, options)
   options = options or {}
@@ -194,7 +195,8 @@ function Scope:product(name, x, width, options)
   if not options.declared then
     self:declare(p)
   end
-  return push(self, { kind = "product", x = x, p = p, role = options.role or name, weight = weight }, name, p.columns), p
+  local op = { kind = "product", x = x, p = p, role = options.role or name, weight = weight }
+  return push(self, op, name, p.columns), p
 end
 
 function Scope:activation(name, x, kind)
@@ -373,14 +375,20 @@ function Scope:stream(name)
   return stream
 end
 
+-- A vector for each token, to be shared: by the streams that embed it, and by the output layer.
+function Scope:table(name)
+  local net = self.net
+  return self:declare({ kind = "table", name = name, tensor = ("embed.%s.weight"):format(name),
+    columns = net.widths.WIDTH, rows = net.tokens, init = net.initial })
+end
+
 -- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
 -- out at a rate. Streams that share a table share its gradient.
 function Scope:embed(name, stream, options)
   local net = self.net
   options = options or {}
-  local width = M.width(net, "WIDTH", options.width or net.model.width)
-  local p = options.table or self:declare({ kind = "table", name = "token", tensor = "embed.token.weight",
-    columns = width, rows = net.tokens, init = net.initial })
+  local width = net.widths.WIDTH
+  local p = options.table or self:table("token")
   if not options.table and options.place and options.place.kind == "learned" then
     self:declare({ kind = "table", name = "position_table", tensor = "embed.position.weight", columns = width,
       rows = { count = options.place.rows, text = "POSITION_ROWS" },

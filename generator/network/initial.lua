@@ -1,8 +1,8 @@
 -- Initial values by scheme: what model.init names.
 --
 --   haiku    Ruoss et al. 2023, released code: weights from a truncated normal of sd 1 / sqrt(fan in), biases 0
---   torch    PyTorch's layers: weight and bias uniform in +-1 / sqrt(fan in); of attention the packed weight of queries,
---            keys and values as `xavier` has it, and biases 0; vectors of tokens normal
+--   torch    PyTorch's layers: weight and bias uniform in +-1 / sqrt(fan in); of attention the packed weight of
+--            queries, keys and values as `xavier` has it, and biases 0; vectors of tokens normal
 --   xavier   Duan and Shi 2024, released code: every matrix uniform in +-sqrt(6 / (in + out)), a packed one as a whole
 --            (Glorot and Bengio 2010, equation 16); biases as PyTorch has them
 --

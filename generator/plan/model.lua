@@ -1,15 +1,33 @@
 -- The model: its network, built from its description, and what follows from that: parameters.
 --
--- Input: a plan with its dimensions and encoding. Output: the graph (network/builder.lua), and into the plan: structs (of
--- parameters, as C has them), tensors, tensor_count, parameters (elements of learned tensors), parameter_elements (size
--- of the struct), parameter_storage (rounded up to whole chunks), initial_values.
+-- Input: a plan with its dimensions and encoding. Output: the graph (network/builder.lua), and into the plan: structs
+-- (of parameters, as C has them), tensors, tensor_count, parameters (elements of learned tensors), parameter_elements
+-- (size of the struct), parameter_storage (rounded up to whole chunks), initial_values.
 
 local builder = require("network.builder")
 local parameters = require("network.parameters")
 
 local M = {}
 
-local DESCRIPTIONS = { encoder = require("network.models.encoder") }
+local DESCRIPTIONS = {
+  encoder = require("network.models.encoder"),
+  decoder = require("network.models.decoder"),
+}
+
+-- What a description sees of the model's section: fields that are left out have their defaults.
+local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", bias = "feedforward",
+  init = "haiku", tied = false }
+
+local function section(given)
+  local model = {}
+  for name, value in pairs(LEFT_OUT) do
+    model[name] = value
+  end
+  for name, value in pairs(given) do
+    model[name] = value
+  end
+  return model
+end
 
 local function families_of(plan)
   local families = {}
@@ -22,7 +40,7 @@ end
 function M.derive(plan)
   local resolved = plan.resolved
   local net = builder.build(DESCRIPTIONS[resolved.model.kind], {
-    model = resolved.model,
+    model = section(resolved.model),
     tokens = { count = plan.tokens, text = "TOKENS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families_of(plan),
