@@ -16,7 +16,7 @@ local FIELDS = {
   { "source", "spec/runs/other.lua", false, false },
   { "precision", "float64", true, false },
   { "task.kind", "even_pairs", true, false },
-  { "model.kind", "another", true, true },
+  { "model.kind", "decoder", true, true },
   { "model.layers", 3, true, true },
   { "model.heads", 4, true, true },
   { "model.width", 32, true, true },
