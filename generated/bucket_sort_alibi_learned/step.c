@@ -13,8 +13,8 @@
 #include "cpu/adam.h"
 #include "cpu/columns.h"
 #include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
 #include "cpu/matmul.h"
+#include "cpu/norm.h"
 #include "cpu/score.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */

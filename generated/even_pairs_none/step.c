@@ -13,8 +13,8 @@
 #include "cpu/adam.h"
 #include "cpu/columns.h"
 #include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
 #include "cpu/matmul.h"
+#include "cpu/norm.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real LOGIT_SCALE = 0.353553391f; /* 1 / sqrt(HEAD_WIDTH) */

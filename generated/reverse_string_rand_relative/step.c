@@ -14,8 +14,8 @@
 #include "cpu/adam.h"
 #include "cpu/columns.h"
 #include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
 #include "cpu/matmul.h"
+#include "cpu/norm.h"
 #include "longhand/positions.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */

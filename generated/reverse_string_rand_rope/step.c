@@ -13,8 +13,8 @@
 #include "cpu/adam.h"
 #include "cpu/columns.h"
 #include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
 #include "cpu/matmul.h"
+#include "cpu/norm.h"
 #include "cpu/rotation.h"
 #include "longhand/positions.h"
 

@@ -5,8 +5,8 @@
 #include "cpu/adam.h"
 #include "cpu/columns.h"
 #include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
 #include "cpu/matmul.h"
+#include "cpu/norm.h"
 % if rotation.kind == "rope" then
 #include "cpu/rotation.h"
 % end

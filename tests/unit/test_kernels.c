@@ -24,9 +24,9 @@ typedef float real;
 #include "cpu/columns.h"
 #include "cpu/crossentropy.h"
 #include "cpu/dropout.h"
-#include "cpu/layernorm.h"
 #include "cpu/math.h"
 #include "cpu/matmul.h"
+#include "cpu/norm.h"
 #include "cpu/rotation.h"
 #include "ref/ref.h"
 
@@ -279,7 +279,7 @@ static void test_columns_any_head_width_exact(void **state) {
     check_columns(64);
 }
 
-/* ---- layernorm.h ---- */
+/* ---- norm.h ---- */
 
 enum { ROWS = 7, NORM_C = 3 * LANES, NORM = ROWS * NORM_C };
 
