@@ -72,9 +72,11 @@ INLINE real tanh_real(real x) {
     return with_sign_of(p * z * size + size, x);
 }
 
-/* Below 1 a polynomial in x^2; farther out 1 - exp(-x^2) p, p a polynomial in |x| - 1.5. */
-INLINE real erf_real(real x) {
-    real size = abs_real(x) > 4 ? 4 : abs_real(x), z = size * size;
+/* erf(x), and exp(-x^2), which it is made of. Below 1 a polynomial in x^2; farther out 1 - exp(-x^2) p, p a polynomial in
+ * |x| - 1.5. */
+INLINE real erf_and_weight(real x, real *weight) {
+    real size = abs_real(x), z = size * size, t = size - 1.5f;
+    *weight = exp_negative(-z);
     if (size < 1) {
         real p = 0x1.499918p-14f;
         p = p * z - 0x1.a40a3ap-11f;
@@ -85,7 +87,8 @@ INLINE real erf_real(real x) {
         p = p * z + 0x1.06eba8p-3f;
         return with_sign_of(p * size + size, x);
     }
-    real t = size - 1.5f, p = -0x1.9cea06p-12f;
+    if (*weight == 0) return with_sign_of(1, x); /* p may be infinite */
+    real p = -0x1.9cea06p-12f;
     p = p * t + 0x1.fa3340p-10f;
     p = p * t - 0x1.5d1884p-8f;
     p = p * t + 0x1.b66406p-7f;
@@ -93,7 +96,7 @@ INLINE real erf_real(real x) {
     p = p * t + 0x1.37ebcep-4f;
     p = p * t - 0x1.4f1a4ep-3f;
     p = p * t + 0x1.494dacp-2f;
-    return with_sign_of(1 - exp_negative(-z) * p, x);
+    return with_sign_of(1 - *weight * p, x);
 }
 
 /* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2). The first two parts of pi/2 have 8 and 7 bits, so n * part is

@@ -57,4 +57,12 @@ OF_TWO(minimum, minimum_real)
 OF_TWO(pow_of, pow_real)
 OF_TWO(mod_of, mod_real)
 
+INLINE vector vector_erf_and_weight(vector x, vector *weight) {
+    real w;
+    vector y = broadcast(erf_and_weight(x[0], &w));
+    *weight = broadcast(w);
+    return y;
+}
+#define erf_and_weight vector_erf_and_weight
+
 #endif

@@ -198,6 +198,21 @@ static void test_erf_whole_range_within_few_ulp(void **state) {
     check("erf", erf_of, erfl, -1e-3, 1e-3, 0, allowed);
 }
 
+/* The argument's square rounds by half an ulp, the exponential by 1.5: relative errors, which grow with the square. */
+static void test_erf_comes_with_its_weight(void **state) {
+    (void)state;
+    const double most = REAL_BYTES == 8 ? 26 : 9;
+    for (int i = -300; i <= 300; i++) {
+        vector x = broadcast((real)(most * i / 300)), weight, y = erf_and_weight(x, &weight);
+        long double squared = (long double)x[0] * x[0], want = expl(-squared);
+        assert_true(y[0] == erf_of(x)[0]);
+        assert_true(fabsl(weight[0] - want) <= (4 + squared) * ulp_at(1) * want);
+    }
+    vector weight;
+    erf_and_weight(broadcast(-LARGEST), &weight);
+    assert_true(is_everywhere(weight, 0));
+}
+
 static void test_erf_odd_and_saturated(void **state) {
     (void)state;
     const real slope = (real)1.12837916709551257390;
@@ -440,6 +455,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_tanh_whole_range_within_few_ulp),
     cmocka_unit_test(test_tanh_odd_and_saturated),
     cmocka_unit_test(test_erf_whole_range_within_few_ulp),
+    cmocka_unit_test(test_erf_comes_with_its_weight),
     cmocka_unit_test(test_erf_odd_and_saturated),
     cmocka_unit_test(test_sqrt_correctly_rounded),
     cmocka_unit_test(test_sin_cos_positions_absolute_error_small),
