@@ -13,8 +13,8 @@
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
-#include "kernels/cpu/layernorm.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/norm.h"
 #include "kernels/cpu/score.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */

@@ -14,8 +14,8 @@
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
-#include "kernels/cpu/layernorm.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/norm.h"
 #include "longhand/positions.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */

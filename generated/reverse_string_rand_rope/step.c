@@ -13,8 +13,8 @@
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
-#include "kernels/cpu/layernorm.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/norm.h"
 #include "kernels/cpu/rotation.h"
 #include "longhand/positions.h"
 

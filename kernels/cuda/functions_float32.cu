@@ -72,6 +72,33 @@ INLINE real tanh_real(real x) {
     return with_sign_of(p * z * size + size, x);
 }
 
+/* erf(x), and exp(-x^2), which it is made of. Below 1 a polynomial in x^2; farther out 1 - exp(-x^2) p, p a polynomial in
+ * |x| - 1.5. */
+INLINE real erf_and_weight(real x, real *weight) {
+    real size = abs_real(x), z = size * size, t = size - 1.5f;
+    *weight = exp_negative(-z);
+    if (size < 1) {
+        real p = 0x1.499918p-14f;
+        p = p * z - 0x1.a40a3ap-11f;
+        p = p * z + 0x1.5408bap-8f;
+        p = p * z - 0x1.b7f982p-6f;
+        p = p * z + 0x1.ce2d00p-4f;
+        p = p * z - 0x1.81273ep-2f;
+        p = p * z + 0x1.06eba8p-3f;
+        return with_sign_of(p * size + size, x);
+    }
+    if (*weight == 0) return with_sign_of(1, x); /* p may be infinite */
+    real p = -0x1.9cea06p-12f;
+    p = p * t + 0x1.fa3340p-10f;
+    p = p * t - 0x1.5d1884p-8f;
+    p = p * t + 0x1.b66406p-7f;
+    p = p * t - 0x1.0d7b86p-5f;
+    p = p * t + 0x1.37ebcep-4f;
+    p = p * t - 0x1.4f1a4ep-3f;
+    p = p * t + 0x1.494dacp-2f;
+    return with_sign_of(1 - *weight * p, x);
+}
+
 /* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2). The first two parts of pi/2 have 8 and 7 bits, so n * part is
  * exact for |x| <= 2^17. */
 INLINE real sine_after(real x, int quarters) {

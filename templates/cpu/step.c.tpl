@@ -5,8 +5,8 @@
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
-#include "kernels/cpu/layernorm.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/norm.h"
 % if rotation.kind == "rope" then
 #include "kernels/cpu/rotation.h"
 % end
