@@ -49,11 +49,12 @@ end
 -- heads; they name no first values: Glorot and Bengio 2010, equation 12, as a normal of variance
 -- 2 / (rows + columns).
 local function add_relative(plan, add, prefix)
-  local relative, C = plan.relative, plan.width
+  local family = plan.attentions[1]
+  local relative, C = family.relative, plan.width
   if relative.kind == "transformer_xl" then
     add(prefix .. "weight", { C, C }, "truncated_normal", 1 / math.sqrt(C))
-    add(prefix .. "content_bias", { plan.heads, plan.head_width }, "normal", 0.02)
-    add(prefix .. "position_bias", { plan.heads, plan.head_width }, "normal", 0.02)
+    add(prefix .. "content_bias", { family.heads, family.head_width }, "normal", 0.02)
+    add(prefix .. "position_bias", { family.heads, family.head_width }, "normal", 0.02)
   elseif relative.kind == "shaw" then
     add(prefix .. "table", { relative.rows, relative.width }, "normal",
       math.sqrt(2 / (relative.rows + relative.width)), { room = relative.room })
@@ -63,17 +64,18 @@ end
 -- Csordas et al. 2022, "The Neural Data Router": a content bias per head; one scale, one scale of directions and one
 -- offset for a layer's logits. One product makes the directions of all heads: (right, left), head after head.
 local function add_geometric(plan, add, prefix)
-  local normaliser, C = plan.normaliser, plan.width
+  local family = plan.attentions[1]
+  local normaliser, C = family.normaliser, plan.width
   if normaliser.kind ~= "geometric" then
     return
   end
-  add(prefix .. "geometric.content_bias", { plan.heads, plan.head_width }, "constant", 0)
+  add(prefix .. "geometric.content_bias", { family.heads, family.head_width }, "constant", 0)
   if normaliser.directional then
-    local columns = normaliser.direction_width
-    add(prefix .. "direction.weight", { C, 2 * plan.heads }, "truncated_normal", 1 / math.sqrt(C), { stride = columns })
-    add(prefix .. "direction.bias", { 2 * plan.heads }, "constant", 0, { room = columns })
+    local sides, columns = 2 * family.heads, normaliser.direction_width
+    add(prefix .. "direction.weight", { C, sides }, "truncated_normal", 1 / math.sqrt(C), { stride = columns })
+    add(prefix .. "direction.bias", { sides }, "constant", 0, { room = columns })
   end
-  add(prefix .. "geometric.scale", { 1 }, "constant", plan.logit_scale)
+  add(prefix .. "geometric.scale", { 1 }, "constant", family.logit_scale)
   add(prefix .. "geometric.offset", { 1 }, "constant", 0,
     not normaliser.directional and { room = 1 + normaliser.fill } or nil)
   if normaliser.directional then
@@ -95,8 +97,9 @@ end
 
 -- Learned numbers of the score: those of a layer, or those that all layers share. The offset behind them, or nil.
 local function add_score(plan, add, prefix, per_layer)
+  local family = plan.attentions[1]
   local last
-  for _, p in ipairs(plan.score.learned) do
+  for _, p in ipairs(family.score.learned) do
     if p.per_layer == per_layer then
       local init = type(p.init) == "table" and p.init or p.values and { kind = "values", sigma = place_values(plan, p) }
         or { kind = "constant", sigma = p.init }

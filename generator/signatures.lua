@@ -9,7 +9,8 @@ local M = {}
 
 -- From a step's functions to those of one head, forward and backward.
 local function derive_heads(plan)
-  local relative, scores, grads = plan.relative.kind ~= "none", plan.score.kind ~= "none", plan.score.grads
+  local family = plan.attentions[1]
+  local relative, scores, grads = family.relative.kind ~= "none", family.score.kind ~= "none", family.score.grads
   local function both(first, second, on)
     return (relative and first or "") .. (on and second or "")
   end
@@ -23,7 +24,8 @@ end
 
 -- The calls around a pair's logit: of the first key of a row, of key j.
 local function derive_pairs(plan)
-  local masked, scores = plan.mask.kind ~= "none", plan.score.kind ~= "none"
+  local family = plan.attentions[1]
+  local masked, scores = family.mask.kind ~= "none", family.score.kind ~= "none"
   local function opening(key)
     return (masked and ("masked(T, first, %s, "):format(key) or "")
       .. (scores and ("score_pair(score, first, %s, "):format(key) or "")
@@ -33,23 +35,25 @@ end
 
 -- What a shard's blocks add up besides the gradient.
 local function derive_sums(plan)
-  local relative, geometric = plan.relative.kind ~= "none", plan.normaliser.kind == "geometric"
-  plan.sums = relative or plan.score.trains or geometric
-  plan.early_take = relative or plan.score.kind ~= "none" or geometric
+  local family = plan.attentions[1]
+  local relative, geometric = family.relative.kind ~= "none", family.normaliser.kind == "geometric"
+  plan.sums = relative or family.score.trains or geometric
+  plan.early_take = relative or family.score.kind ~= "none" or geometric
   plan.sums_argument = plan.sums and "const shard_sums *sums, " or ""
   plan.sums_pass = plan.sums and "&w->sums, " or ""
 end
 
 -- From the step to the layers, and from there to attention.
 local function derive_layers(plan)
-  local rope, relative = plan.rotation.kind == "rope", plan.relative.kind ~= "none"
-  local scores, geometric = plan.score.kind ~= "none", plan.normaliser.kind == "geometric"
-  local turned = rope and plan.positions.kind == "sequence" -- by the positions of the workspace
+  local family = plan.attentions[1]
+  local rope, relative = family.rotation.kind == "rope", family.relative.kind ~= "none"
+  local scores, geometric = family.score.kind ~= "none", family.normaliser.kind == "geometric"
+  local turned = rope and family.positions.kind == "sequence" -- by the positions of the workspace
   local argument, pass = "const lh_cpu_step *step, int l, ", "step, l, "
   if turned and not scores and not geometric then
     argument, pass = "const lh_cpu_step *step, ", "step, "
   end
-  local forward, back = rope or relative or scores or geometric, rope or relative or plan.score.grads or geometric
+  local forward, back = rope or relative or scores or geometric, rope or relative or family.score.grads or geometric
   plan.step_argument, plan.step_pass = forward and argument or "", forward and pass or ""
   plan.back_step_argument, plan.back_step_pass = back and argument or "", back and pass or ""
   plan.position_argument = turned and ", const int32_t *position" or ""
@@ -64,13 +68,14 @@ end
 
 -- To the input's embedding: how the places of its tokens are written, row m of a block.
 local function derive_embedding(plan)
-  local learned, by_sequence = plan.additive.kind == "learned", plan.positions.kind == "sequence"
+  local family = plan.attentions[1]
+  local learned, by_sequence = plan.additive.kind == "learned", family.positions.kind == "sequence"
   plan.embed_adds = plan.additive.kind == "sinusoid" and " + sinusoid of its position"
     or learned and " + learned vector of its position" or ""
   local scatters = learned and plan.input_draw and not by_sequence
   plan.embed_backward_step = scatters and "const lh_cpu_step *step, " or ""
   plan.embed_backward_pass = scatters and "step, " or ""
-  local first = plan.positions.first == 1 and learned and " - FIRST_POSITION" or ""
+  local first = family.positions.first == 1 and learned and " - FIRST_POSITION" or ""
   local index = by_sequence and "position[m]" or plan.input_draw and "position[m % w->length]" or "m % w->length"
   plan.input_place = first ~= "" and "(" .. index .. first .. ")" or index
   local shared = plan.input_draw and "v->draws[row % v->T]" or "row % v->T"

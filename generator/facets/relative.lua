@@ -1,6 +1,6 @@
 -- Facet `relative`: vectors of a pair's signed distance in its logit.
 --
--- Input: the resolved encoding, the model's sizes, the planned positions. Output:
+-- Input: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
 --   toeplitz   a pair's row depends on key - query alone, so that neighbouring queries have neighbouring rows
 --   sets       how many sets of distances a step has: one for each layer, or one that all layers share
@@ -20,8 +20,7 @@ local function sets(distance, positions, layers)
   return draws >= layers and layers or 1
 end
 
-local NONE = { kind = "none", toeplitz = false, biases = false, behind = false, vectors = 2, sums_argument = "",
-  sums_pass = "" }
+local NONE = { kind = "none", toeplitz = false, biases = false, behind = false, vectors = 2 }
 
 -- How begin_step makes the rows that hang on position draw d.
 local MAKE = {
@@ -37,12 +36,11 @@ local function add_words(plan, positions)
     or plan.toeplitz and "the sets' sinusoids, the layers' rows, and these before they are transposed"
     or "the sets' sinusoids, the layers' rows"
   plan.make_text = MAKE[positions.layer_index or "l"]
-  plan.sums_argument = "const shard_sums *sums, "
-  plan.sums_pass = "&w->sums, "
 end
 
-function M.plan(encoding, model, positions)
-  local relative, distance = encoding.relative, positions.distance
+function M.plan(encoding, family, width)
+  local relative, positions = encoding.relative, family.positions
+  local distance = positions.distance
   if relative.kind == "none" then
     return NONE
   end
@@ -50,14 +48,14 @@ function M.plan(encoding, model, positions)
   local plan = {
     kind = relative.kind,
     toeplitz = toeplitz,
-    sets = sets(distance, positions, model.layers),
+    sets = sets(distance, positions, family.layers),
     biases = biases,
     behind = toeplitz or biases,
-    width = model.width,
+    width = width,
     vectors = biases and 3 or 2,
   }
   if relative.kind == "shaw" then
-    plan.width = model.width // model.heads
+    plan.width = family.head_width
     plan.clip = relative.clip
     plan.rows = 2 * relative.clip + 1
     plan.room = (plan.rows * plan.width + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR

@@ -1,8 +1,8 @@
 -- Facet `score`: the scalar change of the logit, as tables that are made once per step and what is left for the pair
 -- loop.
 --
--- Input: facts.score of validation (root, builder, parameters), the plan so far. Output: { kind = "none" }, or what
--- templates/cpu/score.inc.tpl prints:
+-- Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
+-- { kind = "none" }, or what templates/cpu/score.inc.tpl prints:
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
 --   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row, count_text, about }
@@ -78,12 +78,12 @@ local function values_text(values, count)
   return table.concat(words, ", ")
 end
 
-local function learned_parameters(plan, parameters)
+local function learned_parameters(family, parameters)
   local list = {}
   for _, p in ipairs(parameters) do
     if p.learned then
-      local count = (p.size or 1) * (leaves.has_head(p) and plan.heads or 1)
-      local shape = leaves.has_head(p) and (p.size and { plan.heads, p.size } or { plan.heads }) or { p.size or 1 }
+      local count = (p.size or 1) * (leaves.has_head(p) and family.heads or 1)
+      local shape = leaves.has_head(p) and (p.size and { family.heads, p.size } or { family.heads }) or { p.size or 1 }
       list[#list + 1] = { name = p.name, member = "score_" .. p.name, count = count, room = (count + 15) // 16 * 16,
         shape = shape, per_layer = leaves.has_layer(p), init = p.init, values = p.values,
         values_text = values_text(p.values, count),
@@ -244,9 +244,9 @@ local function drawn_per_layer(positions)
 end
 
 -- What loop nests need to know of the spec: how numbers are written, constants, and names for edges of buckets.
-local function start(source, plan)
+local function start(source, precision)
   local build = { builder = source.builder, target = cpu, constants = {}, edges = 0,
-    real = plan.precision == "float64" and render.f64 or render.f32 }
+    real = precision == "float64" and render.f64 or render.f32 }
   local names = {}
   function build.edges_name(list)
     local lines = literal_lines(build, list)
@@ -262,37 +262,37 @@ local function start(source, plan)
   return build
 end
 
-local function describe_sets(out, plan)
+local function describe_sets(out, family)
   out.per_layer, out.trains, out.has = false, false, { distance = false, sum = false, pair = false }
   for _, t in ipairs(out.tables) do
     out.per_layer, out.trains = out.per_layer or t.per_layer, out.trains or t.learned
     out.has[t.class] = true
   end
-  out.sets = out.per_layer and plan.layers or 1
+  out.sets = out.per_layer and family.layers or 1
   out.sets_words = out.per_layer and ", one for each layer" or ", for all layers"
   out.set_of_layer = out.per_layer and "l" or "0"
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 
-function M.plan(source, plan)
+function M.plan(source, family, precision)
   if not source then
     return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
   end
-  local build = start(source, plan)
-  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(plan.positions) })
+  local build = start(source, precision)
+  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(family.positions) })
   build.state = lowered.state
   describe_tables(lowered.tables)
   local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
-    constants = build.constants, learned = learned_parameters(plan, source.parameters) }
-  describe_sets(out, plan)
+    constants = build.constants, learned = learned_parameters(family, source.parameters) }
+  describe_sets(out, family)
   out.making, out.gradients = loop_nests(build, out.tables)
   out.pair = nests.pair(build, lowered.score)
   out.pair_gradient, out.recomputes, out.factor = cpu.pair_gradient(build, lowered.score)
   out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
-  describe_functions(out, plan.positions)
-  timing(out, plan.positions)
+  describe_functions(out, family.positions)
+  timing(out, family.positions)
   out.cuda = score_cuda.plan(build, lowered, out)
   return out
 end

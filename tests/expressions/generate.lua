@@ -265,8 +265,8 @@ local function prepare(project, case)
     return nil, message
   end
   case.positions_plan = parts.positions_plan(case.positions, LAYERS)
-  local plan = { precision = "float64", heads = HEADS, layers = LAYERS, positions = case.positions_plan }
-  case.score = score_facet.plan(spec.score, plan)
+  case.score = score_facet.plan(spec.score, { heads = HEADS, layers = LAYERS, positions = case.positions_plan },
+    "float64")
   expectations(case)
   gradient_lists(case)
   case.drawn_text = drawn_text(case)

@@ -30,7 +30,7 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
   assert(resolved, message)
   local plan = { precision = "float32", heads = HEADS, layers = LAYERS,
     positions = positions_facet.plan(resolved.resolved.encoding, LAYERS) }
-  plan.score = score_facet.plan(resolved.score, plan)
+  plan.score = score_facet.plan(resolved.score, plan, plan.precision)
   if plan.score.kind == "none" then
     return nil
   end

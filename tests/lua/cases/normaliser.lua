@@ -1,7 +1,7 @@
 -- Generated files: how scores become weights. Entries are as cases.lua says.
 
 local function geometric(case)
-  return case.plan.normaliser.kind == "geometric"
+  return case.family.normaliser.kind == "geometric"
 end
 
 local M = {}
@@ -22,8 +22,8 @@ M.identifiers = {
   { "cpu/functions.h", geometric },
   { "inverse_sum", function(case) return not geometric(case) end },
   { "LOGIT_SCALE", function(case) return not geometric(case) end },
-  { "to_direction", function(case) return case.plan.normaliser.directional or false end },
-  { "inverse_of", function(case) return case.plan.normaliser.normalised or false end },
+  { "to_direction", function(case) return case.family.normaliser.directional or false end },
+  { "inverse_of", function(case) return case.family.normaliser.normalised or false end },
 }
 
 M.sections = {

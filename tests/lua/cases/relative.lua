@@ -1,7 +1,7 @@
 -- Generated files: vectors of distances. Entries are as cases.lua says.
 
 local function relative(case)
-  return case.plan.relative.kind ~= "none"
+  return case.family.relative.kind ~= "none"
 end
 
 local M = {}
@@ -32,10 +32,10 @@ M.cases = {
 
 M.identifiers = {
   { "relative", relative },
-  { "group_dlogits", function(case) return relative(case) and case.plan.relative.toeplitz end },
-  { "pair_offset", function(case) return relative(case) and not case.plan.relative.toeplitz end },
-  { "position_bias", function(case) return case.plan.relative.kind == "transformer_xl" end },
-  { "CLIP", function(case) return case.plan.relative.kind == "shaw" end },
+  { "group_dlogits", function(case) return relative(case) and case.family.relative.toeplitz end },
+  { "pair_offset", function(case) return relative(case) and not case.family.relative.toeplitz end },
+  { "position_bias", function(case) return case.family.relative.kind == "transformer_xl" end },
+  { "CLIP", function(case) return case.family.relative.kind == "shaw" end },
 }
 
 M.sections = {

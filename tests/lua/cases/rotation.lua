@@ -2,7 +2,7 @@
 
 local function scaled_by(kind)
   return function(case)
-    return case.plan.rotation.kind == "rope" and case.plan.rotation.scaling.kind == kind
+    return case.family.rotation.kind == "rope" and case.family.rotation.scaling.kind == kind
   end
 end
 
@@ -22,12 +22,12 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "ROTATION_PERIOD", function(case) return case.plan.rotation.kind == "rope" end },
+  { "ROTATION_PERIOD", function(case) return case.family.rotation.kind == "rope" end },
   { "interpolated", scaled_by("linear") },
   { "log_base", scaled_by("ntk") },
   { "slowed", scaled_by("yarn") },
   { "growth", scaled_by("yarn") },
-  { "cpu/rotation.h", function(case) return case.plan.rotation.kind == "rope" end },
+  { "cpu/rotation.h", function(case) return case.family.rotation.kind == "rope" end },
 }
 
 M.sections = {

@@ -25,12 +25,12 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "score_pair", function(case) return case.plan.score.kind ~= "none" end },
-  { "score_pair_grad", function(case) return case.plan.score.grads or false end },
-  { "make_score", function(case) return case.plan.score.kind ~= "none" and case.plan.score.making[1] ~= nil end },
-  { "end_score", function(case) return case.plan.score.trains or false end },
-  { "cpu/score.h", function(case) return case.plan.score.kind ~= "none" or case.plan.mask.kind ~= "none" end },
-  { "SCORE_SETS", function(case) return case.plan.score.kind ~= "none" end },
+  { "score_pair", function(case) return case.family.score.kind ~= "none" end },
+  { "score_pair_grad", function(case) return case.family.score.grads or false end },
+  { "make_score", function(case) return case.family.score.kind ~= "none" and case.family.score.making[1] ~= nil end },
+  { "end_score", function(case) return case.family.score.trains or false end },
+  { "cpu/score.h", function(case) return case.family.score.kind ~= "none" or case.family.mask.kind ~= "none" end },
+  { "SCORE_SETS", function(case) return case.family.score.kind ~= "none" end },
 }
 
 M.sections = {
