@@ -42,7 +42,7 @@ local function geometric_parameters(list, family, path, direction)
     tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ZERO } } }
   list[#list + 1] = direction
   local numbers = {
-    { path .. "geometric.scale", { 1 }, { kind = "constant", value = 1 / math.sqrt(family.head_width) } },
+    { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
     { path .. "geometric.offset", { 1 }, initial.ZERO },
   }
   if direction then

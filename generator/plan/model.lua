@@ -32,7 +32,7 @@ end
 local function families_of(plan)
   local families = {}
   for _, family in ipairs(plan.attentions) do
-    families[family.name] = setmetatable({ name = family.name }, { __index = plan })
+    families[family.name] = family
   end
   return families
 end

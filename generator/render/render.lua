@@ -1,7 +1,8 @@
 -- The template engine: a template and a plan become text, with the template line of every line of it.
 --
 -- Input: the template's name (relative to templates/), the plan, and read(name, folder) -> text or nil; folder is
--- that of a hand-written file that is spliced in, "kernels" or as the template says, else nil.
+-- that of a hand-written file that is spliced in, "kernels" or as the template says, else nil; extras, names that
+-- templates see before the plan's.
 -- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
 -- i, innermost first: { { name, line, folder }, ... }; M.place says one in words.
 -- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
@@ -347,10 +348,12 @@ function M.place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
--- `finish`, if there is one, takes the lines and the map and gives what becomes of them.
-function M.render(name, plan, read, finish)
+-- `finish`, if there is one, takes the lines and the map and gives what becomes of them; extras, if there are any, are
+-- what the whole template is handed, as by an include.
+function M.render(name, plan, read, finish, extras)
   local run = {
-    plan = plan, read = read, parsed = {}, stack = {}, extras = {}, indent = "", pieces = {}, lines = {}, map = {},
+    plan = plan, read = read, parsed = {}, stack = {}, extras = { extras }, indent = "", pieces = {}, lines = {},
+    map = {},
   }
   run.environment = environment(run)
   local ok, err = xpcall(run_template, function(err)
