@@ -111,18 +111,18 @@ function forward.product(cpu, at, op, place)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return { call = name, rows = rows_of(at, op.x), x = place(op.x), panels = at.panels .. op.weight,
+  return { routine = name, rows = rows_of(at, op.x), x = place(op.x), panels = at.panels .. op.weight,
     bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) }
 end
 
 local function dropped(cpu, at, op)
-  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place,
-    layer = op.scope ~= cpu.net and op.scope.first_site or false }
+  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
+    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops }
 end
 
 local function norm_record(cpu, at, op, place)
   local _, tokens = rows_of(at, op.out)
-  return { call = norm_function(cpu, op), self = at.self, tokens = tokens, scale = at.p .. op.p.name .. "_scale",
+  return { routine = norm_function(cpu, op), self = at.self, tokens = tokens, scale = at.p .. op.p.name .. "_scale",
     offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
     rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
 end
@@ -146,7 +146,7 @@ function forward.add(cpu, at, op, place)
   local drops = op.dropout and op.dropout.name or false
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
     .. suffix(op.out.width)
-  return { call = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = op.out.width.text,
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = op.out.width.text,
     drops = drops }), self = at.self, tokens = tokens, residual = place(op.residual), branch = place(op.branch),
     out = place(op.out), dropout = op.dropout and dropped(cpu, at, op) or false }
 end
@@ -154,7 +154,7 @@ end
 local function elementwise(cpu, at, op, place, kernel)
   local rows = rows_of(at, op.out)
   local name = kernel .. "_rows" .. suffix(op.out.width)
-  return { call = function_for(cpu.rows, name, name, { template = "cpu/rows/activation.tpl", kernel = kernel,
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/activation.tpl", kernel = kernel,
     width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
 end
 
@@ -178,8 +178,8 @@ function forward.place(cpu, at, op, place)
   return { self = at.self, x = place(op.x), out = place(op.out), dropout = op.dropout and dropped(cpu, at, op) or false }
 end
 
-function forward.embed(_, at, op, place)
-  return { self = at.self, out = place(op.out) }
+function forward.embed(cpu, at, op, place)
+  return { self = at.self, out = place(op.out), dropout = op.dropout and dropped(cpu, at, op) or false }
 end
 
 -- All repetitions: the input of each where it is kept, else the stream's one buffer.
@@ -192,11 +192,11 @@ function forward.block(cpu, at, op, place, mode)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
   return { self = at.self, name = block.name, uses = block.uses,
     input = kept and each or own and ("l > 0 ? w.output : %s"):format(own) or "w.output",
-    output = kept and ("l + 1 < %s ? %s : %s"):format(block.uses_factor, after, last) or "w.output" }
+    output = kept and ("l + 1 < %s ? %s : %s"):format(block.uses, after, last) or "w.output" }
 end
 
-function forward.classify(_, _, op, place)
-  return { x = place(op.x) }
+function forward.classify(_, at, op, place)
+  return { self = at.self, x = place(op.x) }
 end
 
 -- --- backward ------------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ function back.norm_grad(cpu, at, b)
   local kernel = op.kind == "norm" and (rms and "rms_norm_grad" or "layer_norm_grad") .. (added and "_added" or "")
     or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", drops and "dropout_" or "", b.adds and "_sum" or "")
   local in_place = op.kind == "add_norm" and not b.adds
-  return { call = function_for(cpu.rows, key, name .. branch, { template = in_place and "cpu/rows/add_norm_grad.tpl"
+  return { routine = function_for(cpu.rows, key, name .. branch, { template = in_place and "cpu/rows/add_norm_grad.tpl"
     or "cpu/rows/norm_grad.tpl", width = op.out.width.text, offset = not rms, drops = drops, kernel = kernel,
     adds = b.adds or false }), tokens = tokens, in_place = in_place, dy = gradient(at, b.dy),
     to = gradient(at, b.to), keep = drops and at.kept .. op.keep, xhat = at.kept .. op.name .. "_xhat",
@@ -235,7 +235,7 @@ function back.dropout_grad(cpu, at, b)
   local op = b.op
   local _, tokens = rows_of(at, op.out)
   local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
-  return { call = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
     width = op.out.width.text, drops = op.dropout.name }), tokens = tokens, dy = gradient(at, b.dy),
     keep = at.kept .. op.keep, to = gradient(at, b.to) }
 end
@@ -246,7 +246,7 @@ function back.weight_grad(cpu, at, b, place)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
     op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
-  return { call = name, tokens = tokens, x = place(b.x), dy = gradient(at, b.dy), dw = at.g .. op.weight,
+  return { routine = name, tokens = tokens, x = place(b.x), dy = gradient(at, b.dy), dw = at.g .. op.weight,
     db = op.p.bias and at.g .. op.weight .. "_bias" }
 end
 
@@ -257,7 +257,7 @@ function back.input_grad(cpu, at, b, place)
   local other = b.relu and op.x.name or b.adds and "dx" or false
   local name = function_for(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
-  return { call = name, rows = rows_of(at, op.x), dy = gradient(at, b.dy),
+  return { routine = name, rows = rows_of(at, op.x), dy = gradient(at, b.dy),
     panels = at.panels .. op.weight .. "_transposed", relu = b.relu and place(b.relu) or false,
     to = gradient(at, b.to) }
 end
@@ -265,7 +265,7 @@ end
 local function elementwise_grad(cpu, at, b, place, kernel)
   local op = b.op
   local name = kernel .. "_rows_grad" .. suffix(op.out.width)
-  return { call = function_for(cpu.rows, name, name, { template = "cpu/rows/activation_grad.tpl", kernel = kernel,
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/activation_grad.tpl", kernel = kernel,
     width = op.out.width.text }), rows = rows_of(at, op.out), x = place(b.kind == "relu_grad" and op.out or op.x),
     dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
@@ -293,7 +293,7 @@ end
 function back.accumulate(cpu, at, b)
   local _, tokens = rows_of(at, b.to)
   local name = "add_rows" .. suffix(b.to.width)
-  return { call = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = b.to.width.text,
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = b.to.width.text,
     drops = false }), tokens = tokens, from = gradient(at, b.from), to = gradient(at, b.to) }
 end
 
@@ -312,15 +312,16 @@ function back.place_grad(_, at, b)
 end
 
 function back.classify_grad(_, at, b, place)
-  return { x = place(b.op.x), to = gradient(at, b.to) }
+  return { self = at.self, x = place(b.op.x), to = gradient(at, b.to) }
 end
 
 function back.block_grad(_, at, b)
-  return { self = at.self, name = b.op.block.name, uses = b.op.block.uses }
+  local block = b.op.block
+  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name }
 end
 
 function back.embed_grad(_, at, b)
-  return { self = at.self, dy = gradient(at, b.dy) }
+  return { self = at.self, dy = gradient(at, b.dy), dropout = b.op.dropout and at.kept .. b.op.keep or false }
 end
 
 -- --- the whole -----------------------------------------------------------------------------------------------------
@@ -328,9 +329,12 @@ end
 local function forward_records(cpu, scope, mode)
   local at, records = scope_names(cpu, scope), {}
   local place = placer(cpu, scope, at, mode)
-  for i, op in ipairs(cpu.lists[scope].forward) do
-    records[i] = forward[op.kind](cpu, at, op, place, mode)
-    records[i].kind, records[i].template = op.kind, OP:format(op.kind)
+  for _, op in ipairs(cpu.lists[scope].forward) do
+    if op.kind ~= "classify" or mode ~= "train" then -- in training the way back begins with it
+      local record = forward[op.kind](cpu, at, op, place, mode)
+      record.kind, record.template = op.kind, OP:format(op.kind)
+      records[#records + 1] = record
+    end
   end
   return records
 end
@@ -341,6 +345,23 @@ local function backward_records(cpu, scope)
   for i, b in ipairs(cpu.lists[scope].backward) do
     records[i] = back[b.kind](cpu, at, b, place)
     records[i].kind, records[i].template = b.kind, OP:format(b.kind)
+  end
+  return records
+end
+
+-- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
+local function trace_records(cpu)
+  local records = {}
+  for _, record in ipairs(forward_records(cpu, cpu.net, "evaluate")) do
+    records[#records + 1] = record
+    if record.kind == "embed" then
+      records[#records + 1] = { template = "cpu/op/trace.tpl", self = record.self, x = record.out }
+    elseif record.kind == "block" then
+      record.template, record.families = "cpu/op/trace_block.tpl", {}
+      for _, op in ipairs(cpu.lists[cpu.net.scopes[record.name]].forward) do
+        record.families[#record.families + 1] = op.kind == "attention" and op.family.name or nil
+      end
+    end
   end
   return records
 end
@@ -357,6 +378,7 @@ local function carry(net)
   end
 end
 
+local GROUPED = 60 -- columns of a line of members that takes one more
 local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
 
 local function shape_text(buffer)
@@ -370,10 +392,11 @@ local function member_lines(list)
     local last = lines[#lines]
     if b.form == "family" then
       lines[#lines + 1] = { text = ("%s_kept %s;"):format(b.family.name, b.family.name) }
-    elseif last and last.form == b.form and last.shape == shape_text(b) and last.said == b.about and #last.text < 60 then
+    elseif last and last.form == b.form and last.shape == shape_text(b) and last.said == b.about
+      and last.training == b.training and #last.text < GROUPED then
       last.text = ("%s, *%s;"):format(last.text:sub(1, -2), b.name)
     else
-      lines[#lines + 1] = { form = b.form, shape = shape_text(b), said = b.about,
+      lines[#lines + 1] = { form = b.form, shape = shape_text(b), said = b.about, training = b.training,
         text = ("%s *%s;"):format(MEMBERS[b.form], b.name) }
     end
   end
@@ -385,11 +408,12 @@ local function member_lines(list)
   return texts
 end
 
+-- What lay_out takes: always, and in training alone.
 local function rooms_of(list)
-  local rooms = {}
-  for i, b in ipairs(list) do
-    rooms[i] = b.form == "family" and { form = "family", name = b.family.name }
-      or { form = b.form, name = b.name, width = b.width and b.width.text, training = b.training }
+  local rooms = { always = {}, training = {} }
+  for _, b in ipairs(list) do
+    table.insert(b.training and rooms.training or rooms.always, { template = ("cpu/room/%s.tpl"):format(b.form),
+      name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false })
   end
   return rooms
 end
@@ -408,13 +432,14 @@ local function block_of(cpu, block, panels)
   local made = forward_records(cpu, block, "forward")
   return { name = block.name, comment = block.comment, count = block.count_name, uses = block.uses, loops = block.loops,
     parameters_type = block.parameters_type, members = member_lines(kept), rooms = rooms_of(kept), forward = made,
-    has_panels = #panels > 0, drops = has(made, function(r)
+    own_input = not block.first.carried and cpu.buffers.scopes[block].read[block.entry] and block.first.name or false,
+    panels = #panels > 0, drops = has(made, function(r)
       return r.dropout
     end), backward = backward_records(cpu, block) }
 end
 
 local function most_places(net)
-  local most = 0
+  local most = net.places
   for _, block in ipairs(net.scopes) do
     most = math.max(most, block.places)
   end
@@ -427,7 +452,6 @@ function M.derive(net, structs, dropout_evaluates)
   for _, scope in ipairs(lists.order) do
     scope.uses = scope ~= net and (scope.loops > 1 and ("%d * %s"):format(scope.loops, scope.count_name)
       or scope.count_name)
-    scope.uses_factor = scope.uses
     local list = fuse.fuse(scope.ops, scope.last, ops.operands)
     lists[scope] = { forward = list, backward = backward.derive(list, scope.entry, scope.last) }
   end
@@ -442,7 +466,10 @@ function M.derive(net, structs, dropout_evaluates)
     blocks[i] = block_of(cpu, block, panels_of[block.parameters_type])
   end
   local pass = { train = forward_records(cpu, net, "train"), evaluate = forward_records(cpu, net, "evaluate"),
-    backward = backward_records(cpu, net) }
+    backward = backward_records(cpu, net), trace = trace_records(cpu) }
+  pass.reads = has(pass.train, function(r)
+    return r.kind ~= "embed" and r.kind ~= "block"
+  end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
     places = most_places(net) }

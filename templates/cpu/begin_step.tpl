@@ -5,33 +5,12 @@
 % for _, family in ipairs(attentions) do
 % include("parts/draws.tpl", family)
 % end
-/* Panels of one weight of one layer; forward ones always, transposed ones for the backward pass. */
-static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
-    switch (which) {
-    case 0:
-        pack_weights(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value);
-        if (train) pack_transposed(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value_transposed);
-% for _, family in ipairs(attentions) do
-% if family.normaliser.directional then
-        pack_weights(WIDTH, DIRECTION_WIDTH, p->direction, to->direction);
-        if (train) pack_transposed(WIDTH, DIRECTION_WIDTH, p->direction, to->direction_transposed);
-% end
-% end
-        break;
-    case 1:
-        pack_weights(WIDTH, WIDTH, p->attention_output, to->attention_output);
-        if (train) pack_transposed(WIDTH, WIDTH, p->attention_output, to->attention_output_transposed);
-        break;
-    case 2:
-        pack_weights(WIDTH, FEEDFORWARD, p->up, to->up);
-        if (train) pack_transposed(WIDTH, FEEDFORWARD, p->up, to->up_transposed);
-        break;
-    default:
-        pack_weights(FEEDFORWARD, WIDTH, p->down, to->down);
-        if (train) pack_transposed(FEEDFORWARD, WIDTH, p->down, to->down_transposed);
-    }
-}
+% for _, struct in ipairs(structs) do
+% if struct.packed[1] then
+% include("cpu/pack.tpl", struct)
 
+% end
+% end
 static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
@@ -39,6 +18,14 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
 % for _, family in ipairs(attentions) do
     % include("parts/begin_family.tpl", family)
 % end
-    for (int i = part; i < 4 * LAYERS; i += parts) pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
+% for _, struct in ipairs(structs) do
+% local n = #struct.packed
+% if struct.packed[1] and struct.block then
+    for (int i = part; i < ${n} * ${struct.count}; i += parts)
+        pack_${struct.block}(&p->${struct.block}[i / ${n}], &s->${struct.block}[i / ${n}], i % ${n}, train);
+% elseif struct.packed[1] then
+    for (int i = part; i < ${n}; i += parts) pack_network(p, s, i, train);
+% end
+% end
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 }

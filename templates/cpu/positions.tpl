@@ -2,25 +2,31 @@
 % include("parts/position_tables.tpl")
 
 % end
-/* The weights of a layer as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
-typedef struct layer_panels {
-    real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
-    real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
-    real up[FEEDFORWARD * WIDTH], up_transposed[FEEDFORWARD * WIDTH];
-    real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
-% for _, family in ipairs(attentions) do
-% if family.relative.kind == "transformer_xl" then
-    real ${family.prefix}relative[WIDTH * WIDTH];
-% end
-% if family.normaliser.directional then
-    real direction[WIDTH * DIRECTION_WIDTH], direction_transposed[WIDTH * DIRECTION_WIDTH];
+% for _, struct in ipairs(structs) do
+% if struct.block and struct.panels[1] then
+/* The weights of a ${struct.block} as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
+typedef struct ${struct.block}_panels {
+% for _, panel in ipairs(struct.panels) do
+% if panel.transposed then
+    real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}];
+% else
+    real ${panel.name}[${panel.room}];
 % end
 % end
-} layer_panels;
+} ${struct.block}_panels;
 
+% end
+% end
 /* What the blocks of a step share. */
 typedef struct shared {
-    layer_panels layer[LAYERS];
+% for _, struct in ipairs(structs) do
+% if struct.block and struct.panels[1] then
+    ${struct.block}_panels ${struct.block}[${struct.count}];
+% end
+% end
+% for _, panel in ipairs(structs[#structs].panels) do
+    real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}];
+% end
     real output_rows[CLASS_COLUMNS * WIDTH];
 % for _, family in ipairs(attentions) do
     % include("parts/shared_draws.tpl", family)

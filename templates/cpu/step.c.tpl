@@ -83,27 +83,29 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
 
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
+% if cpu.pass.reads then
     const parameters *p = step->parameters;
+% end
     parameters *g = gradient;
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
-    embed(&w, w.layer[0].input);
-    for (int l = 0; l < LAYERS; l++) {
-        real *output = l + 1 < LAYERS ? w.layer[l + 1].input : w.output;
-        layer_forward(&w, l, &p->layer[l], &w.layer[l], output);
-    }
-    loss_and_gradient(step, block, p, g, &w, sums);
-    for (int l = LAYERS - 1; l >= 0; l--) layer_backward(&w, l, &p->layer[l], &g->layer[l], &w.layer[l]);
-    embed_backward(&w, g);
+% for _, op in ipairs(cpu.pass.train) do
+    % include(op.template, op)
+% end
+% for _, op in ipairs(cpu.pass.backward) do
+    % include(op.template, op)
+% end
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
+% if cpu.pass.reads then
     const parameters *p = step->parameters;
+% end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
-    embed(&w, w.output);
-    for (int l = 0; l < LAYERS; l++) layer_forward(&w, l, &p->layer[l], &w.layer[0], w.output);
-    classify(step, block, p, &w, sums);
+% for _, op in ipairs(cpu.pass.evaluate) do
+    % include(op.template, op)
+% end
 }
 
 #include "trace.inc"

@@ -7,22 +7,19 @@
 % include(family.normaliser.trace, family)
 
 % end
-static void trace_activation(const workspace *w, const lh_trace *to) {
-    if (to->activation) memcpy(to->activation, w->output, (size_t)w->tokens * WIDTH * sizeof(real));
+static void trace_activation(const workspace *w, const real *x, const lh_trace *to) {
+    if (to->activation) memcpy(to->activation, x, (size_t)w->tokens * WIDTH * sizeof(real));
 }
 
 /* Sites as spec.c lists them: the embedding, then attention and output of every layer. */
 static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, const lh_trace *to,
         lh_sums *sums) {
+% if cpu.pass.reads then
     const parameters *p = step->parameters;
+% end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
-    embed(&w, w.output);
-    trace_activation(&w, to++);
-    for (int l = 0; l < LAYERS; l++) {
-        layer_forward(&w, l, &p->layer[l], &w.layer[0], w.output);
-        trace_attention_self(&w, l, &w.layer[0], to++);
-        trace_activation(&w, to++);
-    }
-    classify(step, block, p, &w, sums);
+% for _, op in ipairs(cpu.pass.trace) do
+    % include(op.template, op)
+% end
 }
