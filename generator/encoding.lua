@@ -29,6 +29,29 @@ local function derive_family(plan, family, facts)
   family.relative = relative_facet.plan(encoding, family, plan.width)
   family.score = score_facet.plan(facts.score, family, plan.precision)
   family.score_text = encoding.score
+  family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+end
+
+-- What hangs on all families: whether blocks of a shard add up more than the gradient, what lies behind the struct
+-- `shared`, headers of the kernels.
+local function derive_shared(plan)
+  local wanted = {}
+  plan.sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
+  for _, family in ipairs(plan.attentions) do
+    local scored, geometric = family.score.kind ~= "none", family.normaliser.kind == "geometric"
+    plan.sums = plan.sums or family.sums
+    family.behind = family.relative.behind or scored
+    family.behind_previous = plan.last_behind
+    plan.last_behind = family.behind and family.name or plan.last_behind
+    plan.signed_sinusoids = plan.signed_sinusoids or family.relative.biases
+    wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
+    wanted.score = wanted.score or scored or family.mask.kind ~= "none"
+    wanted.functions = wanted.functions or geometric
+    wanted.math = wanted.math or geometric
+  end
+  for _, header in ipairs({ "rotation", "score", "functions", "math" }) do
+    plan.cpu_headers[#plan.cpu_headers + 1] = wanted[header] and header or nil
+  end
 end
 
 -- The dropouts of the whole model: of its branches, and of the sum of embedding and encoding.
@@ -74,6 +97,7 @@ function M.derive(plan, facts)
   for _, family in ipairs(plan.attentions) do
     derive_family(plan, family, facts)
   end
+  derive_shared(plan)
   derive_dropouts(plan)
   derive_draws(plan)
   plan.limit = limit_of(plan)

@@ -3,8 +3,15 @@
 --
 -- Input: a plan with its resolved spec and task. Output, into the plan: layers, width and what follows from them,
 -- tokens, classes, attentions, trace_sites, dropout, block_tokens. A family of attentions is what all layers of a stack
--- have in one place of the block: { name, layers, heads, head_width, head_part, logit_scale }; encoding.lua adds its
--- facets.
+-- have in one place of the block; encoding.lua adds its facets:
+--   name           "self"; functions and types of generated code that are the family's carry it
+--   prefix, PREFIX what its constants and its members of shared structs begin with; "" where it is the only family
+--   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
+--   queries, keys  the sides: stream, and at: where the workspace has that stream's length
+--   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
+--   ranged         a call may be for some of the queries
+--   layers, heads, head_width, logit_scale; head_part: channels of a head that fill whole vectors, whatever their width
+--   first_site     of its draws in the counter
 
 local M = {}
 
@@ -55,11 +62,26 @@ local function derive_tokens(plan)
   plan.empty_token = plan.tokens - 1
 end
 
--- head_part: channels of a head that fill whole vectors, whatever their width.
-local function family(name, layers, model)
+local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
+local INPUT = { stream = 0, at = "" }
+
+local function self_attention(layers, model)
   local head_width = model.width // model.heads
-  return { name = name, layers = layers, heads = model.heads, head_width = head_width,
-    head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width) }
+  return { name = "self", stack = LAYERS, queries = INPUT, keys = INPUT, layers = layers, heads = model.heads,
+    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width) }
+end
+
+-- What follows from the list of families.
+function M.settle_families(families)
+  local site = 0
+  for _, family in ipairs(families) do
+    family.prefix = #families > 1 and family.name .. "_" or ""
+    family.PREFIX = family.prefix:upper()
+    family.cross = family.queries ~= family.keys
+    family.ranged = family.ranged or false
+    family.first_site = site
+    site = site + family.layers + 1 -- the input's, then one for each layer
+  end
 end
 
 function M.derive(plan)
@@ -71,7 +93,8 @@ function M.derive(plan)
   plan.class_columns = (plan.classes + 15) // 16 * 16
   derive_tokens(plan)
   plan.block_tokens = BLOCK_TOKENS
-  plan.attentions = { family("self", plan.layers, model) }
+  plan.attentions = { self_attention(plan.layers, model) }
+  M.settle_families(plan.attentions)
   plan.trace_sites = trace_sites(plan)
   plan.trace_site_count = #plan.trace_sites
   plan.dropout = M.dropout("BRANCH", model.dropout)

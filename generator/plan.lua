@@ -15,7 +15,6 @@ local experiment = require("experiment")
 local layout = require("layout")
 local network = require("network")
 local page = require("plan_page")
-local signatures = require("signatures")
 local symbols = require("symbols")
 local tongues = require("tongues")
 
@@ -35,7 +34,8 @@ local function file_list(plan)
   }
   for _, family in ipairs(plan.attentions) do
     if family.score.kind ~= "none" then
-      files[#files + 1] = { template = "cpu/score.inc.tpl", path = "score.inc", family = family }
+      files[#files + 1] = { template = "cpu/score.inc.tpl", path = ("score_%s.inc"):format(family.name),
+        family = family }
     end
     files[#files + 1] = { template = family.normaliser.template, path = ("attention_%s.inc"):format(family.name),
       family = family }
@@ -62,7 +62,6 @@ local function build(resolved, facts)
   encoding.derive(plan, facts)
   plan.files = file_list(plan)
   layout.tensors(plan)
-  signatures.derive(plan)
   costs.derive(plan, facts.task)
   plan.visits = encoding.visits(plan)
   cuda.derive(plan)

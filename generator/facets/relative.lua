@@ -9,7 +9,7 @@
 --   vectors    of a head's width that the keys' pass reads per query: output gradient, query with each bias
 --   behind     rows are made in begin_step, behind the struct shared
 --   clip, rows, room   shaw: farthest distance, 2 clip + 1 rows of the table, elements of it rounded up to vectors
--- and words and arguments for the templates.
+-- and words for the templates.
 
 local M = {}
 
@@ -22,20 +22,12 @@ end
 
 local NONE = { kind = "none", toeplitz = false, biases = false, behind = false, vectors = 2 }
 
--- How begin_step makes the rows that hang on position draw d.
-local MAKE = {
-  ["0"] = "make_relative(step, d);",
-  ["l"] = "make_relative(step, d);",
-  ["l + 1"] = "if (d > 0) make_relative(step, d - 1);",
-}
-
-local function add_words(plan, positions)
+local function add_words(plan)
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = plan.biases and "all heads side by side" or "the heads share it"
   plan.behind_words = not plan.biases and "the rows of each layer"
     or plan.toeplitz and "the sets' sinusoids, the layers' rows, and these before they are transposed"
     or "the sets' sinusoids, the layers' rows"
-  plan.make_text = MAKE[positions.layer_index or "l"]
 end
 
 function M.plan(encoding, family, width)
@@ -60,7 +52,7 @@ function M.plan(encoding, family, width)
     plan.rows = 2 * relative.clip + 1
     plan.room = (plan.rows * plan.width + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR
   end
-  add_words(plan, positions)
+  add_words(plan)
   return plan
 end
 

@@ -53,8 +53,8 @@ M.sections = {
   { "positions.rope", "none rope index 0.1 float32", "step.c",
     { "position_row", "position_rows", "make_rotation", "make_tables" } },
   { "positions.sinusoid_rope_randomized", "sinusoid rope layer 0.1 float32", "step.c",
-    { "position_row", "position_rows", "make_tables", "shared", "draw_positions", "begin_step" } },
-  { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_positions" } },
+    { "position_row", "position_rows", "make_tables", "shared", "draw_self_positions", "begin_step" } },
+  { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_self_positions" } },
 }
 
 return M

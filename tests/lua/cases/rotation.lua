@@ -31,10 +31,10 @@ M.identifiers = {
 }
 
 M.sections = {
-  { "rotate.index", "none rope index 0.1 float32", "attention_self.inc", { "rotate" } },
-  { "rotate.randomized_pass", "none rope pass 0.1 float32", "attention_self.inc", { "rotate" } },
-  { "rotate.randomized_layer", "none rope layer 0.1 float32", "attention_self.inc", { "rotate" } },
-  { "rotate.randomized_input_and_layer", "learned rope layer 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "rotate.index", "none rope index 0.1 float32", "attention_self.inc", { "rotate_self" } },
+  { "rotate.randomized_pass", "none rope pass 0.1 float32", "attention_self.inc", { "rotate_self" } },
+  { "rotate.randomized_layer", "none rope layer 0.1 float32", "attention_self.inc", { "rotate_self" } },
+  { "rotate.randomized_input_and_layer", "learned rope layer 0.1 float32", "attention_self.inc", { "rotate_self" } },
   { "positions.rope_linear", "linear scaling", "step.c", { "make_rotation" } },
   { "positions.rope_ntk", "NTK scaling", "step.c", { "make_rotation" } },
   { "positions.rope_yarn", "YaRN", "step.c", { "slowed", "make_rotation" } },
