@@ -1,4 +1,5 @@
-/* Elementary functions of vectors, for score expressions: no libm, so the bits are the same under every libc.
+/* Elementary functions of vectors, for score expressions and activations: no libm, so the bits are the same under every
+ * libc.
  *
  * float: branch-free vector code, for the inner loop of attention. double: lane by lane over longhand/math.h, for
  * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. Errors below are of the float

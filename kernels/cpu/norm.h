@@ -156,6 +156,11 @@ INLINE void add_dropout_branch(int rows, const int C, const real *residual, cons
         store(out + i, load(residual + i) + keep_where(keep_mask(keep + i), load(branch + i) * keep_scale));
 }
 
+/* to = from: a gradient that is handed on, and kept while it changes here. */
+INLINE void copy_rows(int rows, const int C, const real *restrict from, real *restrict to) {
+    memcpy(to, from, (size_t)(rows * C) * sizeof(real));
+}
+
 /* dbranch = dy where kept, scaled. */
 INLINE void dropout_grad(int rows, const int C, const real *dy, const int8_t *restrict keep, real keep_scale,
                          real *dbranch) {

@@ -114,6 +114,16 @@ NOINLINE void add_dropout_branch(int rows, const real *residual, const real *bra
     __syncthreads();
 }
 
+/* to = from */
+NOINLINE void copy_rows(int rows, const real *from, real *to) {
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_rows(from, first, rows, z);
+        store_rows(z, first, rows, to);
+    }
+    __syncthreads();
+}
+
 /* dbranch = dy where kept, scaled. */
 NOINLINE void dropout_grad(int rows, const real *dy, const unsigned char *keep, real keep_scale, real *dbranch) {
     for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {

@@ -50,6 +50,7 @@ static __global__ void norm_grad_kernel(const lh_norm n, const real *dy, const r
     case LH_SUM_KEPT * 4 + 3:
         rms_add_dropout_norm_sum_grad(m, dy, xhat, rstd, scale, keep, by, dz, dbranch, dscale);
         break;
+    case LH_SUM_ONLY * 4: copy_rows(m, dy, dbranch); break;
     case LH_SUM_ONLY * 4 + 1: dropout_grad(m, dy, keep, by, dbranch); break;
     }
 }

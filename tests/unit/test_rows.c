@@ -246,6 +246,14 @@ static void test_add_branch_apart_and_in_place(void **state) {
     }
 }
 
+static void test_copy_rows_takes_all(void **state) {
+    (void)state;
+    arrays a = new_arrays();
+    copy_rows(ROWS, C, a.dy, a.dz);
+    assert_same(a.dz, a.dy);
+    free_arrays(&a);
+}
+
 static void test_dropout_grad_apart_and_in_place(void **state) {
     (void)state;
     arrays a = new_arrays();
@@ -363,6 +371,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_norm_grad_added_to_the_streams),
     cmocka_unit_test(test_norms_of_small_rows),
     cmocka_unit_test(test_add_branch_apart_and_in_place),
+    cmocka_unit_test(test_copy_rows_takes_all),
     cmocka_unit_test(test_dropout_grad_apart_and_in_place),
     cmocka_unit_test(test_activations_forward_and_backward_match_reference),
     cmocka_unit_test(test_activations_far_out),
