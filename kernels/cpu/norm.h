@@ -5,8 +5,8 @@
  *   RMS norm: xhat = z rstd, rstd = 1 / sqrt(mean of z^2 + 1e-5), y = xhat scale
  *
  * Names: layer_norm, rms_norm of rows alone; [rms_]add_[dropout_]norm[_sum] of sums. _sum keeps z as well, for models
- * that norm the stream before a branch. The gradient of each is <name>_grad; those of _sum add to the gradient of z that
- * is there already, the stream's, and <name>_grad_added does so for rows alone.
+ * that norm the stream before a branch. The gradient of each is <name>_grad; those of _sum add to the gradient of z
+ * that is there already, the stream's, and <name>_grad_added does so for rows alone.
  *
  * Arrays are [rows][C], but rstd [rows], and [C] scale, offset and their gradients, which are added to. keep is from
  * dropout_keep, keep_scale = 1 / (1 - p). Saved for the backward pass: xhat, rstd. Pointers without `restrict` may be

@@ -1,6 +1,6 @@
 /* Activations and gates, passes of a block over rows of N numbers, a multiple of four, forward and backward: names,
- * arguments, and what may be one array are those of kernels/cpu/activations.h. A thread takes fours of neighbours, THREADS
- * fours apart, SUMMANDS numbers at a time. Reference: lh_ref_activation, lh_ref_gate. */
+ * arguments, and what may be one array are those of kernels/cpu/activations.h. A thread takes fours of neighbours,
+ * THREADS fours apart, SUMMANDS numbers at a time. Reference: lh_ref_activation, lh_ref_gate. */
 
 /* Fours of neighbours: number `first` of `count`, and so on; 0 where there is none. */
 INLINE void load_numbers(const real *x, int first, int count, real part[SUMMANDS]) {

@@ -72,8 +72,8 @@ INLINE real tanh_real(real x) {
     return with_sign_of(p * z * size + size, x);
 }
 
-/* erf(x), and exp(-x^2), which it is made of. Below 1 a polynomial in x^2; farther out 1 - exp(-x^2) p, p a polynomial in
- * |x| - 1.5. Neighbours need both. */
+/* erf(x), and exp(-x^2), which it is made of. Below 1 a polynomial in x^2; farther out 1 - exp(-x^2) p, p a polynomial
+ * in |x| - 1.5. Neighbours need both. */
 INLINE real erf_and_weight(real x, real *weight) {
     real size = abs_real(x), z = size * size, t = size - 1.5f;
     real near = 0x1.499918p-14f, far = -0x1.9cea06p-12f;
