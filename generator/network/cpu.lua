@@ -446,7 +446,8 @@ local function most_places(net)
   return most
 end
 
-function M.derive(net, structs, dropout_evaluates)
+-- What each scope executes, for both targets: scope -> { forward, backward }, and their order.
+function M.lists(net)
   carry(net)
   local lists = { order = { net, table.unpack(net.scopes) } }
   for _, scope in ipairs(lists.order) do
@@ -455,6 +456,10 @@ function M.derive(net, structs, dropout_evaluates)
     local list = fuse.fuse(scope.ops, scope.last, ops.operands)
     lists[scope] = { forward = list, backward = backward.derive(list, scope.entry, scope.last) }
   end
+  return lists
+end
+
+function M.derive(net, lists, structs, dropout_evaluates)
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
     products = functions(), gradients = functions(), rows = functions() }
   local panels_of = {}

@@ -1,6 +1,6 @@
 -- The model: its network, built from its description, and what follows from that: parameters.
 --
--- Input: a plan with its dimensions and encoding. Output: the graph (network/builder.lua), and into the plan: structs
+-- Input: a plan with its dimensions and encoding. Output: the graph (network/builder.lua) and its lists, and into the plan: structs
 -- (of parameters, as C has them), tensors, tensor_count, parameters (elements of learned tensors), parameter_elements
 -- (size of the struct), parameter_storage (rounded up to whole chunks), initial_values.
 
@@ -50,9 +50,10 @@ function M.derive(plan)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
-  plan.cpu = cpu.derive(net, derived.structs, plan.eval_dropout)
+  local lists = cpu.lists(net)
+  plan.cpu = cpu.derive(net, lists, derived.structs, plan.eval_dropout)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
-  return net
+  return net, lists
 end
 
 return M
