@@ -181,7 +181,6 @@ function M.derive(plan)
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
   plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"
-  plan.cuda.draw_count = by_sequence and "T" or plan.cuda.draw_rows .. " * T"
   plan.cuda.shares_places = learned_places
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
   plan.cuda_files = {

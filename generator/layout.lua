@@ -30,6 +30,7 @@ local function adder(plan)
       stride = stride,
       init = KINDS[init],
       value = value,
+      learned = true,
     }
     local count = 1
     for _, extent in ipairs(shape) do

@@ -21,7 +21,7 @@ local tongues = require("tongues")
 
 local M = {}
 
-local ABI = 2 -- LH_ABI
+local ABI = 3 -- LH_ABI
 
 -- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says.
 local function file_list(plan)

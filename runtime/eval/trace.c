@@ -87,19 +87,17 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
     condition.draw.step = (uint32_t)lh_told_length(spec, n); /* as in an evaluation */
     if (request->inputs == NULL) {
-        *query = (lh_query){.n = n, .input = p->batch.input, .draw = condition.draw, .example = (uint32_t)p->example};
+        *query = (lh_query){.n = n,
+                            .input = p->batch.input,
+                            .target = p->batch.labels,
+                            .draw = condition.draw,
+                            .example = (uint32_t)p->example};
         return lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1, error);
     }
     *query = *input_of(request, n, p->example);
     query->draw = condition.draw;
     query->example = (uint32_t)p->example;
-    int labels = lh_shape_at(spec, n, 1).labels;
-    memset(p->batch.labels, 0, (size_t)labels * sizeof *p->batch.labels);
-    memset(p->batch.mask, 0, (size_t)labels);
-    lh_example example = {
-        lh_input_length(spec, n), lh_output_length(spec, n), query->input, p->batch.labels, p->batch.mask,
-        spec->task->options};
-    spec->format->assemble(&example, p->batch.tokens);
+    lh_batch_put(&p->batch, spec, n, query->input, query->target);
     return LH_OK;
 }
 

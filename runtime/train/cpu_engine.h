@@ -40,7 +40,7 @@ typedef struct lh_cpu_forward {
     void *shared;
     lh_sums *block_sums; /* [examples]: a block has at least one */
     size_t workspace_bytes, shared_bytes, logits_bytes;
-    int longest_n, tokens, block, examples;
+    int longest_n, block, examples;
 } lh_cpu_forward;
 
 typedef struct lh_cpu_engine {
@@ -53,7 +53,7 @@ typedef struct lh_cpu_engine {
     void *kept;               /* the gradient of the last step; NULL: not kept */
     void *state[LH_MAX_STATES];
     void *tables;
-    int tables_length; /* longest sequence that tables serve */
+    int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
     void *shared;
 
     lh_cpu_lane *lanes;            /* [threads] */
@@ -74,11 +74,8 @@ typedef struct lh_cpu_engine {
 /* Number of LH_CHUNK elements in the parameter vector. */
 static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) { return cpu->engine.spec->parameter_storage / LH_CHUNK; }
 
-/* Position tables for sequences of up to `tokens` tokens. */
-lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, int tokens, lh_error *error);
-
-/* The longest stream of a shape. */
-int lh_cpu_longest_stream(const lh_spec *spec, const lh_shape *shape);
+/* Position tables for sequences of up to so many tokens in each stream. */
+lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 

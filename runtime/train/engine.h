@@ -46,10 +46,11 @@ typedef struct lh_condition {
 
 /* One sequence to run forward: its input tokens, and what stands in place of the position draws. */
 typedef struct lh_query {
-    int n;                    /* task length */
-    uint16_t *input;          /* [task input length] */
-    const int32_t *positions; /* [length of stream 0], or NULL: drawn */
-    const int32_t *distances; /* [length of stream 0] for tokens 0, 1, ... apart, or NULL: drawn */
+    int n;                  /* task length */
+    const uint16_t *input;  /* [task input length] */
+    const uint16_t *target; /* [task output length] for streams that read it; NULL: all 0 */
+    /* By stream, [length] of it, or NULL: drawn; distances are for tokens 0, 1, ... apart. */
+    const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
     uint32_t example; /* the sequence's number within the batch that it stands for */
 } lh_query;

@@ -3,7 +3,7 @@
 static void draw_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];
-    if (step->positions) memcpy(s->position[d], step->positions, (size_t)T * sizeof(int32_t));
+    if (step->positions[0]) memcpy(s->position[d], step->positions[0], (size_t)T * sizeof(int32_t));
     else
         lh_draw_positions(&step->draw, (uint32_t)d${positions.site_offset}, ${positions.first_text}, ${positions.range_text}, T, ${positions.sorted_text}, s->position[d],
                 s->scratch[d]);
@@ -17,16 +17,16 @@ static void draw_distances(const lh_cpu_step *step, int d) {
     int T = step->shape.length[0];
 % if positions.distance.independent then
     int32_t *middle = s->distance[d] + MAX_POSITION;
-    if (step->distances)
+    if (step->distances[0])
         for (int i = 0; i < T; i++) {
-            middle[i] = step->distances[i];
-            middle[-i] = -step->distances[i];
+            middle[i] = step->distances[0][i];
+            middle[-i] = -step->distances[0][i];
         }
     else
         lh_draw_signed_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, middle,
                 s->distance_scratch[d]);
 % else
-    if (step->distances) memcpy(s->distance[d], step->distances, (size_t)T * sizeof(int32_t));
+    if (step->distances[0]) memcpy(s->distance[d], step->distances[0], (size_t)T * sizeof(int32_t));
     else
         lh_draw_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, s->distance[d],
                 s->distance_scratch[d]);
