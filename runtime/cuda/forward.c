@@ -280,8 +280,7 @@ static void fill_work(void *argument, int index, int count) {
 static lh_status fill_batch(lh_cuda_fleet *fleet, const lh_condition *condition, const lh_shape *shape,
                             lh_error *error) {
     int pieces = (condition->examples + ROWS - 1) / ROWS, threads = fleet->forward.lanes.count;
-    filling job = {
-        .fleet = fleet, .condition = condition, .layout = lh_cuda_layout_of(fleet, shape), .pieces = pieces};
+    filling job = {.fleet = fleet, .condition = condition, .layout = lh_cuda_layout_of(fleet, shape), .pieces = pieces};
     atomic_init(&job.next, 0);
     atomic_init(&job.failed, pieces);
     lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);

@@ -199,7 +199,8 @@ lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences) {
     size_t labels = (size_t)first * (size_t)batch->shape.labels;
     lh_cpu_block block = {.sequences = sequences, .labels = batch->labels + labels, .mask = batch->mask + labels};
     for (int s = 0; s < LH_MAX_STREAMS; s++)
-        if (batch->tokens[s] != NULL) block.tokens[s] = batch->tokens[s] + (size_t)first * (size_t)batch->shape.length[s];
+        if (batch->tokens[s] != NULL)
+            block.tokens[s] = batch->tokens[s] + (size_t)first * (size_t)batch->shape.length[s];
     if (batch->place != NULL) block.place = batch->place + labels;
     return block;
 }
