@@ -22,6 +22,11 @@ static __device__ bool has_tables(const lh_cuda_step *step, const real *t) {
     return t[step->T[0]] == (real)0.5 && (step->T[1] == 0 || t[(int)t[0] + step->T[1]] == (real)0.25);
 }
 
+/* Tokens of the input: of one stream those before the labels', of two the first stream's. */
+static __device__ int inputs_of(const lh_cuda_step *step) {
+    return step->T[1] > 0 ? step->T[0] : step->T[0] - step->label_count;
+}
+
 /* The token of a label in the second stream; -1 where there is none. */
 static __device__ int token_of(const lh_cuda_step *step, int s, int label) {
     int T = step->T[1], labels = step->label_count;
@@ -89,7 +94,7 @@ static __device__ void backward(const real *p, const real *m, const real *h, con
 
 static __device__ void train_sequence(const lh_cuda_step *step, const real *p, const int *rows, int s, const real *m,
                                       real *gradient, lh_cuda_sums *sums) {
-    int labels = step->label_count, wrong = 0;
+    int labels = step->label_count, inputs = inputs_of(step), wrong = 0;
     const unsigned short *tokens = step->tokens[0] + s * step->T[0];
     real dm[WIDTH] = {0}, h[WIDTH], logits[CLASSES];
     for (int j = 0; j < labels; j++) {
@@ -106,8 +111,8 @@ static __device__ void train_sequence(const lh_cuda_step *step, const real *p, c
         for (int c = 0; c < CLASSES; c++) probability[c] *= step->loss_scale;
         backward(p, m, h, keep, token, probability, gradient, dm);
     }
-    for (int i = 0; i < labels; i++)
-        for (int d = 0; d < WIDTH; d++) gradient[TOKEN + WIDTH * tokens[i] + d] += dm[d] / (real)labels;
+    for (int i = 0; i < inputs; i++)
+        for (int d = 0; d < WIDTH; d++) gradient[TOKEN + WIDTH * tokens[i] + d] += dm[d] / (real)inputs;
     sums->exact_ones += wrong == 0;
 }
 
@@ -125,7 +130,7 @@ static __device__ void train_shard(const lh_cuda_train *a, const lh_cuda_replica
     lh_cuda_sums sums = {0, 0, 0, 0};
     if (!has_tables(step, (const real *)a->tables)) sums.loss = NAN;
     for (int s = first; s < end; s++)
-        mean(p, step->tokens[0] + s * step->T[0], step->label_count, means + WIDTH * (s - first));
+        mean(p, step->tokens[0] + s * step->T[0], inputs_of(step), means + WIDTH * (s - first));
     for (int s = first; s < end; s++)
         train_sequence(step, p, (const int *)r->shared, s, means + WIDTH * (s - first), gradient, &sums);
     r->shard_sums[shard] = sums;
@@ -220,7 +225,7 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int s, real *m
     const real *p = (const real *)a->parameters;
     int labels = step->label_count;
     lh_cuda_answer answer = {has_tables(step, (const real *)a->tables) ? 0.0 : NAN, 0, 0};
-    mean(p, step->tokens[0] + s * step->T[0], labels, m);
+    mean(p, step->tokens[0] + s * step->T[0], inputs_of(step), m);
     for (int j = 0; j < labels; j++) {
         double keep[WIDTH], probability[CLASSES];
         real h[WIDTH], logits[CLASSES];

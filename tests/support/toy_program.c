@@ -49,6 +49,11 @@ static void begin_drawn(const lh_cpu_step *step, int part, int parts) {
 
 static int row_of(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
 
+/* Tokens of the input: of one stream those before the labels', of two the first stream's. */
+static int inputs_of(const lh_shape *shape) {
+    return shape->length[1] > 0 ? shape->length[0] : shape->length[0] - shape->labels;
+}
+
 /* The token of a label in the second stream; -1 where there is none. */
 static int token_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
     int T = step->shape.length[1], labels = step->shape.labels;
