@@ -2,7 +2,8 @@
 --
 -- Input: a plan with its dimensions and facets. Output, into the plan: tensors in the order of the C struct
 -- `parameters` (templates/common/config.h.tpl), parameter_elements (size of that struct), parameter_storage (rounded
--- up to whole chunks), parameters (elements of learned tensors), tensor_count.
+-- up to whole chunks), parameters (elements of learned tensors), tensor_count. A tensor that is not learned keeps its
+-- initial values: runtime and device code leave its gradient out of everything.
 -- Initial values: Haiku's, as in Ruoss et al. 2023 (truncated normal of sd 1 / sqrt(fan in), cut at two sd).
 
 local M = {}

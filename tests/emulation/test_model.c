@@ -160,12 +160,28 @@ static void close_cpu(cpu_side *c) {
     free(c->shared);
 }
 
+/* Calls `at` with each row of tensors that are not learned: its first element, and how many. */
+static void each_constant_row(void (*at)(void *context, size_t first, size_t count), void *context) {
+    for (int i = 0; i < SPEC->tensor_count; i++) {
+        const lh_tensor *t = &SPEC->tensors[i];
+        int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
+        for (int64_t r = 0; !t->learned && r < rows; r++)
+            at(context, (size_t)(t->offset + r * t->stride), (size_t)columns);
+    }
+}
+
+static void clear_row(void *gradient, size_t first, size_t count) {
+    memset((char *)gradient + first * real_bytes(), 0, count * real_bytes());
+}
+
+/* As the engine has it: that of tensors that are not learned is 0. */
 static void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
     const lh_cpu_program *program = plainest();
     cpu_side c = open_cpu(p, LH_MODE_TRAIN);
     if (program->begin_shard != NULL) program->begin_shard(&c.step, c.workspace);
     each_block(p, &c, gradient, NULL, sums);
     if (program->end_shard != NULL) program->end_shard(&c.step, c.workspace, gradient);
+    each_constant_row(clear_row, gradient);
     close_cpu(&c);
 }
 
@@ -277,6 +293,28 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     close_problem(&p);
 }
 
+typedef struct pair {
+    const char *a, *b;
+} pair;
+
+static void compare_row(void *context, size_t first, size_t count) {
+    const pair *vectors = context;
+    assert_memory_equal(vectors->a + first * real_bytes(), vectors->b + first * real_bytes(), count * real_bytes());
+}
+
+static void test_step_leaves_tensors_that_are_not_learned(void **state) {
+    (void)state;
+    problem p = open_problem(5, LH_MODE_TRAIN);
+    lh_model_step d = device_train(&p, SHARDS, 2, 3);
+    void *zeros = lh_model_reserve(d.bytes);
+    each_constant_row(compare_row, &(pair){d.parameters, p.parameters});
+    each_constant_row(compare_row, &(pair){d.moment2, zeros});
+    assert_memory_not_equal(d.parameters, p.parameters, d.bytes);
+    free(zeros);
+    lh_model_step_free(&d);
+    close_problem(&p);
+}
+
 static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
@@ -358,6 +396,7 @@ int main(void) {
         cmocka_unit_test(test_gradient_of_every_length_is_that_of_the_cpu),
         cmocka_unit_test(test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu),
         cmocka_unit_test(test_step_in_any_order_and_team_has_the_same_bits),
+        cmocka_unit_test(test_step_leaves_tensors_that_are_not_learned),
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
