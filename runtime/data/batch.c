@@ -69,17 +69,22 @@ bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STRE
     return grew;
 }
 
-/* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. */
-static lh_shape largest_shape(const lh_spec *spec, int longest_n, int sequences, int *input) {
-    lh_shape largest = {.sequences = sequences};
+/* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. LH_ERR_INPUT where
+ * there are more labels than tokens that they could be of. */
+static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
+    const lh_format *format = spec->format;
     *input = 0;
     for (int n = 1; n <= longest_n; n++) {
-        lh_shape shape = lh_shape_at(spec, n, sequences);
-        lh_longer_streams(largest.length, shape.length);
-        if (shape.labels > largest.labels) largest.labels = shape.labels;
+        lh_shape shape = lh_shape_at(spec, n, largest->sequences);
+        if (shape.labels > shape.length[format->label_stream])
+            return lh_fail(error, LH_ERR_INPUT, "length %d: %d labels, but %s has %d tokens\n  expected: one for each",
+                           lh_told_length(spec, n), shape.labels, format->stream[format->label_stream].name,
+                           shape.length[format->label_stream]);
+        lh_longer_streams(largest->length, shape.length);
+        if (shape.labels > largest->labels) largest->labels = shape.labels;
         if (lh_input_length(spec, n) > *input) *input = lh_input_length(spec, n);
     }
-    return largest;
+    return LH_OK;
 }
 
 static int most_outputs(const lh_spec *spec, int longest_n) {
@@ -92,7 +97,9 @@ static int most_outputs(const lh_spec *spec, int longest_n) {
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error) {
     memset(batch, 0, sizeof *batch);
     int input;
-    lh_shape most = largest_shape(spec, longest_n, sequences, &input);
+    lh_shape most = {.sequences = sequences};
+    lh_status status = find_largest(spec, longest_n, &most, &input, error);
+    if (status != LH_OK) return status;
     size_t count = (size_t)sequences, labels = count * (size_t)most.labels;
     size_t words = labels + (size_t)input, places = spec->format->locate != NULL ? labels : 0;
     for (int s = 0; s < LH_MAX_STREAMS; s++) words += count * (size_t)most.length[s];
@@ -110,7 +117,7 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int
     batch->input = next + labels + places;
     batch->mask = (uint8_t *)(batch->input + input);
     if (spec->task->source == NULL) return LH_OK;
-    lh_status status = lh_trial_open(&batch->trial, input, most_outputs(spec, longest_n), error);
+    status = lh_trial_open(&batch->trial, input, most_outputs(spec, longest_n), error);
     if (status != LH_OK) lh_batch_close(batch);
     return status;
 }

@@ -44,7 +44,8 @@ typedef struct lh_batch {
     void *memory;
 } lh_batch;
 
-/* Reserves room for up to `sequences` sequences at any task length up to longest_n. */
+/* Reserves room for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT where one of them has
+ * more labels than its labelled stream has tokens, LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error);
 void lh_batch_close(lh_batch *batch);
 

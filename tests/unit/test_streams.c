@@ -11,6 +11,7 @@
 #include "data/batch.h"
 #include "data/epoch.h"
 #include "data/initialise.h"
+#include "eval/decode.h"
 #include "eval/trace.h"
 #include "toy_program.h"
 #include "train/engine.h"
@@ -72,6 +73,23 @@ static void test_batch_of_one_stream_has_neither_second_tokens_nor_places(void *
     assert_null(block.tokens[1]);
     assert_null(block.place);
     lh_batch_close(&batch);
+}
+
+static int no_tokens(int n) { return n - 1; }
+
+static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_format format = *spec.format;
+    lh_batch batch;
+    lh_error error;
+    spec.format = &format;
+    format.stream[0].length = no_tokens;
+    lh_assert_ok(lh_batch_open(&batch, &spec, N, 1, &error), &error); /* the labels are of the other stream */
+    lh_batch_close(&batch);
+    format.stream[1].length = no_tokens;
+    lh_assert_error(lh_batch_open(&batch, &spec, N, 1, &error), LH_ERR_INPUT, &error,
+                    "length 1: 1 labels, but target has 0 tokens");
 }
 
 /* ---- training ---- */
@@ -256,6 +274,33 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     engine->ops->close(engine);
 }
 
+/* By induction: in the pass that has the answers for its target, every answer is the greatest logit again, to the bit. */
+static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
+    (void)state;
+    static const uint16_t input[] = {4, 0, 2, 1};
+    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_error error;
+    lh_step_metrics metrics[8];
+    double decoded[N * TOY_CLASSES], once[N * TOY_CLASSES], first[N * TOY_CLASSES];
+    uint16_t answers[N];
+    int done;
+    lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
+    lh_engine *engine = open_engine(&spec, &toy_float, 1);
+    lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
+    lh_assert_ok(lh_decode(engine, &query, decoded, answers, &error), &error);
+    lh_assert_ok(engine->ops->predict(engine, &query, first, &error), &error);
+    query.target = answers;
+    lh_assert_ok(engine->ops->predict(engine, &query, once, &error), &error);
+    assert_memory_equal(once, decoded, sizeof once);
+    assert_memory_not_equal(once, first, sizeof once);
+    for (int i = 0; i < N; i++)
+        for (int c = 0; c < TOY_CLASSES; c++)
+            assert_true(once[i * TOY_CLASSES + answers[i]] >= once[i * TOY_CLASSES + c]);
+    engine->ops->close(engine);
+}
+
 static void test_predict_takes_positions_of_the_stream_that_they_are_for(void **state) {
     (void)state;
     static const int32_t plain[] = {0, 1, 2, 3, 4, 5, 6}, other[] = {9, 8, 7, 6, 5, 4, 3};
@@ -362,6 +407,37 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     engine->ops->close(engine);
 }
 
+/* Of an input whose target nobody knows the model's own answers are in its stream. */
+static void test_trace_of_an_input_decodes(void **state) {
+    (void)state;
+    static const uint16_t input[] = {4, 0, 2, 1};
+    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
+    lh_traces traces;
+    lh_error error;
+    double logits[N * TOY_CLASSES];
+    uint16_t answers[N];
+    lh_engine *engine = open_engine(&spec, &toy_float, 1);
+    lh_trace_request request = {
+        .wanted = {[LH_TRACE_ACTIVATIONS] = true}, .draws = 1, .seed = 1, .inputs = &query, .input_count = 1};
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
+    lh_assert_ok(lh_decode(engine, &query, logits, answers, &error), &error);
+    lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
+    lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
+    const lh_traced *tokens = tensor_of(&traces, "n4.tokens.target"), *vectors = tensor_of(&traces, "n4.target");
+    static float parameters[TOY_STORAGE];
+    lh_initialise(&spec, 7, 4, parameters);
+    assert_true(lh_traced_at(tokens, 0) == TOY_START);
+    for (int i = 0; i < N; i++) {
+        assert_true(lh_traced_at(tokens, 1 + i) == answers[i]);
+        assert_true(lh_traced_at(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
+    }
+    assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
+    lh_traces_close(&traces);
+    engine->ops->close(engine);
+}
+
 /* ---- tensors that are not learned ---- */
 
 static void train_two_steps(const lh_spec *spec, lh_state *state, lh_step_metrics metrics[2]) {
@@ -412,14 +488,17 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_holds_tokens_of_each_stream_and_places),
         cmocka_unit_test(test_batch_of_one_stream_has_neither_second_tokens_nor_places),
+        cmocka_unit_test(test_batch_with_more_labels_than_their_stream_has_tokens_is_refused),
         cmocka_unit_test(test_step_gives_the_gradient_of_both_streams),
         cmocka_unit_test(test_steps_are_the_same_on_any_number_of_threads),
         in_directory(test_epochs_of_finite_data_in_two_streams),
         cmocka_unit_test(test_limit_holds_for_every_stream),
         cmocka_unit_test(test_predict_with_the_target_is_the_evaluation_of_the_example),
+        cmocka_unit_test(test_decode_gives_the_answers_of_one_pass_over_them),
         cmocka_unit_test(test_predict_takes_positions_of_the_stream_that_they_are_for),
         cmocka_unit_test(test_input_lines_name_the_stream_of_a_list),
         cmocka_unit_test(test_trace_sites_are_as_long_as_their_streams),
+        cmocka_unit_test(test_trace_of_an_input_decodes),
         cmocka_unit_test(test_tensor_that_is_not_learned_keeps_its_values_and_counts_in_no_norm),
     };
     return cmocka_run_group_tests_name("streams", tests, NULL, NULL);

@@ -46,11 +46,12 @@ typedef struct lh_stream {
 typedef struct lh_format {
     lh_stream stream[LH_MAX_STREAMS];
     int streams;
-    int label_stream;                                      /* whose tokens the labels are of */
-    int (*labels)(int n);                                  /* label positions per sequence */
+    int label_stream;     /* whose tokens the labels are of */
+    bool teacher_forced;  /* a stream holds the target; a label sees what is before it */
+    int (*labels)(int n); /* label positions per sequence */
     void (*shape)(int input, int output, lh_shape *shape); /* lengths and labels; NULL: by n */
-    /* Writes the tokens of every stream; labels and mask are the example's target and mask. A stream may read the target,
-     * too: teacher forcing. */
+    /* Writes the tokens of every stream; labels and mask are the example's target and mask. Where nothing is known of the
+     * target it is 0. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
     /* Writes, for every label, the place of its token in the labelled stream; NULL: they are the last of it. */
     void (*locate)(const lh_example *example, uint16_t *place);
