@@ -283,15 +283,17 @@ static void test_draw_gives_a_device_both_sides(void **state) {
     const lh_cuda_program *cuda = SIDES.spec->cuda;
     int32_t room[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], given[TOKENS];
     int out[2 * TOKENS];
+    const lh_shape shape = {1, {TOKENS, 0}, TOKENS / 2};
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL}, *const apart[LH_MAX_STREAMS] = {given};
     lh_draw draw = draw_of(LH_MODE_TRAIN);
     const int32_t *middle = sides_of(LH_MODE_TRAIN, TOKENS, room);
-    assert_int_equal(cuda->draw_count(TOKENS), 2 * TOKENS);
+    assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range, RANGE + 1);
     assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* so many distances as there are, and the token itself */
-    cuda->draw(&draw, TOKENS, NULL, NULL, scratch, out);
+    cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], middle[d]);
     for (int d = 0; d < TOKENS; d++) given[d] = 3 * d;
-    cuda->draw(&draw, TOKENS, NULL, given, scratch, out);
+    cuda->draw(&draw, &shape, drawn, apart, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* for both sides */
 }
 
