@@ -29,7 +29,7 @@ INLINE vector dot_key(const vector *column, const real *restrict key) {
     return sum;
 }
 % if relative.kind ~= "none" then
-% include("parts/relative_logit.tpl")
+% include("cpu/relative_logit.tpl")
 % else
 
 /* LANES queries of one head, ready for their logits with any key; lanes beyond the last query repeat it. */
@@ -64,7 +64,7 @@ INLINE vector masked(int T, int i, int j, vector logit) {
 % end
 % if rotation.kind == "rope" then
 
-% include("parts/rotate.tpl")
+% include("cpu/rotate.tpl")
 % end
 
 /* One head of one sequence.
@@ -122,8 +122,8 @@ typedef struct head_scratch {
 % end
 } head_scratch;
 % if relative.kind ~= "none" then
-% include("parts/relative_grad.tpl")
-% include("parts/relative_rows_grad.tpl")
+% include("cpu/relative_grad.tpl")
+% include("cpu/relative_rows_grad.tpl")
 % end
 
 /* Gradients of queries, and the rows that the keys' pass reads. */
@@ -204,7 +204,7 @@ INLINE void attend_${name}_queries(int T, const real *restrict query, const real
     }
 }
 
-% include("parts/attend_keys.tpl", { name = name, start = dlogits_start, step = dlogits_step, row = "j", at = "u * LANES + i" })
+% include("cpu/attend_keys.tpl", { name = name, start = dlogits_start, step = dlogits_step, row = "j", at = "u * LANES + i" })
 
 NOINLINE void attend_${name}_backward(int T, const real *restrict query, const real *restrict out,
         const real *restrict dout, const real *restrict weights, const real *restrict inverse_sum,

@@ -207,7 +207,7 @@ INLINE vector inverse_of(vector total) { return 1 / maximum(total, broadcast(LEA
 % end
 % if rotation.kind == "rope" then
 
-% include("parts/rotate.tpl")
+% include("cpu/rotate.tpl")
 % end
 
 /* One head of one sequence: query [T] rows of HEAD_WIDTH, QUERY_STRIDE apart; out likewise, WIDTH apart, written; what
@@ -349,7 +349,7 @@ INLINE void attend_${name}_queries(const geometric_head *head, int T, const real
     }
 }
 
-% include("parts/attend_keys.tpl", { name = name, start = "", step = "group_weights(T)", row = "(j + LANES - 1)", at = "(u - i) * LANES + i" })
+% include("cpu/attend_keys.tpl", { name = name, start = "", step = "group_weights(T)", row = "(j + LANES - 1)", at = "(u - i) * LANES + i" })
 
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${rotated_in_place},
  * out [sequences][T][WIDTH]. columns: scratch. */

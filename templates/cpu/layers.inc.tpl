@@ -50,7 +50,7 @@ typedef struct workspace {
 } workspace;
 
 % if not early_take then
-% include("parts/take.tpl")
+% include("cpu/take.tpl")
 
 % end
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
@@ -231,7 +231,7 @@ static void embed_backward(${embed_backward_step}const lh_cpu_block *block, cons
     }
 }
 
-/* The products of a layer, each compiled once. */
+/* The products of a layer, each compiled once. Where dx holds the residual connection's gradient, they add to it. */
 NOINLINE void to_query_key_value(int rows, const real *x, const real *panels, real *y) {
     matmul(rows, WIDTH, 3 * WIDTH, x, panels, y, FINISH_STORE, NULL);
 }
@@ -249,19 +249,19 @@ NOINLINE void to_hidden(int rows, const real *x, const real *panels, const real 
 NOINLINE void to_feedforward_output(int rows, const real *x, const real *panels, const real *bias, real *y) {
     matmul(rows, FEEDFORWARD, WIDTH, x, panels, y, FINISH_BIAS, bias);
 }
-NOINLINE void from_query_key_value(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
-    matmul(rows, 3 * WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, residual);
+NOINLINE void from_query_key_value(int rows, const real *dy, const real *panels, real *dx) {
+    matmul(rows, 3 * WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, dx);
 }
 % if directional then
-NOINLINE void from_direction(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
-    matmul(rows, DIRECTION_WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, residual);
+NOINLINE void from_direction(int rows, const real *dy, const real *panels, real *dx) {
+    matmul(rows, DIRECTION_WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, dx);
 }
 % end
 NOINLINE void from_attention_output(int rows, const real *dy, const real *panels, real *dx) {
     matmul(rows, WIDTH, WIDTH, dy, panels, dx, FINISH_STORE, NULL);
 }
-NOINLINE void from_hidden(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
-    matmul(rows, FEEDFORWARD, WIDTH, dy, panels, dx, FINISH_ADD, residual);
+NOINLINE void from_hidden(int rows, const real *dy, const real *panels, real *dx) {
+    matmul(rows, FEEDFORWARD, WIDTH, dy, panels, dx, FINISH_ADD, dx);
 }
 NOINLINE void from_feedforward_output(int rows, const real *dy, const real *panels, const real *hidden, real *dx) {
     matmul(rows, WIDTH, FEEDFORWARD, dy, panels, dx, FINISH_RELU_GRAD, hidden);
@@ -328,12 +328,6 @@ NOINLINE void residual_norm_grad(const workspace *w, const real *xhat, const rea
 }
 % end
 
-static void swap(real **a, real **b) {
-    real *c = *a;
-    *a = *b;
-    *b = c;
-}
-
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation output may be input. */
 static void layer_forward(const lh_cpu_step *step, ${layer_argument}
         const layer_parameters *p, layer_state *s, real *output) {
@@ -373,7 +367,7 @@ static void layer_forward(const lh_cpu_step *step, ${layer_argument}
 }
 
 /* w->gradient: of the block's output on entry, of its input on return. */
-static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const layer_parameters *p,
+static void layer_backward(const lh_cpu_step *step, const workspace *w, int l, const layer_parameters *p,
         layer_parameters *g, const layer_state *s) {
     const layer_panels *panels = &((const shared *)step->shared)->layer[l];
 % if dropout.kind == "bernoulli" then
@@ -387,14 +381,12 @@ static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const l
     down_grad(w->tokens, s->hidden, dbranch, g->down, g->down_bias);
     from_feedforward_output(w->rows, dbranch, panels->down_transposed, s->hidden, w->dhidden);
     up_grad(w->tokens, s->norm1, w->dhidden, g->up, g->up_bias);
-    from_hidden(w->rows, w->dhidden, panels->up_transposed, w->gradient, w->branch);
-    swap(&w->gradient, &w->branch);
+    from_hidden(w->rows, w->dhidden, panels->up_transposed, w->gradient);
 % if dropout.kind == "bernoulli" then
     residual_norm_grad(w, s->attention_keep, s->norm1_xhat, s->norm1_rstd, p->norm1_scale, g->norm1_scale,
             g->norm1_offset);
 % else
     residual_norm_grad(w, s->norm1_xhat, s->norm1_rstd, p->norm1_scale, g->norm1_scale, g->norm1_offset);
-    dbranch = w->gradient;
 % end
     attention_output_grad(w->tokens, s->attended, dbranch, g->attention_output);
     from_attention_output(w->rows, dbranch, panels->attention_output_transposed, w->dattended);
@@ -406,11 +398,9 @@ static void layer_backward(const lh_cpu_step *step, workspace *w, int l, const l
             w->dattended, s->weights, s->inverse_sum, &w->head, ${sums_pass}w->dquery_key_value${position_pass});
 % end
     query_key_value_grad(w->tokens, s->input, w->dquery_key_value, g->query_key_value);
-    from_query_key_value(w->rows, w->dquery_key_value, panels->query_key_value_transposed, w->gradient, w->branch);
-    swap(&w->gradient, &w->branch);
+    from_query_key_value(w->rows, w->dquery_key_value, panels->query_key_value_transposed, w->gradient);
 % if directional then
     direction_grad(w->tokens, s->input, w->ddirection, g->direction, g->direction_bias);
-    from_direction(w->rows, w->ddirection, panels->direction_transposed, w->gradient, w->branch);
-    swap(&w->gradient, &w->branch);
+    from_direction(w->rows, w->ddirection, panels->direction_transposed, w->gradient);
 % end
 }

@@ -136,7 +136,7 @@ static void make_score(const lh_cpu_step *step, int l, const score_tables *s) {
     (void)step;
 % end
 % for _, nest in ipairs(score.making) do
-    % include("parts/score_nest.tpl", { nest = nest })
+    % include("cpu/score_nest.tpl", { nest = nest })
 % end
 }
 
@@ -254,7 +254,7 @@ static void end_score(const lh_cpu_step *step, int l, const score_tables *s, con
     (void)${name};
 % end
 % for _, nest in ipairs(score.gradients) do
-    % include("parts/score_nest.tpl", { nest = nest })
+    % include("cpu/score_nest.tpl", { nest = nest })
 % end
 }
 % end

@@ -2,20 +2,20 @@
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
 
-#include "cpu/adam.h"
-#include "cpu/columns.h"
-#include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
-#include "cpu/matmul.h"
+#include "kernels/cpu/adam.h"
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/crossentropy.h"
+#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/matmul.h"
 % if rotation.kind == "rope" then
-#include "cpu/rotation.h"
+#include "kernels/cpu/rotation.h"
 % end
 % if score.kind ~= "none" or mask.kind ~= "none" then
-#include "cpu/score.h"
+#include "kernels/cpu/score.h"
 % end
 % if normaliser.kind == "geometric" then
-#include "cpu/functions.h"
-#include "cpu/math.h"
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/math.h"
 % end
 % if max_position then
 #include "longhand/positions.h"
@@ -30,14 +30,14 @@ static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), 
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
 
-% include("parts/positions.tpl")
+% include("cpu/positions.tpl")
 
 % if early_take then
-% include("parts/take.tpl")
+% include("cpu/take.tpl")
 
 % end
 % if relative.kind ~= "none" then
-% include("parts/relative_tables.tpl")
+% include("cpu/relative_tables.tpl")
 
 % end
 % if score.kind ~= "none" then
@@ -45,7 +45,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % end
 % if sums then
-% include("parts/sums.tpl")
+% include("cpu/sums.tpl")
 
 % end
 % for _, attention in ipairs(attentions) do
@@ -54,10 +54,10 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 #include "layers.inc"
 #include "loss.inc"
 
-% include("parts/begin_step.tpl")
+% include("cpu/begin_step.tpl")
 
 % if sums then
-% include("parts/shard.tpl")
+% include("cpu/shard.tpl")
 
 % end
 static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
@@ -132,7 +132,7 @@ static void fold(void *total, void *gradient, size_t count) { fold_gradient(tota
 
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
 
-% include("parts/update.tpl")
+% include("cpu/update.tpl")
 
 extern const lh_cpu_program LH_LEVEL_SYMBOL(${symbol});
 const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {

@@ -7,7 +7,7 @@
  * and the functions that made their logits make them again, to be kept this time. */
 
 % if normaliser.kind == "geometric" then
-% include("parts/trace_geometric.tpl")
+% include("cpu/trace_geometric.tpl")
 % else
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries below T. */
 static void write_rows(int T, int first, const real *columns, vector factor, real *rows) {

@@ -3,18 +3,18 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local chips = require("chips")
-local gen = require("gen")
-local layout = require("layout")
+local chips = require("plan.chips")
+local gen = require("render.gen")
 local lu = require("luaunit")
-local plan_module = require("plan")
+local parameters = require("network.parameters")
+local plan_module = require("plan.plan")
 local project_module = require("project")
-local tasks = require("tasks")
+local tasks = require("spec.tasks")
 
 local NARROW, WIDE = 240, 256
 local ENCODINGS = { "none", "sinusoid", "learned", "rope", "relative", "shaw", "alibi", "alibi_learned", "geometric" }
 
-local facts = tasks.read(support.tasks_folder, require("diagnostics").new())
+local facts = tasks.read(support.tasks_folder, require("base.diagnostics").new())
 local project = project_module.new(".")
 
 local function template(name, folder)
@@ -183,15 +183,16 @@ TestConstants = {}
 
 -- The texts of device.cu and spec.c, with tensors that are not learned where their names end so.
 local function made_with_constants(ending, width)
-  local tensors = layout.tensors
-  layout.tensors = function(plan)
-    tensors(plan)
-    for _, tensor in ipairs(plan.tensors) do
+  local derive = parameters.derive
+  parameters.derive = function(net)
+    local derived = derive(net)
+    for _, tensor in ipairs(derived.tensors) do
       tensor.learned = tensor.name:sub(-#ending) ~= ending
     end
+    return derived
   end
   local _, device, _, spec = made("none", width)
-  layout.tensors = tensors
+  parameters.derive = derive
   return device, spec
 end
 

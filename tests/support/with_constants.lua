@@ -3,9 +3,9 @@
 
 package.path = "generator/?.lua;" .. package.path
 
-local layout = require("layout")
+local parameters = require("network.parameters")
 local names = table.remove(arg, 1)
-local derive = layout.tensors
+local derive = parameters.derive
 
 local function is_named(tensor)
   for ending in names:gmatch("[^,]+") do
@@ -15,14 +15,15 @@ local function is_named(tensor)
   end
 end
 
-function layout.tensors(plan)
-  derive(plan)
-  for _, tensor in ipairs(plan.tensors) do
+function parameters.derive(net)
+  local derived = derive(net)
+  for _, tensor in ipairs(derived.tensors) do
     if is_named(tensor) then
       tensor.learned = false
-      plan.parameters = plan.parameters - tensor.shape[1] * (tensor.shape[2] or 1)
+      derived.count = derived.count - tensor.shape[1] * (tensor.shape[2] or 1)
     end
   end
+  return derived
 end
 
 dofile("generator/main.lua")

@@ -29,7 +29,7 @@ M.identifiers = {
   { "score_pair_grad", function(case) return case.plan.score.grads or false end },
   { "make_score", function(case) return case.plan.score.kind ~= "none" and case.plan.score.making[1] ~= nil end },
   { "end_score", function(case) return case.plan.score.trains or false end },
-  { "cpu/score.h", function(case) return case.plan.score.kind ~= "none" or case.plan.mask.kind ~= "none" end },
+  { "kernels/cpu/score.h", function(case) return case.plan.score.kind ~= "none" or case.plan.mask.kind ~= "none" end },
   { "SCORE_SETS", function(case) return case.plan.score.kind ~= "none" end },
 }
 
