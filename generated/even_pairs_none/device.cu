@@ -1134,7 +1134,7 @@ INLINE void attend_backward(void) {
 /* The masks of the shard's dropout sites. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
-    const int bytes = in->T * (WIDTH / 8), sequences = block()->sequences;
+    const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e % (sequences * bytes);
         const unsigned int layer = site / 2 + 1, place = site % 2, below = BRANCH_DROP_BELOW;
