@@ -30,11 +30,7 @@ static lh_status forward(prediction *p, lh_error *error) {
 }
 
 static int best_class(const prediction *p, int label) {
-    const double *row = p->logits + (size_t)label * (size_t)p->spec->classes;
-    int best = 0;
-    for (int c = 1; c < p->spec->classes; c++)
-        if (row[c] > row[best]) best = c;
-    return best;
+    return lh_best_class(p->logits + (size_t)label * (size_t)p->spec->classes, p->spec->classes);
 }
 
 static void print_json(const prediction *p, int labels) {

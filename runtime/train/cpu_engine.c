@@ -160,6 +160,7 @@ static const lh_engine_ops cpu_ops = {
     .reserve = lh_cpu_reserve,
     .evaluate = lh_cpu_evaluate,
     .predict = lh_cpu_predict,
+    .decode = lh_cpu_decode,
     .trace = lh_cpu_trace,
     .read_state = engine_read_state,
     .write_state = engine_write_state,
@@ -180,6 +181,7 @@ lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_progra
         .threads = config->threads,
         .compiler = lh_compiler(),
         .variant = "cpu",
+        .decodes = program->decode_step != NULL,
     };
     cpu->config = *config;
     cpu->program = program;

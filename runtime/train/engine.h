@@ -77,6 +77,10 @@ typedef struct lh_engine_ops {
     /* Logits of one sequence at a reserved length, [labels][classes]. */
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 
+    /* The same token by token, where a stream holds the target: an answer is the target of those behind it. Only where
+     * engine->decodes; see eval/decode.h. */
+    void (*decode)(lh_engine *engine, const lh_query *query, double *logits);
+
     /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there;
      * NULL on a device. */
     void (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
@@ -104,6 +108,7 @@ struct lh_engine {
     const char *variant;  /* "cpu", "chip", "replicas" */
     const char *device;   /* "NVIDIA H200"; NULL: the processor */
     double seconds;       /* that the steps took, without what happens between calls */
+    bool decodes;         /* decode is there: it costs a token, where predict costs a pass */
     int ready;            /* steps that are done and wait to be handed out; the state is that of step + ready */
 };
 
@@ -131,6 +136,9 @@ lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updat
 
 /* LH_ERR_INPUT, naming the reason, when a sequence at some of these task lengths is longer than the encoding allows. */
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
+
+/* The class with the greatest logit, the first of equals. */
+int lh_best_class(const double *logits, int classes);
 
 /* Zeroed memory, 64-byte aligned, for free(). NULL and a message with the bytes when there is none. */
 void *lh_engine_memory(size_t bytes, const char *what, lh_error *error);

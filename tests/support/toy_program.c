@@ -54,13 +54,19 @@ static int inputs_of(const lh_shape *shape) {
     return shape->length[1] > 0 ? shape->length[0] : shape->length[0] - shape->labels;
 }
 
+/* Where a label's token is in the last stream. */
+static int place_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
+    const int *length = step->shape.length, labels = step->shape.labels;
+    if (block->place != NULL) return block->place[s * labels + label];
+    return length[length[1] > 0] - labels + label;
+}
+
 /* The token of a label in the second stream; -1 where there is none. */
 static int token_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
-    int T = step->shape.length[1], labels = step->shape.labels;
+    int T = step->shape.length[1];
     if (T == 0) return -1;
-    int place = block->place != NULL ? block->place[s * labels + label] : T - labels + label;
-    assert(place < T);
-    return block->tokens[1][s * T + place];
+    assert(place_of(step, block, s, label) < T);
+    return block->tokens[1][s * T + place_of(step, block, s, label)];
 }
 
 #define REAL float
@@ -88,6 +94,9 @@ const lh_cpu_program toy_float = {
     .end_shard = end_shard_float,
     .forward_block = forward_block_float,
     .trace_block = trace_block_float,
+    .decode_bytes = decode_bytes_float,
+    .decode_begin = decode_begin_float,
+    .decode_step = decode_step_float,
     .fold = fold_float,
     .squared_norm = squared_norm_float,
     .update = update_float,
@@ -106,6 +115,9 @@ const lh_cpu_program toy_drawn = {
     .end_shard = end_shard_float,
     .forward_block = forward_block_float,
     .trace_block = trace_block_float,
+    .decode_bytes = decode_bytes_float,
+    .decode_begin = decode_begin_float,
+    .decode_step = decode_step_float,
     .fold = fold_float,
     .squared_norm = squared_norm_float,
     .update = update_float,
@@ -124,6 +136,9 @@ const lh_cpu_program toy_double = {
     .end_shard = end_shard_double,
     .forward_block = forward_block_double,
     .trace_block = trace_block_double,
+    .decode_bytes = decode_bytes_double,
+    .decode_begin = decode_begin_double,
+    .decode_step = decode_step_double,
     .fold = fold_double,
     .squared_norm = squared_norm_double,
     .update = update_double,

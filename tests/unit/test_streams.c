@@ -275,8 +275,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
 }
 
 /* By induction: in the pass that has the answers for its target, every answer is the greatest logit again, to the bit. */
-static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
-    (void)state;
+static void check_decode(const lh_cpu_program *program, bool decodes) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_pair_with(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
@@ -286,7 +285,8 @@ static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
     uint16_t answers[N];
     int done;
     lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
-    lh_engine *engine = open_engine(&spec, &toy_float, 1);
+    lh_engine *engine = open_engine(&spec, program, 1);
+    assert_true(engine->decodes == decodes);
     lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(lh_decode(engine, &query, decoded, answers, &error), &error);
@@ -299,6 +299,15 @@ static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
         for (int c = 0; c < TOY_CLASSES; c++)
             assert_true(once[i * TOY_CLASSES + answers[i]] >= once[i * TOY_CLASSES + c]);
     engine->ops->close(engine);
+}
+
+/* Token by token where the program can, else a pass for each. */
+static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
+    (void)state;
+    lh_cpu_program passes = toy_float;
+    passes.decode_step = NULL;
+    check_decode(&toy_float, true);
+    check_decode(&passes, false);
 }
 
 static void test_predict_takes_positions_of_the_stream_that_they_are_for(void **state) {

@@ -129,11 +129,11 @@ typedef struct lh_cpu_program {
     void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
                         lh_sums *sums);
 
-    /* Decoding: the labelled stream token by token, in place of one pass over all of it. NULL where a model does not
-     * have it, all three together, as no generated model has so far; whoever decodes must then be able to do it by whole
-     * passes. After begin_step of a step whose shape holds the whole streams, once decode_begin and then decode_step for
-     * t = 0, 1, ...: the logits are, bit for bit, those that forward_block gives for the same tokens. Tokens of the
-     * labelled stream are read when their t comes, so that the caller may choose them by the logits before. */
+    /* Decoding: the labelled stream token by token, in place of one pass over all of it. All three are NULL where a model
+     * does not have it, as no generated model has so far: answers then take a pass each (eval/decode.h). After begin_step
+     * of a step whose shape holds the whole streams, once decode_begin and then decode_step for t = 0, 1, ... The logits
+     * are, bit for bit, those that forward_block gives for the same tokens. Tokens of the labelled stream are read when
+     * their t comes, so that the caller may choose them by the logits before. */
 
     /* Bytes that suffice for every shape up to this one: the kept keys and values, and one token's activations. Memory
      * is 64-byte aligned and zeroed once. */
