@@ -160,13 +160,13 @@ static void close_cpu(cpu_side *c) {
     free(c->shared);
 }
 
-/* Calls `at` with each row of tensors that are not learned: its first element, and how many. */
-static void each_constant_row(void (*at)(void *context, size_t first, size_t count), void *context) {
+/* Calls `visit` with each row of tensors that are not learned: its first element, and how many. */
+static void each_constant_row(void (*visit)(void *context, size_t first, size_t count), void *context) {
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
         int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
         for (int64_t r = 0; !t->learned && r < rows; r++)
-            at(context, (size_t)(t->offset + r * t->stride), (size_t)columns);
+            visit(context, (size_t)(t->offset + r * t->stride), (size_t)columns);
     }
 }
 
