@@ -20,7 +20,7 @@ local tongues = require("base.tongues")
 
 local M = {}
 
-local ABI = 2 -- LH_ABI
+local ABI = 3 -- LH_ABI
 
 -- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; family: whose
 -- names its template sees first.
