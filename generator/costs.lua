@@ -64,7 +64,7 @@ local function relative_rows(plan, T)
   return relative.behind and math.min(T * (T - 1) + 1, 2 * plan.max_position - 1) or 0
 end
 
--- Elements of all sets of the score's tables: lay_out_score in templates/cpu/score.inc.tpl.
+-- Elements of all sets of the score's tables: lay_out_self_scores in templates/cpu/score.inc.tpl.
 local function score_elements(plan, T, lanes)
   local family = plan.attentions[1]
   local score = family.score
@@ -105,7 +105,7 @@ local function behind_elements(plan, T)
 end
 
 -- What geometric attention has beyond softmax: elements of a layer, and of the backward pass. Layers keep the offsets
--- of groups of queries, twice, and directions: lay_out_attention in templates/cpu/attention_geometric.inc.tpl. Behind
+-- of groups of queries, twice, and directions: templates/cpu/attention_kept_geometric.tpl. Behind
 -- them are gradients by offset and of directions, columns of keys and values, and what a shard adds up.
 local function geometric_elements(plan, T, lanes, sequences, rows)
   local family = plan.attentions[1]
