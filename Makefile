@@ -19,7 +19,7 @@ GENERATED := $(sort $(patsubst generated/%/spec.c,%,$(wildcard generated/*/spec.
 
 WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
 	-Wwrite-strings -Wunused-macros -Wno-unknown-pragmas
-INCLUDES := -Iruntime/include -Iruntime -Ikernels
+INCLUDES := -Iruntime/include -Iruntime -I.
 CHECKS.release :=
 CHECKS.asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Werror
 CHECKS.tsan := -fsanitize=thread -fno-omit-frame-pointer -Werror
@@ -135,7 +135,7 @@ $(LIBRARY): $(RUNTIME_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^
 
-# What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/symbols.lua.
+# What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/plan/symbols.lua.
 symbol = longhand_$(1)_$(subst __,_U,$(2))
 
 # A trainer: ID names it, SOURCES is the folder of its generated files, OUT takes the binary and, under obj, the rest.
@@ -211,7 +211,7 @@ cuda_half_of = $(if $(wildcard build/tests/specs/$(1)/cuda.c),cuda)
 objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1))) \
 	$(patsubst %,$(B)/specs/$(1)/%.o,$(call cuda_half_of,$(1)))
 SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(call objects_of,$(id))))
-TEST_INCLUDES := -Itests -Itests/support -I.
+TEST_INCLUDES := -Itests -Itests/support
 
 unit: $(UNIT_TESTS)
 

@@ -4,27 +4,27 @@
 -- message and an exit code of the design's list, never in a stack trace.
 
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
-package.path = ("%s/generator/?.lua;%s/generator/study/?.lua;%s"):format(root, root, package.path)
+package.path = ("%s/generator/?.lua;%s"):format(root, package.path)
 
-local analyze = require("analyze")
-local build = require("build")
-local cli = require("cli")
-local defaults = require("defaults")
-local demo = require("demo")
-local grid = require("grid")
+local analyze = require("study.analyse.analyze")
+local build = require("render.build")
+local cli = require("cli.cli")
+local defaults = require("plan.defaults")
+local demo = require("study.demo")
+local grid = require("study.grid.grid")
 local export = require("export.model")
 local json = require("dkjson")
 local lfs = require("lfs")
-local listing = require("listing")
-local plan_module = require("plan")
+local listing = require("cli.listing")
+local plan_module = require("plan.plan")
 local project_module = require("project")
-local render_module = require("render")
-local report = require("report")
-local schema = require("schema")
-local shell = require("shell")
-local sweep = require("sweep")
-local validate = require("validate")
-local write = require("write")
+local render_module = require("render.render")
+local report = require("study.report.report")
+local schema = require("spec.schema")
+local shell = require("base.shell")
+local sweep = require("study.run.sweep")
+local validate = require("spec.validate")
+local write = require("base.write")
 
 local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
 

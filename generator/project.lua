@@ -3,17 +3,17 @@
 -- Input: the repository's root and what the command line names. Output: paths, a plan, files. Reads files, writes
 -- none, prints nothing: problems come back as text, ready to be shown.
 
-local diagnostics = require("diagnostics")
-local gen = require("gen")
+local diagnostics = require("base.diagnostics")
+local gen = require("render.gen")
 local lfs = require("lfs")
-local load_module = require("load")
-local paths = require("paths")
-local plan_module = require("plan")
-local sha256 = require("sha256")
-local shell = require("shell")
-local tasks = require("tasks")
-local validate = require("validate")
-local write = require("write")
+local load_module = require("spec.load")
+local paths = require("base.paths")
+local plan_module = require("plan.plan")
+local sha256 = require("base.sha256")
+local shell = require("base.shell")
+local tasks = require("spec.tasks")
+local validate = require("spec.validate")
+local write = require("base.write")
 
 local M = {}
 

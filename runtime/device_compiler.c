@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 
 static _Noreturn void fail(int status, const char *format, ...) {
     va_list arguments;

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "cuda/interface.h"
 #include "longhand/cuda.h"
+#include "longhand/cuda_interface.h"
 #include "longhand/math.h"
 
 #define INLINE static inline

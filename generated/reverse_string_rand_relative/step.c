@@ -11,11 +11,11 @@
  */
 #include "config.h"
 
-#include "cpu/adam.h"
-#include "cpu/columns.h"
-#include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
-#include "cpu/matmul.h"
+#include "kernels/cpu/adam.h"
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/crossentropy.h"
+#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/matmul.h"
 #include "longhand/positions.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */

@@ -4,14 +4,14 @@
 -- and the trainer that it was made with. Output: an exit code and, where it is not 0, a message. The folder `out` is
 -- written whole or not at all.
 
-local input = require("input")
+local input = require("base.input")
 local json = require("dkjson")
 local pytorch = require("export.pytorch")
-local render = require("render")
-local shell = require("shell")
-local tensors = require("tensors")
-local trained = require("trained")
-local write = require("write")
+local render = require("render.render")
+local shell = require("base.shell")
+local tensors = require("study.read.tensors")
+local trained = require("study.read.trained")
+local write = require("base.write")
 
 local M = {}
 

@@ -6,7 +6,7 @@
 local json = require("dkjson")
 local shapes = require("expression.leaves")
 local text = require("expression.text")
-local tongues = require("tongues")
+local tongues = require("base.tongues")
 local torch = require("expression.torch")
 
 local M = {}

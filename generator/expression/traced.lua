@@ -6,7 +6,7 @@
 -- raised as { problem = true, word, what, expected, hint }, which the sandbox maps to a line and column. While code of
 -- this side runs, strings have their methods; a spec's never do.
 
-local diagnostics = require("diagnostics")
+local diagnostics = require("base.diagnostics")
 local plain_functions = require("expression.plain")
 
 local M = {}

@@ -3,17 +3,17 @@
 -- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
 
-local bench = require("bench")
-local colours = require("colours")
-local curves = require("curves")
-local draw = require("draw")
-local figures = require("figures")
+local bench = require("study.run.bench")
+local colours = require("study.report.colours")
+local curves = require("study.report.curves")
+local draw = require("study.report.draw")
+local figures = require("study.report.figures")
 local lfs = require("lfs")
-local runs = require("runs")
-local shell = require("shell")
-local statistics = require("statistics")
-local wording = require("wording")
-local write = require("write")
+local runs = require("study.read.runs")
+local shell = require("base.shell")
+local statistics = require("study.read.statistics")
+local wording = require("base.wording")
+local write = require("base.write")
 
 local M = {}
 

@@ -8,7 +8,7 @@
 #ifndef LONGHAND_KERNELS_ADAM_H
 #define LONGHAND_KERNELS_ADAM_H
 
-#include "cpu/vector.h"
+#include "kernels/cpu/vector.h"
 #include "longhand/cpu.h"
 #include "longhand/math.h"
 

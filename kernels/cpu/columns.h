@@ -8,7 +8,7 @@
 #ifndef LONGHAND_KERNELS_COLUMNS_H
 #define LONGHAND_KERNELS_COLUMNS_H
 
-#include "cpu/vector.h"
+#include "kernels/cpu/vector.h"
 
 enum { WIDEST_HEAD = 256 };
 

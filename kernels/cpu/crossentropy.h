@@ -6,7 +6,7 @@
 #ifndef LONGHAND_KERNELS_CROSSENTROPY_H
 #define LONGHAND_KERNELS_CROSSENTROPY_H
 
-#include "cpu/math.h"
+#include "kernels/cpu/math.h"
 #include "longhand/math.h"
 
 /* logits[columns] = x[C] w + b, summed over c in four interleaved parts. */

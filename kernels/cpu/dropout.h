@@ -7,7 +7,7 @@
 #ifndef LONGHAND_KERNELS_DROPOUT_H
 #define LONGHAND_KERNELS_DROPOUT_H
 
-#include "cpu/vector.h"
+#include "kernels/cpu/vector.h"
 #include "longhand/rng.h"
 
 #if defined(__x86_64__)

@@ -11,7 +11,7 @@
 #ifndef LONGHAND_KERNELS_FUNCTIONS_H
 #define LONGHAND_KERNELS_FUNCTIONS_H
 
-#include "cpu/vector.h"
+#include "kernels/cpu/vector.h"
 #include "longhand/math.h"
 
 /* ---- signs, masks, integers ---- */

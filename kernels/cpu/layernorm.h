@@ -8,8 +8,8 @@
 #ifndef LONGHAND_KERNELS_LAYERNORM_H
 #define LONGHAND_KERNELS_LAYERNORM_H
 
-#include "cpu/dropout.h"
-#include "cpu/vector.h"
+#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/vector.h"
 
 INLINE real inverse_root(real x) {
 #if REAL_BYTES == 8

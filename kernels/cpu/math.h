@@ -8,7 +8,7 @@
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
 
-#include "cpu/vector.h"
+#include "kernels/cpu/vector.h"
 
 /* exp(x) for x <= 0; 0 below the smallest normal number's logarithm: products with a tiny number would be subnormal,
  * which processors compute slowly. */

@@ -9,7 +9,7 @@
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
 
-#include "cpu/vector.h"
+#include "kernels/cpu/vector.h"
 #include "longhand/laps.h"
 
 /* What happens to a sum before it is stored. */
@@ -48,9 +48,10 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
                 for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
 }
 
-/* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T). */
-INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels,
-                   real *restrict y, const enum finish finish, const real *restrict other) {
+/* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T).
+ * With FINISH_ADD other may be y, which is then added to: a tile has read its part of other before it stores. */
+INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels, real *y,
+                   const enum finish finish, const real *other) {
     LH_TIMED(LH_PART_PRODUCTS);
     const int columns = panel_width(N) / LANES;
     for (int n = 0; n < N; n += columns * LANES) {

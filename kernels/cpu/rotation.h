@@ -9,7 +9,7 @@
 #ifndef LONGHAND_KERNELS_ROTATION_H
 #define LONGHAND_KERNELS_ROTATION_H
 
-#include "cpu/vector.h"
+#include "kernels/cpu/vector.h"
 
 /* Every lane's neighbour in its pair. */
 INLINE vector swap_pairs(vector x) {

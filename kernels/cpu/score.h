@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "cpu/functions.h"
+#include "kernels/cpu/functions.h"
 
 /* first, first + 1, ... by lane, none above most: lanes beyond the last token repeat it. */
 INLINE vector ascending(int first, int most) { return minimum(counting((real)first, 1), broadcast((real)most)); }

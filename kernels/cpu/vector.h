@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cpu/level.h"
+#include "kernels/cpu/level.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))

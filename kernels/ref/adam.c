@@ -1,7 +1,7 @@
 /* Reference Adam; see ref.h. */
 #include <math.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 void lh_ref_adam_update(const lh_ref_adam *settings, int64_t step, double gradient_norm, int count,
                         const double *gradient, double *parameter, double *first, double *second) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 /* A copy of x[tokens][heads][head_width], rotated where the shape says so; the caller frees it. */
 static double *rotated(const lh_ref_attention *shape, const double *x) {

@@ -1,7 +1,7 @@
 /* Reference cross-entropy; see ref.h. */
 #include <math.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 double lh_ref_cross_entropy(int rows, int classes, const double *logits, const uint16_t *labels, double loss_scale,
                             double *dlogits) {

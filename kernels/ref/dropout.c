@@ -1,7 +1,7 @@
 /* Reference dropout; see ref.h. */
 #include <math.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t element) {
     uint32_t counter[4] = {element / 8, site->site, example, site->step}, word[4];

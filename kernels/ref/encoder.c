@@ -1,5 +1,5 @@
 /* Reference encoder; see encoder.h. One sequence at a time, every intermediate result kept. */
-#include "ref/encoder.h"
+#include "kernels/ref/encoder.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 static double *doubles(size_t count) {
     double *p = calloc(count, sizeof *p);

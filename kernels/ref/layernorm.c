@@ -1,7 +1,7 @@
 /* Reference layer norm; see ref.h. */
 #include <math.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 static const double EPSILON = 1e-5;
 

@@ -1,5 +1,5 @@
 /* Reference matrix products and ReLU; see ref.h. */
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 void lh_ref_matmul(int rows, int in, int out, const double *x, const double *w, const double *b, double *y) {
     for (int m = 0; m < rows; m++) {

@@ -1,7 +1,7 @@
 /* Reference sinusoid and rotation; see ref.h. */
 #include <math.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 void lh_ref_sinusoid(int width, double position, double *out) {
     for (int m = 0; m < width / 2; m++) {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 static int distance(lh_ref_pair at) { return abs(at.query - at.key); }
 

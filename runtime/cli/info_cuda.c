@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "cuda/driver.h"
-#include "cuda/image.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/image.h"
 #include "train/json_text.h"
 
 /* A device of this machine, and what of the program it runs. */

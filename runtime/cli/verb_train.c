@@ -6,8 +6,8 @@
 #include "cli/fresh_start.h"
 #include "cli/member.h"
 #include "cli/train_screen.h"
-#include "cuda/fleet.h"
 #include "data/epoch.h"
+#include "runtime/cuda/fleet.h"
 #include "train/group.h"
 #include "train/json_text.h"
 

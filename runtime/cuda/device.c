@@ -1,13 +1,13 @@
 /* Opens a device and loads an experiment's kernels; see device.h. */
-#include "cuda/device.h"
+#include "runtime/cuda/device.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/image.h"
-#include "cuda/jit.h"
+#include "runtime/cuda/image.h"
+#include "runtime/cuda/jit.h"
 
 enum {
     LOG_BYTES = 4096,

@@ -6,9 +6,9 @@
 
 #include <stddef.h>
 
-#include "cuda/driver.h"
 #include "longhand/cuda.h"
 #include "longhand/status.h"
+#include "runtime/cuda/driver.h"
 
 typedef struct lh_cuda_device {
     const lh_cuda_driver *driver;

@@ -1,5 +1,5 @@
 /* Finds the CUDA driver; see driver.h. */
-#include "cuda/driver.h"
+#include "runtime/cuda/driver.h"
 
 #include <assert.h>
 #include <dlfcn.h>

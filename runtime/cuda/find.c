@@ -1,5 +1,5 @@
 /* Finds libraries of the toolkit; see find.h. */
-#include "cuda/find.h"
+#include "runtime/cuda/find.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/fleet_parts.h"
-#include "cuda/memory.h"
 #include "data/initialise.h"
+#include "runtime/cuda/fleet_parts.h"
+#include "runtime/cuda/memory.h"
 
 enum { ARRIVALS_BYTES = 128 /* of one team, so that teams do not share a line */ };
 

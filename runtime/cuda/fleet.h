@@ -11,7 +11,7 @@
 #ifndef LONGHAND_CUDA_FLEET_H
 #define LONGHAND_CUDA_FLEET_H
 
-#include "cuda/device.h"
+#include "runtime/cuda/device.h"
 #include "train/engine.h"
 
 /* Opens engines[0 .. count - 1], which differ in seed and learning rate alone; parameters start as lh_initialise(seed).

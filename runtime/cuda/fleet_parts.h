@@ -3,11 +3,11 @@
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
-#include "cuda/fleet.h"
-#include "cuda/grid.h"
-#include "cuda/interface.h"
-#include "cuda/library.h"
 #include "data/epoch.h"
+#include "longhand/cuda_interface.h"
+#include "runtime/cuda/fleet.h"
+#include "runtime/cuda/grid.h"
+#include "runtime/cuda/library.h"
 
 enum { LH_CUDA_MOST_STEPS = 64 /* in one launch */ };
 

@@ -5,8 +5,8 @@
 
 #include "base/real.h"
 #include "base/team.h"
-#include "cuda/fleet_parts.h"
-#include "cuda/memory.h"
+#include "runtime/cuda/fleet_parts.h"
+#include "runtime/cuda/memory.h"
 
 enum { ROWS = 32 /* sequences that a thread makes at a time */ };
 

@@ -1,5 +1,5 @@
 /* See grid.h. */
-#include "cuda/grid.h"
+#include "runtime/cuda/grid.h"
 
 static int at_most(int x, int most) { return x < most ? x : most; }
 

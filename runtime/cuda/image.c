@@ -1,5 +1,5 @@
 /* Choosing an image; see image.h. */
-#include "cuda/image.h"
+#include "runtime/cuda/image.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * code. Both digests are checked whenever it is read, so a file may be cut, damaged or old without harm.
  */
 #define _GNU_SOURCE
-#include "cuda/jit.h"
+#include "runtime/cuda/jit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 #include "base/sha256.h"
-#include "cuda/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 
 static const char FIRST_LINE[] = "longhand device code, version 1\n";
 enum { HEAD_BYTES = sizeof FIRST_LINE - 1 + 2 * LH_SHA256_TEXT }; /* a digest's line is as long as its text with 0 */

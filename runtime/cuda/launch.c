@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cuda/fleet_parts.h"
+#include "runtime/cuda/fleet_parts.h"
 #include "train/diagnose.h"
 
 static const double LAUNCH_SECONDS = 0.2; /* about, at most */

@@ -1,5 +1,5 @@
 /* Finds cuBLASLt and multiplies with it; see library.h. */
-#include "cuda/library.h"
+#include "runtime/cuda/library.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cublaslt.h"
-#include "cuda/find.h"
-#include "cuda/image.h"
-#include "cuda/memory.h"
+#include "runtime/cuda/cublaslt.h"
+#include "runtime/cuda/find.h"
+#include "runtime/cuda/image.h"
+#include "runtime/cuda/memory.h"
 #include "train/engine.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "cuda/device.h"
+#include "runtime/cuda/device.h"
 
 typedef struct lh_cuda_library lh_cuda_library;
 

@@ -2,7 +2,7 @@
 #ifndef LONGHAND_CUDA_MEMORY_H
 #define LONGHAND_CUDA_MEMORY_H
 
-#include "cuda/device.h"
+#include "runtime/cuda/device.h"
 
 /* Memory of the device, 256-byte aligned. LH_ERR_ENVIRONMENT without it. For bytes = 0: *memory is 0. */
 lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const char *what, CUdeviceptr *memory,

@@ -1,5 +1,5 @@
 /* Finds NVRTC and compiles with it; see nvrtc.h. */
-#include "cuda/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/find.h"
-#include "cuda/image.h"
+#include "runtime/cuda/find.h"
+#include "runtime/cuda/image.h"
 
 const char *const lh_nvrtc_options[LH_NVRTC_OPTIONS] = {"--std=c++17", "--fmad=true", "--ftz=false", "--prec-div=true",
                                                         "--prec-sqrt=true"};

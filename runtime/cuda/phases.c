@@ -2,8 +2,8 @@
  * on the fleet's stream. */
 #include <stdio.h>
 
-#include "cuda/fleet_parts.h"
-#include "cuda/place.h"
+#include "longhand/cuda_place.h"
+#include "runtime/cuda/fleet_parts.h"
 
 static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *call, lh_error *error) {
     return lh_cuda_check(fleet->driver, result, call, error);

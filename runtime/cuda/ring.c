@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/team.h"
-#include "cuda/fleet_parts.h"
-#include "cuda/memory.h"
 #include "longhand/laps.h"
 #include "longhand/math.h"
+#include "runtime/cuda/fleet_parts.h"
+#include "runtime/cuda/memory.h"
 
 static const size_t RING_BYTES = 64 << 20; /* at most, where that is two steps */
 

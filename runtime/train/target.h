@@ -2,7 +2,7 @@
 #ifndef LONGHAND_TARGET_H
 #define LONGHAND_TARGET_H
 
-#include "cuda/device.h"
+#include "runtime/cuda/device.h"
 #include "train/engine.h"
 
 typedef struct lh_target {

@@ -42,7 +42,7 @@ typedef struct ${name}_head {
     int from, to; /* queries that are asked for */
 % end
 % if relates then
-    % include("parts/relative_head.tpl")
+    % include("cpu/relative_head.tpl")
 % end
 % if scored then
     const ${name}_score_tables *scores;
@@ -67,7 +67,7 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
     head.to = head.T;
 % end
 % if relates then
-    % include("parts/relative_head_of.tpl")
+    % include("cpu/relative_head_of.tpl")
 % end
 % if scored then
     head.scores = scores;
@@ -103,7 +103,7 @@ INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *he
 }
 % end
 
-% include("parts/logit.tpl")
+% include("cpu/logit.tpl")
 % if masked then
 
 /* Which of LANES queries, from i on, see key j; lanes beyond the last query repeat it. */
@@ -132,7 +132,7 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
 % end
 % if rotation.kind == "rope" then
 
-% include("parts/rotate.tpl")
+% include("cpu/rotate.tpl")
 % end
 
 /* One head of one sequence.
@@ -148,7 +148,7 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, ${key_argument}real *restrict out,
         ${name}_kept kept) {
-% include("parts/head_lengths.tpl", { lengths = ranged and cross and "S = head->S" or lengths })
+% include("cpu/head_lengths.tpl", { lengths = ranged and cross and "S = head->S" or lengths })
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
 % if ranged then
     for (int first = head->from; first < head->to; first += LANES, weights += kept.step, inverse_sum += LANES) {
@@ -182,15 +182,15 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     }
 }
 % if relates then
-% include("parts/relative_grad.tpl")
-% include("parts/relative_rows_grad.tpl")
+% include("cpu/relative_grad.tpl")
+% include("cpu/relative_rows_grad.tpl")
 % end
 
 /* Gradients of queries, and the rows that the keys' pass reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query,
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
         const ${name}_scratch *scratch, real *restrict dquery) {
-% include("parts/head_lengths.tpl", { lengths = lengths })
+% include("cpu/head_lengths.tpl", { lengths = lengths })
     const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
     real *dlogits = scratch->dlogits${start};
 % if relative.toeplitz then
@@ -266,7 +266,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     }
 }
 
-% include("parts/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i" })
+% include("cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i" })
 
 NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query,
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
@@ -294,4 +294,4 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     if (kept->step) kept->inverse_sum += groups * LANES;
 }
 
-% include("parts/attention_heads.tpl", { turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "" })
+% include("cpu/attention_heads.tpl", { turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "" })

@@ -164,7 +164,7 @@ INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broad
 % end
 % if rotation.kind == "rope" then
 
-% include("parts/rotate.tpl")
+% include("cpu/rotate.tpl")
 % end
 
 /* One head of one sequence: query [T] rows of HEAD_WIDTH, QUERY_STRIDE apart; out likewise, WIDTH apart, written; what
@@ -301,7 +301,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     }
 }
 
-% include("parts/attend_keys.tpl", { start = "", step = name .. "_group_weights(T)", row = "(j + LANES - 1)", at = "(u - i) * LANES + i" })
+% include("cpu/attend_keys.tpl", { start = "", step = name .. "_group_weights(T)", row = "(j + LANES - 1)", at = "(u - i) * LANES + i" })
 
 % local out_argument, out_pass = normalised and "const real *restrict out, " or "", normalised and "out, " or ""
 NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query,
@@ -323,7 +323,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 % end
 }
 
-% include("parts/geometric_heads.tpl", {
+% include("cpu/geometric_heads.tpl", {
 %     turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "",
 %     direction_pass = directional and ", direction" or "", out_pass = normalised and "attended + at, " or "",
 %     clears = directional and normaliser.direction_width > 2 * heads })

@@ -1,15 +1,15 @@
-% include("parts/head_constants.tpl")
+% include("cpu/head_constants.tpl")
 
 % if positions.distance.draws then
 % include("parts/drawn_distance.tpl")
 
 % end
 % if behind then
-% include("parts/behind_shared.tpl")
+% include("cpu/behind_shared.tpl")
 
 % end
 % if relative.kind ~= "none" then
-% include("parts/relative_tables.tpl")
+% include("cpu/relative_tables.tpl")
 
 % end
 % if score.kind ~= "none" then
@@ -17,11 +17,11 @@
 
 % end
 % if behind then
-% include("parts/behind_end.tpl")
+% include("cpu/behind_end.tpl")
 
 % end
 % if sums then
-% include("parts/sums.tpl")
+% include("cpu/sums.tpl")
 
 % end
 % include(normaliser.kept)

@@ -110,7 +110,7 @@ static void embed_backward(const workspace *w, parameters *g) {
     }
 }
 
-/* The products of a layer, each compiled once. */
+/* The products of a layer, each compiled once. Where dx holds the residual connection's gradient, they add to it. */
 NOINLINE void to_query_key_value(int rows, const real *x, const real *panels, real *y) {
     matmul(rows, WIDTH, 3 * WIDTH, x, panels, y, FINISH_STORE, NULL);
 }
@@ -128,19 +128,19 @@ NOINLINE void to_hidden(int rows, const real *x, const real *panels, const real 
 NOINLINE void to_feedforward_output(int rows, const real *x, const real *panels, const real *bias, real *y) {
     matmul(rows, FEEDFORWARD, WIDTH, x, panels, y, FINISH_BIAS, bias);
 }
-NOINLINE void from_query_key_value(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
-    matmul(rows, 3 * WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, residual);
+NOINLINE void from_query_key_value(int rows, const real *dy, const real *panels, real *dx) {
+    matmul(rows, 3 * WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, dx);
 }
 % if directional then
-NOINLINE void from_direction(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
-    matmul(rows, DIRECTION_WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, residual);
+NOINLINE void from_direction(int rows, const real *dy, const real *panels, real *dx) {
+    matmul(rows, DIRECTION_WIDTH, WIDTH, dy, panels, dx, FINISH_ADD, dx);
 }
 % end
 NOINLINE void from_attention_output(int rows, const real *dy, const real *panels, real *dx) {
     matmul(rows, WIDTH, WIDTH, dy, panels, dx, FINISH_STORE, NULL);
 }
-NOINLINE void from_hidden(int rows, const real *dy, const real *panels, const real *residual, real *dx) {
-    matmul(rows, FEEDFORWARD, WIDTH, dy, panels, dx, FINISH_ADD, residual);
+NOINLINE void from_hidden(int rows, const real *dy, const real *panels, real *dx) {
+    matmul(rows, FEEDFORWARD, WIDTH, dy, panels, dx, FINISH_ADD, dx);
 }
 NOINLINE void from_feedforward_output(int rows, const real *dy, const real *panels, const real *hidden, real *dx) {
     matmul(rows, WIDTH, FEEDFORWARD, dy, panels, dx, FINISH_RELU_GRAD, hidden);
@@ -207,12 +207,6 @@ NOINLINE void residual_norm_grad(const workspace *w, const real *xhat, const rea
 }
 % end
 
-static void swap(real **a, real **b) {
-    real *c = *a;
-    *a = *b;
-    *b = c;
-}
-
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation output may be input. */
 static void layer_forward(workspace *w, int l, const layer_parameters *p, layer_state *s, real *output) {
     const layer_panels *panels = &((const shared *)w->step->shared)->layer[l];
@@ -258,14 +252,12 @@ static void layer_backward(workspace *w, int l, const layer_parameters *p, layer
     down_grad(w->tokens, s->hidden, dbranch, g->down, g->down_bias);
     from_feedforward_output(w->rows, dbranch, panels->down_transposed, s->hidden, w->dhidden);
     up_grad(w->tokens, s->norm1, w->dhidden, g->up, g->up_bias);
-    from_hidden(w->rows, w->dhidden, panels->up_transposed, w->gradient, w->branch);
-    swap(&w->gradient, &w->branch);
+    from_hidden(w->rows, w->dhidden, panels->up_transposed, w->gradient);
 % if dropout.kind == "bernoulli" then
     residual_norm_grad(w, s->attention_keep, s->norm1_xhat, s->norm1_rstd, p->norm1_scale, g->norm1_scale,
             g->norm1_offset);
 % else
     residual_norm_grad(w, s->norm1_xhat, s->norm1_rstd, p->norm1_scale, g->norm1_scale, g->norm1_offset);
-    dbranch = w->gradient;
 % end
     attention_output_grad(w->tokens, s->attended, dbranch, g->attention_output);
     from_attention_output(w->rows, dbranch, panels->attention_output_transposed, w->dattended);
@@ -276,11 +268,9 @@ static void layer_backward(workspace *w, int l, const layer_parameters *p, layer
     attention_self_backward(w, l, &s->self, s->query_key_value, s->attended, w->dattended, w->dquery_key_value);
 % end
     query_key_value_grad(w->tokens, s->input, w->dquery_key_value, g->query_key_value);
-    from_query_key_value(w->rows, w->dquery_key_value, panels->query_key_value_transposed, w->gradient, w->branch);
-    swap(&w->gradient, &w->branch);
+    from_query_key_value(w->rows, w->dquery_key_value, panels->query_key_value_transposed, w->gradient);
 % if directional then
     direction_grad(w->tokens, s->input, w->ddirection, g->direction, g->direction_bias);
-    from_direction(w->rows, w->ddirection, panels->direction_transposed, w->gradient, w->branch);
-    swap(&w->gradient, &w->branch);
+    from_direction(w->rows, w->ddirection, panels->direction_transposed, w->gradient);
 % end
 }

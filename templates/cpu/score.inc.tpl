@@ -140,7 +140,7 @@ static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_sco
     (void)step;
 % end
 % for _, nest in ipairs(score.making) do
-    % include("parts/score_nest.tpl", { nest = nest })
+    % include("cpu/score_nest.tpl", { nest = nest })
 % end
 }
 
@@ -231,7 +231,7 @@ static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_scor
     (void)${unused};
 % end
 % for _, nest in ipairs(score.gradients) do
-    % include("parts/score_nest.tpl", { nest = nest })
+    % include("cpu/score_nest.tpl", { nest = nest })
 % end
 }
 % end

@@ -2,13 +2,13 @@
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
 
-#include "cpu/adam.h"
-#include "cpu/columns.h"
-#include "cpu/crossentropy.h"
-#include "cpu/layernorm.h"
-#include "cpu/matmul.h"
+#include "kernels/cpu/adam.h"
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/crossentropy.h"
+#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/matmul.h"
 % for _, header in ipairs(cpu_headers) do
-#include "cpu/${header}.h"
+#include "kernels/cpu/${header}.h"
 % end
 % if max_position then
 #include "longhand/positions.h"
@@ -20,16 +20,16 @@ static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), 
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
 
-% include("parts/positions.tpl")
+% include("cpu/positions.tpl")
 
-% include("parts/take.tpl")
+% include("cpu/take.tpl")
 
 % for _, family in ipairs(attentions) do
 % include("cpu/family.tpl", family)
 
 % end
 % if sums then
-% include("parts/shard_sums.tpl")
+% include("cpu/shard_sums.tpl")
 
 % end
 % include("cpu/workspace.tpl")
@@ -40,16 +40,16 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 #include "layers.inc"
 #include "loss.inc"
 
-% include("parts/begin_step.tpl")
+% include("cpu/begin_step.tpl")
 
 % if sums then
 % for _, family in ipairs(attentions) do
 % if family.sums then
-% include("parts/end_sums.tpl", family)
+% include("cpu/end_sums.tpl", family)
 
 % end
 % end
-% include("parts/shard.tpl")
+% include("cpu/shard.tpl")
 
 % end
 static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
@@ -112,7 +112,7 @@ static void fold(void *total, void *gradient, size_t count) { fold_gradient(tota
 
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
 
-% include("parts/update.tpl")
+% include("cpu/update.tpl")
 
 extern const lh_cpu_program LH_LEVEL_SYMBOL(${symbol});
 const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {

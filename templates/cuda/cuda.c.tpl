@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#include "cuda/interface.h"
-% if cuda.products == "library" then
-#include "cuda/place.h"
-% end
 #include "longhand/cuda.h"
+#include "longhand/cuda_interface.h"
+% if cuda.products == "library" then
+#include "longhand/cuda_place.h"
+% end
 % if tables then
 #include "longhand/math.h"
 % end

@@ -16,9 +16,9 @@ typedef float real;
 typedef int int32_t;
 
 % end
-% splice("cuda/interface.h")
+% splice("longhand/cuda_interface.h", "runtime/include")
 % if cuda.products == "library" then
-% splice("cuda/place.h")
+% splice("longhand/cuda_place.h", "runtime/include")
 % end
 
 enum {

@@ -167,7 +167,7 @@ find_toolkit() {
 
 # A text of this folder, with the headers beside the compiler.
 compile_with_headers() {
-    ${CC:-cc} -std=gnu11 -Werror -Wcast-function-type -Iruntime -Iruntime/include -isystem "$headers" "$@"
+    ${CC:-cc} -std=gnu11 -Werror -Wcast-function-type -Iruntime/include -Iruntime -I. -isystem "$headers" "$@"
 }
 
 compares_names() {

@@ -2,7 +2,7 @@
  * compiles it, nothing runs it. */
 #include <cublasLt.h>
 
-#include "cuda/cublaslt.h"
+#include "runtime/cuda/cublaslt.h"
 
 #define SAME(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #ours " is not " #theirs)
 

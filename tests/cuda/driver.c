@@ -8,7 +8,7 @@
 #include <cuda.h>
 
 #define CUresult lh_cuda_result_number
-#include "cuda/driver.c"
+#include "runtime/cuda/driver.c"
 #undef CUresult
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * compiles it, nothing runs it. The types of functions are compared as in driver.c. */
 #include <nvrtc.h>
 
-#include "cuda/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 
 _Static_assert(LH_NVRTC_COMPILATION_FAILED == (int)NVRTC_ERROR_COMPILATION,
                "the result of a source that does not compile");

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#include "cuda/driver.h"
+#include "runtime/cuda/driver.h"
 
 enum { LH_EMULATION_ASCENDING = 0, LH_EMULATION_DESCENDING = 1 }; /* any other order: the seed of a permutation */
 

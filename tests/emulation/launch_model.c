@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "cuda/place.h"
 #include "emulation.h"
+#include "longhand/cuda_place.h"
 #include "support/lh_test.h"
 
 void *lh_model_reserve(size_t bytes) {

@@ -3,7 +3,7 @@
 #ifndef LH_TESTS_LAUNCH_MODEL_H
 #define LH_TESTS_LAUNCH_MODEL_H
 
-#include "cuda/interface.h"
+#include "longhand/cuda_interface.h"
 #include "longhand/spec.h"
 
 /* Zeroed and on a cache line; for free. */

@@ -3,7 +3,7 @@
 
 typedef float real;
 #include "operations_sizes.h"
-#include "cuda/product_fma.cu"
+#include "kernels/cuda/product_fma.cu"
 #include "operations.cu"
 
 OPERATIONS("float32")

@@ -5,7 +5,7 @@
 #define INLINE [[maybe_unused]] static __device__ __forceinline__
 
 #include "operations.h"
-#include "cuda/interface.h"
+#include "longhand/cuda_interface.h"
 
 enum { THREADS = 256, WIDTH = LH_OPERATIONS_WIDTH, HEAD_WIDTH = LH_OPERATIONS_HEAD, PARAMETER_STORAGE = 4096 };
 
@@ -15,7 +15,7 @@ enum { THREADS = 256, WIDTH = LH_OPERATIONS_WIDTH, HEAD_WIDTH = LH_OPERATIONS_HE
 #define REST2 ((real)(1 - 0.999))
 #define EPSILON ((real)1e-8)
 
-#include "cuda/block.cu"
-#include "cuda/slab.cu"
+#include "kernels/cuda/block.cu"
+#include "kernels/cuda/slab.cu"
 
 #endif

@@ -3,9 +3,9 @@
 
 typedef float real;
 #include "operations_sizes.h"
-#include "cuda/mma.cu"
-#include "cuda/product_tf32.cu"
-#include "cuda/product_mma.cu"
+#include "kernels/cuda/mma.cu"
+#include "kernels/cuda/product_tf32.cu"
+#include "kernels/cuda/product_mma.cu"
 #include "operations.cu"
 
 OPERATIONS("tf32")

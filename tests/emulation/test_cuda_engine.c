@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/fleet.h"
-#include "cuda/fleet_parts.h"
 #include "data/epoch.h"
 #include "emulation.h"
+#include "runtime/cuda/fleet.h"
+#include "runtime/cuda/fleet_parts.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/library.h"
 #include "emulation.h"
+#include "runtime/cuda/library.h"
 #include "support/toy_cuda.h"
 
 enum { MOST = 4096, EXECUTION_FAILED = 700 };

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/fleet.h"
-#include "cuda/place.h"
 #include "emulation.h"
+#include "longhand/cuda_place.h"
+#include "runtime/cuda/fleet.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"
 

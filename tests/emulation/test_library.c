@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "cuda/driver.h"
+#include "runtime/cuda/driver.h"
 
 static void test_runtime_finds_the_driver_and_runs_a_kernel(void **state) {
     (void)state;

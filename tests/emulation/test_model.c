@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "cuda/interface.h"
 #include "data/batch.h"
 #include "data/initialise.h"
 #include "emulation.h"
 #include "launch_model.h"
+#include "longhand/cuda_interface.h"
 #include "train/engine.h"
 
 extern const lh_spec LH_MODEL;

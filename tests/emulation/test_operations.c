@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "cuda/interface.h"
 #include "emulation.h"
+#include "kernels/ref/ref.h"
+#include "longhand/cuda_interface.h"
 #include "operations.h"
-#include "ref/ref.h"
 
 enum { WIDTH = LH_OPERATIONS_WIDTH, HEAD = LH_OPERATIONS_HEAD, THREADS = 256, PIECE = LH_CUDA_PIECE };
 

@@ -7,7 +7,7 @@ extern "C" {
 #include "longhand/rng.h"
 
 typedef float real;
-#include "cuda/interface.h"
+#include "longhand/cuda_interface.h"
 #include "toy.cu"
 
 EMULATED_KERNEL(toy_train_kernel)

@@ -7,7 +7,7 @@ extern "C" {
 #include "longhand/rng.h"
 
 typedef double real;
-#include "cuda/interface.h"
+#include "longhand/cuda_interface.h"
 #define toy_train_kernel toy_double_train_kernel
 #define toy_evaluate_kernel toy_double_evaluate_kernel
 #include "toy.cu"

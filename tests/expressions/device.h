@@ -15,13 +15,13 @@
 typedef double real;
 enum { THREADS = 64 };
 
-#include "cuda/functions_float64.cu"
+#include "kernels/cuda/functions_float64.cu"
 
-#include "cuda/functions.cu"
+#include "kernels/cuda/functions.cu"
 
-#include "cuda/block.cu"
+#include "kernels/cuda/block.cu"
 
-#include "cuda/score.cu"
+#include "kernels/cuda/score.cu"
 
 typedef global<real> reals;
 

@@ -9,8 +9,8 @@ typedef double real;
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu/score.h"
 #include "expressions/cases.h"
+#include "kernels/cpu/score.h"
 #include "longhand/cpu.h"
 
 static inline void *take(char *memory, size_t *used, size_t bytes) {

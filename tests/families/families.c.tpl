@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/columns.h"
-#include "cpu/functions.h"
-#include "cpu/math.h"
-#include "cpu/matmul.h"
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/math.h"
+#include "kernels/cpu/matmul.h"
 #include "longhand/cpu.h"
 #include "longhand/laps.h"
 % for _, header in ipairs(cpu_headers) do
-#include "cpu/${header}.h"
+#include "kernels/cpu/${header}.h"
 % end
 
-% include("parts/positions.tpl")
+% include("cpu/positions.tpl")
 
-% include("parts/take.tpl")
+% include("cpu/take.tpl")
 
 % for _, family in ipairs(attentions) do
 % include("cpu/family.tpl", family)
@@ -39,7 +39,7 @@ typedef struct workspace {
 #include "attention_cross.inc"
 
 % for _, family in ipairs(attentions) do
-% include("parts/draws.tpl", family)
+% include("cpu/draws.tpl", family)
 % end
 static void begin(const lh_cpu_step *step) {
     const int part = 0, parts = 1;
@@ -47,7 +47,7 @@ static void begin(const lh_cpu_step *step) {
     (void)parts;
     (void)step;
 % for _, family in ipairs(attentions) do
-    % include("parts/begin_family.tpl", family)
+    % include("cpu/begin_family.tpl", family)
 % end
 }
 

@@ -8,11 +8,11 @@
 --   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
 -- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
 
-local gen = require("gen")
+local gen = require("render.gen")
 local lfs = require("lfs")
-local plan_module = require("plan")
+local plan_module = require("plan.plan")
 local support = require("support")
-local tasks = require("tasks")
+local tasks = require("spec.tasks")
 
 local M = {}
 
@@ -32,7 +32,7 @@ function M.template(name, folder)
   return templates[path]
 end
 
-local facts = tasks.read(support.tasks_folder, require("diagnostics").new())
+local facts = tasks.read(support.tasks_folder, require("base.diagnostics").new())
 
 -- Resolves, plans and renders a row of cases.
 local function rendered(row)

@@ -11,17 +11,17 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local diagnostics = require("diagnostics")
+local diagnostics = require("base.diagnostics")
 local fuzzing = require("fuzzing")
-local gen = require("gen")
+local gen = require("render.gen")
 local lfs = require("lfs")
-local load_module = require("load")
-local plan_module = require("plan")
+local load_module = require("spec.load")
+local plan_module = require("plan.plan")
 local random = require("random")
-local sandbox = require("sandbox")
-local schema = require("schema")
-local tasks = require("tasks")
-local validate = require("validate")
+local sandbox = require("spec.sandbox")
+local schema = require("spec.schema")
+local tasks = require("spec.tasks")
+local validate = require("spec.validate")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- Plans for tests: of the Ruoss encoder with fields set, of an encoding, of the text of a spec.
 
-local canonical = require("canonical")
-local plan_module = require("plan")
+local canonical = require("base.canonical")
+local plan_module = require("plan.plan")
 local support = require("support")
 
 local M = {}

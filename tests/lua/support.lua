@@ -2,7 +2,7 @@
 --
 -- Use: local support = dofile("tests/lua/support.lua"), from the repository's root.
 
-package.path = "generator/?.lua;generator/study/?.lua;tests/lua/?.lua;" .. package.path
+package.path = "generator/?.lua;tests/lua/?.lua;" .. package.path
 
 local support = {}
 package.loaded.support = support -- for what else tests share: it writes into the same folder
@@ -18,7 +18,7 @@ function support.write(name, text)
     os.remove(folder)
   end
   local path = folder .. "/" .. name
-  assert(require("write").make_directory(path:match("^(.*)/")))
+  assert(require("base.write").make_directory(path:match("^(.*)/")))
   local file = assert(io.open(path, "wb"))
   file:write(text)
   file:close()
@@ -27,7 +27,7 @@ end
 
 function support.clean()
   if folder then
-    require("write").remove_tree(folder)
+    require("base.write").remove_tree(folder)
     folder = nil
   end
 end
@@ -58,13 +58,13 @@ end
 
 -- Loads and validates a spec file: resolved, info, diagnostics.
 function support.check(path, sets)
-  local d = require("diagnostics").new()
-  local tasks = require("tasks").read(support.tasks_folder, d)
-  local loaded = require("load").spec(path, { root = ".", diagnostics = d, sets = sets })
+  local d = require("base.diagnostics").new()
+  local tasks = require("spec.tasks").read(support.tasks_folder, d)
+  local loaded = require("spec.load").spec(path, { root = ".", diagnostics = d, sets = sets })
   if not loaded then
     return nil, nil, d
   end
-  local resolved, info = require("validate").resolve(loaded, d, { tasks = tasks })
+  local resolved, info = require("spec.validate").resolve(loaded, d, { tasks = tasks })
   return resolved, info, d
 end
 

@@ -2,11 +2,11 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local attention = require("analyze_attention")
+local attention = require("study.analyse.analyze_attention")
 local lu = require("luaunit")
-local panels = require("panels")
-local pca = require("pca")
-local respec = require("respec")
+local panels = require("study.analyse.panels")
+local pca = require("study.analyse.pca")
+local respec = require("study.read.respec")
 
 TestPca = {}
 

@@ -2,10 +2,10 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local build = require("build")
+local build = require("render.build")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local shell = require("shell")
+local shell = require("base.shell")
 
 local FILES = {
   { path = "step.c", text = "", map = {
@@ -155,7 +155,7 @@ end
 -- By the system's program where there is one and it reads every file, else in Lua.
 function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
   local project = require("project").new(lfs.currentdir())
-  local want = require("sha256").hex(support.read("Makefile"))
+  local want = require("base.sha256").hex(support.read("Makefile"))
   lu.assertEquals(project:digests_of({ "Makefile" }), { want })
   lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], want)
 end

@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local canonical = require("canonical")
+local canonical = require("base.canonical")
 local lu = require("luaunit")
 
 TestCanonical = {}

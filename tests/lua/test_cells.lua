@@ -2,13 +2,13 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cells = require("cells")
-local demo = require("demo")
+local cells = require("study.read.cells")
+local demo = require("study.demo")
 local lu = require("luaunit")
 local reports = require("reports")
-local runs = require("runs")
-local views = require("views")
-local wording = require("wording")
+local runs = require("study.read.runs")
+local views = require("study.report.views")
+local wording = require("base.wording")
 
 local write_run, scored, make_study, SCORES = reports.write_run, reports.scored, reports.make_study, reports.SCORES
 

@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cli = require("cli")
+local cli = require("cli.cli")
 local lu = require("luaunit")
 
 local function parse(line)
@@ -159,12 +159,12 @@ TestUsual = {}
 
 -- What words mean is there: in the schema, or in a table of flags of the trainer's.
 function TestUsual.test_words_mean_what_there_is()
-  local flags, schema = require("trainer_flags").read("."), require("schema")
+  local flags, schema = require("spec.trainer_flags").read("."), require("spec.schema")
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
   lu.assertEquals(flags["--steps"], { kind = "INTEGER", least = 0, most = 4294967295.0 })
   lu.assertNotNil(flags["--eval-data"])
   local fields = 0
-  for _, target in ipairs(require("usual").targets(".")) do
+  for _, target in ipairs(require("spec.usual").targets(".")) do
     local flag = target:match("^%-%-[%w-]+")
     fields = fields + (flag and 0 or 1)
     lu.assertTrue(flag ~= nil or schema.at[target] ~= nil, target)
@@ -180,11 +180,11 @@ TestHelp = {}
 -- The launcher shows this file without Lua.
 function TestHelp.test_help_is_the_file()
   if os.getenv("LH_UPDATE_GOLDEN") then
-    local file = assert(io.open("generator/help.txt", "wb"))
+    local file = assert(io.open("generator/cli/help.txt", "wb"))
     file:write(cli.help(), "\n")
     file:close()
   end
-  lu.assertEquals(support.read("generator/help.txt"), cli.help() .. "\n")
+  lu.assertEquals(support.read("generator/cli/help.txt"), cli.help() .. "\n")
 end
 
 function TestHelp.test_help_names_every_verb_within_120_columns()

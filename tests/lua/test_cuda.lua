@@ -3,17 +3,17 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local chips = require("chips")
-local gen = require("gen")
+local chips = require("plan.chips")
+local gen = require("render.gen")
 local lu = require("luaunit")
-local plan_module = require("plan")
+local plan_module = require("plan.plan")
 local project_module = require("project")
-local tasks = require("tasks")
+local tasks = require("spec.tasks")
 
 local NARROW, WIDE = 240, 256
 local ENCODINGS = { "none", "sinusoid", "learned", "rope", "relative", "shaw", "alibi", "alibi_learned", "geometric" }
 
-local facts = tasks.read(support.tasks_folder, require("diagnostics").new())
+local facts = tasks.read(support.tasks_folder, require("base.diagnostics").new())
 local project = project_module.new(".")
 
 local function template(name, folder)

@@ -2,10 +2,10 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local canonical = require("canonical")
+local canonical = require("base.canonical")
 local json = require("dkjson")
 local lu = require("luaunit")
-local plan_module = require("plan")
+local plan_module = require("plan.plan")
 local plans = require("plans")
 
 local build, everything, plan_of = plans.build, plans.everything, plans.plan_of

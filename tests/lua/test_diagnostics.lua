@@ -1,7 +1,7 @@
--- generator/diagnostics.lua: form, order and number of errors; names that were meant.
+-- generator/base/diagnostics.lua: form, order and number of errors; names that were meant.
 
 local support = dofile("tests/lua/support.lua")
-local diagnostics = require("diagnostics")
+local diagnostics = require("base.diagnostics")
 local lu = require("luaunit")
 
 TestDiagnostics = {}

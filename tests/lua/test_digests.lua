@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local plans = require("plans")
-local schema = require("schema")
+local schema = require("spec.schema")
 
 local build, everything, resolve, small, task = plans.build, plans.everything, plans.resolve, plans.small, plans.task
 
@@ -16,7 +16,7 @@ local FIELDS = {
   { "source", "spec/runs/other.lua", false, false },
   { "precision", "float64", true, false },
   { "task.kind", "even_pairs", true, false },
-  { "model.kind", "another", true, true },
+  { "model.kind", "decoder", true, true },
   { "model.layers", 3, true, true },
   { "model.heads", 4, true, true },
   { "model.width", 32, true, true },

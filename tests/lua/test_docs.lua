@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lfs = require("lfs")
 local lu = require("luaunit")
-local schema = require("schema")
+local schema = require("spec.schema")
 local traced = require("expression.traced")
 
 local function read(path)

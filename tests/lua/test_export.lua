@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local pytorch = require("export.pytorch")
-local render = require("render")
+local render = require("render.render")
 local torch = require("expression.torch")
 
 local function body_of(encoding)

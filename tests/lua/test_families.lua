@@ -3,18 +3,18 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local describe = require("describe")
-local encoding_module = require("encoding")
+local describe = require("plan.describe")
+local encoding_module = require("plan.encoding")
 local lu = require("luaunit")
-local network = require("network")
+local dimensions = require("plan.dimensions")
 local plans = require("plans")
-local render = require("render")
+local render = require("render.render")
 
 TestFamilies = {}
 
 local CC = os.getenv("CC") or "gcc"
 local FLAGS = " -std=gnu11 -O1 -Wall -Wextra -Werror -Wno-psabi -Wno-unused-function -Wno-unknown-pragmas"
-  .. " -Iruntime/include -Iruntime -Ikernels "
+  .. " -I. -Iruntime/include -Iruntime "
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
 local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
 
@@ -29,7 +29,7 @@ local function two_families(self_facets, cross)
   plan.attentions[2] = { name = "cross", stack = LAYERS, queries = TARGET, keys = SOURCE, ranged = true,
     layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4),
     logit_scale = 1 / math.sqrt(width // 4) }
-  network.settle_families(plan.attentions)
+  dimensions.settle_families(plan.attentions)
   return plan, score
 end
 

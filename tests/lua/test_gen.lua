@@ -2,12 +2,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local diagnostics = require("diagnostics")
-local gen = require("gen")
+local diagnostics = require("base.diagnostics")
+local gen = require("render.gen")
 local lu = require("luaunit")
-local plan_module = require("plan")
-local sha256 = require("sha256")
-local tasks = require("tasks")
+local plan_module = require("plan.plan")
+local sha256 = require("base.sha256")
+local tasks = require("spec.tasks")
 
 local TEXTS = {
   ["spec.tpl"] = "spec ${source_digest}\n",

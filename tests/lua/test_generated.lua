@@ -6,7 +6,7 @@ local support = dofile("tests/lua/support.lua")
 local cases = require("cases")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local schema = require("schema")
+local schema = require("spec.schema")
 
 local PATHS, COLUMNS, IDENTIFIERS = cases.PATHS, cases.COLUMNS, cases.identifiers
 

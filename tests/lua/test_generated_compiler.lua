@@ -10,7 +10,7 @@ TestCompiler = {}
 local CC = os.getenv("CC") or "gcc"
 local FLAGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla "
   .. "-Wundef -Wwrite-strings -Wunused-macros -Wunused-const-variable -Wno-unused-parameter -Wno-psabi "
-  .. "-Wno-unknown-pragmas -Iruntime/include -Ikernels -I."
+  .. "-Wno-unknown-pragmas -Iruntime/include -I."
 
 local function level_flag()
   local machine, found = support.shell(CC .. " -dumpmachine")

@@ -3,11 +3,11 @@
 local support = dofile("tests/lua/support.lua")
 
 local cases = require("cases")
-local gen = require("gen")
+local gen = require("render.gen")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project_module = require("project")
-local write = require("write")
+local write = require("base.write")
 
 local PATHS = cases.PATHS
 

@@ -3,9 +3,9 @@
 local support = dofile("tests/lua/support.lua")
 
 local cases = require("cases")
-local gen = require("gen")
+local gen = require("render.gen")
 local lu = require("luaunit")
-local plan_module = require("plan")
+local plan_module = require("plan.plan")
 
 local SPEC, PATHS, COLUMNS = cases.SPEC, cases.PATHS, cases.COLUMNS
 

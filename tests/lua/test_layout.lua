@@ -2,10 +2,10 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local diagnostics = require("diagnostics")
+local diagnostics = require("base.diagnostics")
 local lu = require("luaunit")
 local plans = require("plans")
-local tasks = require("tasks")
+local tasks = require("spec.tasks")
 
 local plan_of, small, task = plans.plan_of, plans.small, plans.task
 

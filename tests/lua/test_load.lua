@@ -1,10 +1,10 @@
--- generator/load.lua, sandbox.lua and tree.lua: what a spec may do, how tables meet, what --set does.
+-- generator/spec/load.lua, sandbox.lua and tree.lua: what a spec may do, how tables meet, what --set does.
 
 local support = dofile("tests/lua/support.lua")
-local diagnostics = require("diagnostics")
-local load_module = require("load")
+local diagnostics = require("base.diagnostics")
+local load_module = require("spec.load")
 local lu = require("luaunit")
-local sandbox = require("sandbox")
+local sandbox = require("spec.sandbox")
 
 local function load_spec(path, sets)
   local d = diagnostics.new()
@@ -269,7 +269,7 @@ function TestLoad.test_another_choice_of_task_replaces_the_first()
   support.write("base_task.lua", 'return { task = { kind = "bucket_sort" } }')
   support.write("own_task.lua", 'return { task = { source = "x.c" } }')
   local function task_of(text, sets)
-    local d = require("diagnostics").new()
+    local d = require("base.diagnostics").new()
     local loaded = load_module.spec(support.write("probe.lua", text), { root = ".", diagnostics = d, sets = sets })
     local fields = loaded.tree.fields.task.fields
     return fields.kind and fields.kind.value, fields.source and fields.source.value
@@ -288,7 +288,7 @@ function TestLoad.test_files_are_beside_the_spec_that_names_them()
   support.write("x.c", "main")
   local path = support.write("probe.lua", 'return { use = "./deep/own_task.lua" }')
   local function beside(sets)
-    local d = require("diagnostics").new()
+    local d = require("base.diagnostics").new()
     local loaded = load_module.spec(path, { root = ".", diagnostics = d, sets = sets })
     local node = loaded.tree.fields.task.fields.source
     return { loaded.beside(node.origin, node.value) }

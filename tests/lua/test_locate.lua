@@ -1,7 +1,7 @@
--- generator/locate.lua: where fields stand, and what function bodies may not hold.
+-- generator/spec/locate.lua: where fields stand, and what function bodies may not hold.
 
 local support = dofile("tests/lua/support.lua")
-local locate = require("locate")
+local locate = require("spec.locate")
 local lu = require("luaunit")
 
 TestLocate = {}

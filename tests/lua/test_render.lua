@@ -2,8 +2,9 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local literals = require("base.literals")
 local lu = require("luaunit")
-local render = require("render")
+local render = require("render.render")
 
 local PLAN = {
   n = 4,
@@ -94,16 +95,18 @@ end
 function TestText.test_splice_puts_a_kernel_in_as_it_is()
   local text, map = run({
     ["t.tpl"] = "a\n% if flag then\n    % splice(\"cuda/x.cu\")\n% end\n% include(\"p\")\n",
-    ["p"] = "  % splice(\"y.cu\")\n",
+    ["p"] = "  % splice(\"y.cu\")\n% splice(\"z.h\", \"elsewhere\")\n",
     ["kernels:cuda/x.cu"] = "% 2 ${n}\n\n    x = \"%\";\n",
     ["kernels:y.cu"] = "no final newline",
+    ["elsewhere:z.h"] = "z\n",
     ["cuda/x.cu"] = "a template of that name\n",
   })
-  lu.assertEquals(text, "a\n% 2 ${n}\n\n    x = \"%\";\nno final newline\n")
-  lu.assertEquals(#map, 5)
+  lu.assertEquals(text, "a\n% 2 ${n}\n\n    x = \"%\";\nno final newline\nz\n")
+  lu.assertEquals(#map, 6)
   lu.assertEquals(map[4], { { "cuda/x.cu", 3, "kernels" }, { "t.tpl", 3 } })
   lu.assertEquals(map[5], { { "y.cu", 1, "kernels" }, { "p", 1 }, { "t.tpl", 5 } })
   lu.assertEquals(render.place(map[4][1]), "kernels/cuda/x.cu:3")
+  lu.assertEquals(render.place(map[6][1]), "elsewhere/z.h:1")
   lu.assertEquals(render.place(map[4][2]), "templates/t.tpl:3")
 end
 
@@ -113,13 +116,13 @@ function TestNumbers.test_f32_has_nine_digits_and_a_suffix()
   local cases = { [0.1] = "0.1f", [1 / 3] = "0.333333333f", [1e20] = "1e+20f", [3] = "3.0f", [-2.0] = "-2.0f",
     [16777217] = "16777217.0f", [1e-40] = "1e-40f" }
   for value, want in pairs(cases) do
-    lu.assertEquals(render.f32(value), want)
+    lu.assertEquals(literals.f32(value), want)
   end
 end
 
 function TestNumbers.test_f64_reads_back_exactly()
   for _, value in ipairs({ 0.1, 1 / 3, 1e300, 5e-324, -0.0, 2 ^ 53 + 2, 123456789 }) do
-    local text = render.f64(value)
+    local text = literals.f64(value)
     lu.assertStrMatches(text, ".*[.e].*")
     lu.assertEquals(tonumber(text), value)
   end
@@ -127,10 +130,10 @@ end
 
 function TestNumbers.test_values_without_a_literal_are_refused()
   for _, value in ipairs({ 0 / 0, 1 / 0, -1 / 0, 1e39 }) do
-    lu.assertNil((render.f32(value)))
+    lu.assertNil((literals.f32(value)))
   end
-  lu.assertNil((render.f64(1 / 0)))
-  lu.assertNil((render.f64("1")))
+  lu.assertNil((literals.f64(1 / 0)))
+  lu.assertNil((literals.f64("1")))
 end
 
 TestErrors = {}
@@ -196,7 +199,10 @@ function TestErrors.test_includes()
   check_error('  % include("zzz")\n', "1:3: no such template: templates/zzz")
   check_error('% if flag then splice("p") end\n', "1:16: splice stands alone on its line, or under an if")
   check_error('x\n  % splice("zzz")\n', "2:3: no such file: kernels/zzz")
-  check_error("x\n% splice(n)\n", "2:1: splice takes the name of a file in kernels/")
+  local takes = "splice takes the name of a file in kernels/, or a name and another folder"
+  check_error("x\n% splice(n)\n", "2:1: " .. takes)
+  check_error('x\n% splice("a.h", n)\n', "2:1: " .. takes)
+  check_error('x\n  % splice("zzz", "runtime/include")\n', "2:3: no such file: runtime/include/zzz")
   check_error('${splice("p")}\n', "1:3: 'splice' in a hole")
   local text, err = run({ ["t.tpl"] = 'x\n% include("a")\n', a = '% include("b")\n', b = '\n% include("a")\n' })
   lu.assertNil(text)

@@ -3,11 +3,11 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local published = require("published")
-local readings = require("readings")
-local report = require("report")
+local published = require("study.read.published")
+local readings = require("study.read.readings")
+local report = require("study.report.report")
 local reports = require("reports")
-local settings = require("settings")
+local settings = require("study.report.settings")
 
 local spec_of, make_study, SCORES, project = reports.spec_of, reports.make_study, reports.SCORES, reports.project
 

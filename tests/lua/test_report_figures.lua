@@ -2,11 +2,11 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cells = require("cells")
-local colours = require("colours")
-local curves = require("curves")
-local figures = require("figures")
-local html = require("html")
+local cells = require("study.read.cells")
+local colours = require("study.report.colours")
+local curves = require("study.report.curves")
+local figures = require("study.report.figures")
+local html = require("study.report.html")
 local lu = require("luaunit")
 local reports = require("reports")
 

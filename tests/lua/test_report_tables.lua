@@ -2,17 +2,17 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local html = require("html")
-local items = require("items")
+local html = require("study.report.html")
+local items = require("study.report.items")
 local lu = require("luaunit")
-local published = require("published")
-local report_csv = require("report_csv")
+local published = require("study.read.published")
+local report_csv = require("study.report.report_csv")
 local reports = require("reports")
-local table_latex = require("table_latex")
-local table_text = require("table_text")
-local tongues = require("tongues")
-local views = require("views")
-local write = require("write")
+local table_latex = require("study.report.table_latex")
+local table_text = require("study.report.table_text")
+local tongues = require("base.tongues")
+local views = require("study.report.views")
+local write = require("base.write")
 
 local make_study, assert_golden = reports.make_study, reports.assert_golden
 local SCORES, project = reports.SCORES, reports.project

@@ -2,19 +2,19 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cells = require("cells")
-local compare = require("compare")
-local draw = require("draw")
+local cells = require("study.read.cells")
+local compare = require("study.report.compare")
+local draw = require("study.report.draw")
 local json = require("dkjson")
-local ledger = require("ledger")
+local ledger = require("study.run.ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local report = require("report")
+local report = require("study.report.report")
 local reports = require("reports")
-local respec = require("respec")
-local run_files = require("run_files")
-local runs = require("runs")
-local trained = require("trained")
+local respec = require("study.read.respec")
+local run_files = require("study.read.run_files")
+local runs = require("study.read.runs")
+local trained = require("study.read.trained")
 
 local eval_line, write_run, scored, DIGEST = reports.eval_line, reports.write_run, reports.scored, reports.DIGEST
 

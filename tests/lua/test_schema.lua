@@ -1,9 +1,9 @@
--- generator/schema.lua: every field has a case that is accepted and one that is refused, through the whole front end.
--- LH_UPDATE_GOLDEN=1 writes tests/golden/fields.txt again.
+-- generator/spec/schema.lua: every field has a case that is accepted and one that is refused, through the whole front
+-- end. LH_UPDATE_GOLDEN=1 writes tests/golden/fields.txt again.
 
 local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
-local schema = require("schema")
+local schema = require("spec.schema")
 
 TestSchema = {}
 

@@ -1,15 +1,15 @@
--- generator/expression/: score functions from the text of a spec to a formula, its parameters and its digests. What is
--- refused, and how, stands in tests/golden/errors/score_*.
+-- generator/spec/score/ and expression/: score functions from the text of a spec to a formula, its parameters and its
+-- digests. What is refused, and how, stands in tests/golden/errors/score_*.
 
 local support = dofile("tests/lua/support.lua")
 local ir = require("expression.ir")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local parameters = require("expression.parameters")
-local plan_module = require("plan")
-local sandbox = require("sandbox")
+local parameters = require("spec.score.parameters")
+local plan_module = require("plan.plan")
+local sandbox = require("spec.sandbox")
 local traced = require("expression.traced")
-local validate = require("validate")
+local validate = require("spec.validate")
 
 local HEAD = 'return { task = { kind = "bucket_sort" }, model = { heads = 4, layers = 2 }, encoding = { '
 

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local sha256 = require("sha256")
+local sha256 = require("base.sha256")
 
 TestSha256 = {}
 

@@ -1,20 +1,21 @@
--- generator/study/study.lua and grid.lua: how a study becomes cells and runs, and the messages (goldens).
+-- generator/study/grid/study.lua and grid.lua: how a study becomes cells and runs, and the messages (goldens).
 --
 -- tests/golden/studies/<case>.lua is expanded and its errors compared with <case>.err, byte for byte. A first line
 -- `-- scale: NAME` stands for --scale NAME. LH_UPDATE_GOLDEN=1 rewrites the .err files.
 
 local support = dofile("tests/lua/support.lua")
 
-local bench = require("bench")
-local grid = require("grid")
-local jobs = require("jobs")
+local bench = require("study.run.bench")
+local board = require("study.run.board")
+local grid = require("study.grid.grid")
+local jobs = require("study.run.jobs")
 local json = require("dkjson")
-local ledger = require("ledger")
+local ledger = require("study.run.ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
-local shell = require("shell")
+local shell = require("base.shell")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)
@@ -313,6 +314,44 @@ function TestJobs.test_commands_are_whatever_names_they_hold()
     lu.assertEquals(lfs.attributes(folder .. "/" .. name, "mode"), "file", name)
   end
   lu.assertNil(lfs.attributes(folder .. "/b", "mode"))
+end
+
+TestBoard = {}
+
+-- What three runs of a group write, each a warning and an error.
+local WARNED, FAILED = {}, {}
+for i, name in ipairs({ "rate 0.001, seed 9", "rate 0.001, seed 10", "rate 1e+06, seed 0" }) do
+  WARNED[i] = "learning " .. name .. ": warning: step 1: the training may be running away\n"
+    .. "  there is no checkpoint yet\n  it goes on; hint: a lower --learning-rate\n"
+  FAILED[i] = "learning " .. name .. ": error: step 2: the loss is nan\n  task length 3\n  parameters: all zero\n"
+    .. "  gradient: all zero\n  there is no checkpoint yet\n  hint: a lower --learning-rate\n"
+end
+local CLOSING = "trainer: error: 3 of 3 runs failed\n"
+local PROGRESS = "[###.................] 3 runs  step 0 to 10 of 99  1.0 model-steps/s\n"
+
+local function told(...)
+  return board.failure(support.write("log.txt", table.concat({ ... })), 0, 8)
+end
+
+function TestBoard.test_runs_of_a_group_are_told_in_any_order_of_writing()
+  local text = "    " .. FAILED[1]:gsub("\n", "\n    ")
+    .. "learning rate 0.001, seed 10: error: step 2: the loss is nan\n"
+    .. "    learning rate 1e+06, seed 0: error: step 2: the loss is nan"
+  lu.assertEquals(told(WARNED[1], WARNED[2], WARNED[3], FAILED[1], FAILED[2], FAILED[3], CLOSING), text)
+  lu.assertEquals(told(WARNED[1], FAILED[1], WARNED[2], PROGRESS, FAILED[2], WARNED[3], FAILED[3], CLOSING), text)
+  lu.assertEquals(told(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
+end
+
+function TestBoard.test_a_run_that_failed_early_is_told()
+  lu.assertStrContains(told(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
+end
+
+function TestBoard.test_other_failures_are_told_by_the_end_of_the_log()
+  lu.assertEquals(told("compiles\n", "trainer: error: no space left\n  hint: room\n"),
+    "    trainer: error: no space left\n      hint: room")
+  lu.assertEquals(board.failure(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2), "    b\n    c")
+  lu.assertNil(told(PROGRESS))
+  lu.assertNil(board.failure("/no/such/log.txt", 0, 8))
 end
 
 TestBench = {}

@@ -1,9 +1,9 @@
--- generator/tasks.lua: the headers of task files, and their formulas.
+-- generator/spec/tasks.lua: the headers of task files, and their formulas.
 
 local support = dofile("tests/lua/support.lua")
-local diagnostics = require("diagnostics")
+local diagnostics = require("base.diagnostics")
 local lu = require("luaunit")
-local tasks = require("tasks")
+local tasks = require("spec.tasks")
 
 TestTasks = {}
 

@@ -6,7 +6,7 @@ local support = dofile("tests/lua/support.lua")
 local hostile = require("hostile")
 local json = require("dkjson")
 local lu = require("luaunit")
-local tongues = require("tongues")
+local tongues = require("base.tongues")
 
 TestTongues = {}
 
@@ -44,7 +44,7 @@ end
 
 -- Wherever a string is cut into lines, they join to it again.
 function TestTongues.test_c_in_pieces()
-  local literals = require("literals")
+  local literals = require("base.literals")
   for _, text in ipairs({ ("\n\1?"):rep(60), ("\\\""):rep(70), "" }) do
     lu.assertEquals(table.concat(literals.text(text)), tongues.c_string(text))
   end

@@ -1,4 +1,5 @@
--- generator/validate.lua and rules.lua: what comes out of a spec, the rules between fields, and the messages (goldens).
+-- generator/spec/validate.lua and rules.lua: what comes out of a spec, the rules between fields, and the messages
+-- (goldens).
 --
 -- tests/golden/errors/<case>.lua is checked and its errors compared with <case>.err, byte for byte. A first line
 -- `-- set: a.b=v` stands for --set a.b=v. LH_UPDATE_GOLDEN=1 rewrites the .err files. Files below a folder are bases.
@@ -6,7 +7,7 @@
 local support = dofile("tests/lua/support.lua")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local validate = require("validate")
+local validate = require("spec.validate")
 
 TestValidate = {}
 

@@ -7,7 +7,7 @@
 #define LH_REFERENCE_VECTORS_H
 
 #include "base/safetensors.h"
-#include "ref/encoder.h"
+#include "kernels/ref/encoder.h"
 
 enum { LH_VECTORS_ENCODINGS = 20, LH_VECTORS_LENGTHS = 3, LH_VECTORS_GRADIENT_LENGTH = 18 };
 

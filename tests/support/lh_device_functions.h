@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cpu/level.h"
+#include "kernels/cpu/level.h"
 
 #define INLINE static inline
 
@@ -31,12 +31,12 @@ BITS_OF(__double_as_longlong, double, long long)
 BITS_OF(__longlong_as_double, long long, double)
 
 #if REAL_BYTES == 8
-#include "cuda/functions_float64.cu"
+#include "kernels/cuda/functions_float64.cu"
 #else
-#include "cuda/functions_float32.cu"
+#include "kernels/cuda/functions_float32.cu"
 #endif
 
-#include "cuda/functions.cu"
+#include "kernels/cuda/functions.cu"
 
 #define OF_ONE(name, scalar) \
     INLINE vector name(vector x) { return broadcast(scalar(x[0])); }

@@ -3,7 +3,7 @@
 package.path = "generator/?.lua;" .. package.path
 
 local pytorch = require("export.pytorch")
-local render = require("render")
+local render = require("render.render")
 
 local project = require("project").new(".")
 local sets = { table.unpack(arg, 3) }

@@ -79,14 +79,14 @@ dying_generator() {
 
 # What no handler sees, inside one verb: memory that runs out, the stack of C.
 unhandled_error() {
-    printf 'package.preload.listing = function() return { lines = function() %s end } end' "$1" >"$work/faulty.lua"
+    printf 'package.preload["cli.listing"] = function() return { lines = function() %s end } end' "$1" >"$work/faulty.lua"
     ulimit -S -v 500000
     LUA_PATH="$work/?.lua;;" ends_with 4 "$2" "${LUA:-lua5.4}" -l faulty generator/main.lua list runs
 }
 
 children_are_unlimited() {
     limit=$( (ulimit -S -v 500000 && "${LUA:-lua5.4}" -e 'package.path = "generator/?.lua"
-        io.write((require("shell").capture({ "sh", "-c", "ulimit -S -v" })))'))
+        io.write((require("base.shell").capture({ "sh", "-c", "ulimit -S -v" })))'))
     [ "$limit" = "$(ulimit -H -v)" ]
 }
 

@@ -99,9 +99,17 @@ goes_on_to_the_same_bits() {
     ends_with 0 "sweep: 4 of 4 runs done" sweep cut && results whole >"$work/want" && results cut | cmp - "$work/want"
 }
 
+# Once in each of the two cells.
+each_failure_is_told() {
+    for seed in 0 1; do
+        [ "$(grep -c "seed $seed: error: step 2: " "$work/.got")" -eq 2 ] || { cat "$work/.got" && return 1; }
+    done
+}
+
+# With one thread for each cell seed 0 has failed before seed 1 starts, warns and fails.
 failed_run_is_told() {
-    study 40000 "1e-3, 1e6" && ends_with 1 "seed 1: error: step 2: " sweep whole &&
-        ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole &&
+    study 40000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
+        each_failure_is_told && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole && each_failure_is_told &&
         status whole | grep -q '^parity  *2 of   4 done, 2 failed'
 }
 

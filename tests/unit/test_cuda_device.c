@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/device.h"
-#include "cuda/image.h"
 #include "lh_fake_cuda.h"
+#include "runtime/cuda/device.h"
+#include "runtime/cuda/image.h"
 
 static const char *const VARIABLES[] = {"CUDA_VISIBLE_DEVICES",   "FAKE_CUDA_COUNT",        "FAKE_CUDA_VERSION",
                                         "FAKE_CUDA_ARCHITECTURE", "FAKE_CUDA_BLOCK_MEMORY", "FAKE_CUDA_COOPERATIVE",

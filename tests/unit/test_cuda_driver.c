@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cuda/driver.h"
 #include "lh_fake_cuda.h"
+#include "runtime/cuda/driver.h"
 
 static const char LIBRARY[] = "LONGHAND_CUDA_DRIVER";
 static const char *const VARIABLES[] = {LIBRARY, "CUDA_VISIBLE_DEVICES", "FAKE_CUDA_INIT", "FAKE_CUDA_COUNT"};

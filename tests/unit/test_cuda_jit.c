@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cuda/jit.h"
-#include "cuda/nvrtc.h"
 #include "lh_disk.h"
 #include "lh_fake_cuda.h"
+#include "runtime/cuda/jit.h"
+#include "runtime/cuda/nvrtc.h"
 
 static const char DIGEST[] = "0123456789abcdef";
 static const char KEPT[] = "0123456789abcdef-sm_90-nvrtc-13.4.cubin"; /* of the stand-in of version 13 */
@@ -354,7 +354,7 @@ static void without_fakes(void) {
 /* Device code as the generator begins it: the interface's text, and a kernel upon it. */
 static char *device_text(const char *body) {
     size_t bytes;
-    char *interface = lh_test_read("kernels/cuda/interface.h", &bytes), *text;
+    char *interface = lh_test_read("runtime/include/longhand/cuda_interface.h", &bytes), *text;
     assert_true(
         asprintf(&text,
                  "typedef float real;\n%s\n"

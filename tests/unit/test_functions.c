@@ -22,7 +22,7 @@ typedef float real;
 #if defined(DEVICE)
 #include "lh_device_functions.h"
 #else
-#include "cpu/functions.h"
+#include "kernels/cpu/functions.h"
 #endif
 #include "longhand/rng.h"
 

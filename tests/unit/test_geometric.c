@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/ref/ref.h"
 #include "longhand/rng.h"
-#include "ref/ref.h"
 
 enum { MOST = 9, H = 2, D = 3, C = H * D };
 

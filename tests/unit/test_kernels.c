@@ -20,15 +20,15 @@ typedef float real;
 #endif
 
 #include "base/level.h"
-#include "cpu/adam.h"
-#include "cpu/columns.h"
-#include "cpu/crossentropy.h"
-#include "cpu/dropout.h"
-#include "cpu/layernorm.h"
-#include "cpu/math.h"
-#include "cpu/matmul.h"
-#include "cpu/rotation.h"
-#include "ref/ref.h"
+#include "kernels/cpu/adam.h"
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/crossentropy.h"
+#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/math.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/rotation.h"
+#include "kernels/ref/ref.h"
 
 /* Errors are measured against the largest element of the wanted array. One rounding is half an ulp; a sum of n terms
  * rounds n times, and a few more roundings surround it. */
@@ -145,6 +145,9 @@ enum { FIXED_K = 24, FIXED_N = 6 * LANES };
 NOINLINE void fixed_matmul(int rows, const real *a, const real *w, real *y, const real *bias) {
     matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_BIAS_RELU, bias);
 }
+NOINLINE void fixed_matmul_in_place(int rows, const real *a, const real *w, real *y) {
+    matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_ADD, y);
+}
 
 /* What `finish` makes of the plain product y[rows][N]. */
 static void finish_reference(int rows, int N, enum finish finish, const real *other, double *y) {
@@ -201,6 +204,34 @@ static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
 static void test_matmul_constant_sizes_match_reference(void **state) {
     (void)state;
     for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) check_matmul(rows, FIXED_K, FIXED_N, FINISH_BIAS_RELU, 1);
+}
+
+/* y [rows][N] is added to where it lies: the reference's numbers, and the bits of a sum that is stored elsewhere. */
+static void check_matmul_in_place(int rows, int K, int N, int fixed) {
+    int room = round_up(rows, TILE_ROWS);
+    real *a = random_reals(1, rows * K, room * K), *w = random_reals(2, K * N, K * N), *apart = reals(room * N);
+    real *other = random_reals(3, rows * N, room * N), *y = random_reals(3, rows * N, room * N);
+    real *panels = panels_of(K, N, w);
+    any_matmul(N / LANES, rows, K, a, panels, apart, FINISH_ADD, other);
+    if (fixed) fixed_matmul_in_place(rows, a, panels, y);
+    else any_matmul(N / LANES, rows, K, a, panels, y, FINISH_ADD, y);
+    assert_memory_equal(y, apart, (size_t)rows * (size_t)N * sizeof *y);
+    double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, rows * N);
+    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, want);
+    finish_reference(rows, N, FINISH_ADD, other, want);
+    check_close(y, want, rows * N, sum_tolerance(K));
+    free_all(a, w, y, apart, other, panels, a_wide, w_wide, want);
+}
+
+static void test_matmul_in_place_adds_to_what_is_there(void **state) {
+    (void)state;
+    static const int inner[] = {1, 5, 16}, vectors[] = {1, 3, 4, 6};
+    for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) {
+        check_matmul_in_place(rows, FIXED_K, FIXED_N, 1);
+        for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
+            for (size_t n = 0; n < sizeof vectors / sizeof *vectors; n++)
+                check_matmul_in_place(rows, inner[k], vectors[n] * LANES, 0);
+    }
 }
 
 INLINE void weight_grad(int rows, int K, const int N, const real *a, const real *dy, real *dw, real *db) {
@@ -594,6 +625,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_exp_negative_zero_and_far_below),
     cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
     cmocka_unit_test(test_matmul_constant_sizes_match_reference),
+    cmocka_unit_test(test_matmul_in_place_adds_to_what_is_there),
     cmocka_unit_test(test_weight_grad_any_rows_match_reference),
     cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
     cmocka_unit_test(test_columns_any_head_width_exact),

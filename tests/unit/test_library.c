@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "expressions/library.h"
+#include "kernels/ref/ref.h"
 #include "longhand/rng.h"
-#include "ref/ref.h"
 
 enum { MOST_VALUES = 10000 };
 

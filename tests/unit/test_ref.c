@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/ref/encoder.h"
+#include "kernels/ref/ref.h"
 #include "longhand/cpu.h"
-#include "ref/encoder.h"
-#include "ref/ref.h"
 #include "reference/vectors.h"
 
 /* Tolerances, relative + absolute. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ref/ref.h"
+#include "kernels/ref/ref.h"
 
 static const double EXACT = 1e-14; /* a handful of operations in double */
 

@@ -1,7 +1,7 @@
 /* What the generator writes for GPUs: device code, and how much memory it needs. One lh_cuda_program per experiment.
  *
  * The device code is one text, compiled ahead of time (images) or on the node (source). Kernels and their arguments:
- * cuda/interface.h. The CUDA engine (runtime/cuda) owns memory, launches and order.
+ * cuda_interface.h. The CUDA engine (runtime/cuda) owns memory, launches and order.
  */
 #ifndef LONGHAND_CUDA_H
 #define LONGHAND_CUDA_H
@@ -35,7 +35,7 @@ typedef struct lh_cuda_product {
 
 enum { LH_CUDA_PRODUCT = -1 };
 
-/* A phase of a kernel (cuda/place.h), or LH_CUDA_PRODUCT. */
+/* A phase of a kernel (cuda_place.h), or LH_CUDA_PRODUCT. */
 typedef struct lh_cuda_launch {
     int phase, layer;
     lh_cuda_product product;

@@ -19,7 +19,7 @@ M.cases = {
 M.identifiers = {
   { "walk_self_outwards", geometric },
   { "turn_self_keys", geometric },
-  { "cpu/functions.h", geometric },
+  { "kernels/cpu/functions.h", geometric },
   { "inverse_sum", function(case) return not geometric(case) end },
   { "LOGIT_SCALE", function(case) return not geometric(case) end },
   { "to_direction", function(case) return case.family.normaliser.directional or false end },

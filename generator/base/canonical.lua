@@ -1,0 +1,50 @@
+-- One text for one value: JSON with sorted keys, so that digests and comparisons do not depend on table order.
+--
+-- Input: nil, booleans, strings, integers, finite floats, sequences, tables with string keys. Output: one line.
+-- Floats print with seventeen digits, floats with an integer value as integers: 2e6 and 2000000 are one number.
+
+local tongues = require("base.tongues")
+
+local M = {}
+
+local function number_text(x)
+  local integer = math.tointeger(x)
+  if integer then
+    return tostring(integer)
+  end
+  local short = string.format("%.15g", x)
+  return tonumber(short) == x and short or string.format("%.17g", x)
+end
+
+function M.sorted_keys(t)
+  local keys = {}
+  for key in pairs(t) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  return keys
+end
+
+function M.text(value)
+  local kind = type(value)
+  if kind == "number" then
+    return number_text(value)
+  elseif kind == "string" then
+    return tongues.json(value)
+  elseif kind ~= "table" then
+    return tostring(value)
+  end
+  local parts = {}
+  if #value > 0 then
+    for i, item in ipairs(value) do
+      parts[i] = M.text(item)
+    end
+    return "[" .. table.concat(parts, ",") .. "]"
+  end
+  for i, key in ipairs(M.sorted_keys(value)) do
+    parts[i] = tongues.json(key) .. ":" .. M.text(value[key])
+  end
+  return "{" .. table.concat(parts, ",") .. "}"
+end
+
+return M

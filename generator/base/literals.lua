@@ -1,0 +1,68 @@
+-- C literals: numbers, and text in lines of at most 100 characters, escapes counted.
+--
+-- Input: a number, names or a text. Output: a word, or nil and what is wrong; lists of lines for templates.
+
+local tongues = require("base.tongues")
+
+local M = {}
+
+local COLUMNS = 100
+
+-- A C literal of a finite number: `digits` significant digits, with a point or an exponent.
+local function literal(value, digits, suffix, largest)
+  if math.type(value) == nil then
+    return nil, ("a number is needed, not %s"):format(type(value))
+  end
+  if value ~= value or math.abs(value) > largest then
+    return nil, ("%s has no literal of this type"):format(value)
+  end
+  local text = ("%." .. digits .. "g"):format(value)
+  if not text:find("[.e]") then
+    text = text .. ".0"
+  end
+  return text .. suffix
+end
+
+-- Nine significant digits and the suffix f: every float32 survives.
+function M.f32(value)
+  return literal(value, 9, "f", 3.4028234663852886e38)
+end
+
+-- Seventeen significant digits: every double survives.
+function M.f64(value)
+  return literal(value, 17, "", 1.7976931348623157e308)
+end
+
+-- Names, each in quotes, between commas.
+function M.names(names)
+  local lines, line = {}, ""
+  for i, name in ipairs(names) do
+    local piece = '"' .. tongues.c_string(name) .. '"' .. (i < #names and "," or "")
+    if line ~= "" and #line + 1 + #piece > COLUMNS then
+      lines[#lines + 1] = line
+      line = piece
+    else
+      line = line == "" and piece or line .. " " .. piece
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+-- One text in pieces, without the quotes around each.
+function M.text(text)
+  local lines, line = {}, ""
+  local escaped, at = tongues.c_string(text), 1
+  while at <= #escaped do
+    local piece = escaped:match("^\\%d%d%d", at) or escaped:match("^\\.", at) or escaped:sub(at, at)
+    if #line + #piece > COLUMNS then
+      lines[#lines + 1] = line
+      line = ""
+    end
+    line, at = line .. piece, at + #piece
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+return M

@@ -1,0 +1,60 @@
+-- Runs other programs: the compiler, make, gnuplot, a trainer.
+--
+-- Input: a list of words, quoted by tongues.lua. The address-space limit that the launcher puts on Lua is lifted for
+-- them, and the launcher's descriptor is closed. Prints nothing itself.
+
+local tongues = require("base.tongues")
+
+local M = {}
+
+local PREPARE = 'ulimit -S -v "$(ulimit -H -v)" 2>/dev/null; exec 3>&-; unset LONGHAND_LAST_WORD; exec '
+
+-- A list of words as one line of shell.
+function M.line(words)
+  local quoted = {}
+  for i, word in ipairs(words) do
+    quoted[i] = tongues.shell(tostring(word))
+  end
+  return table.concat(quoted, " ")
+end
+
+local function outcome(ok, how, code)
+  if ok then
+    return 0
+  end
+  return how == "signal" and 128 + code or code
+end
+
+-- Runs a command; its output goes where ours goes, or to options.output, with options.errors_too for both streams.
+-- Returns the exit code, 128 + n after signal n.
+function M.run(words, options)
+  local line = PREPARE .. M.line(words)
+  if options and options.output then
+    line = ("%s >%s"):format(line, tongues.shell(options.output)) .. (options.errors_too and " 2>&1" or "")
+  end
+  return outcome(os.execute(line))
+end
+
+-- Starts a command and gives a file with what it prints.
+function M.open(words)
+  return assert(io.popen(PREPARE .. M.line(words), "r"))
+end
+
+-- Runs a command and returns what it printed, and the exit code.
+function M.capture(words)
+  local pipe = M.open(words)
+  local text = pipe:read("a")
+  return text, outcome(pipe:close())
+end
+
+-- A new folder that is nobody else's, for the caller to remove; or nil and a message.
+function M.temporary()
+  local text, code = M.capture({ "mktemp", "-d" })
+  local path = text:match("^(/[^\n]*)\n$")
+  if code ~= 0 or not path then
+    return nil, "cannot make a temporary folder: mktemp -d failed; is TMPDIR a folder?"
+  end
+  return path
+end
+
+return M

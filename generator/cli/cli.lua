@@ -1,0 +1,361 @@
+-- The command line of ./longhand: verbs, arguments, help.
+--
+-- Input: the list of arguments, the repository's root. Output: { verb = name, ... } with the verb's arguments, trainer
+-- flags (after --) in `flags`; or nil, what is wrong, and the usage of the verb. Help of a verb is printed by argparse
+-- itself, which then exits; help of everything is help.txt, which the launcher shows without Lua.
+
+local argparse = require("argparse")
+local diagnostics = require("base.diagnostics")
+local trainer_flags = require("spec.trainer_flags")
+local usual = require("spec.usual")
+
+local M = {}
+
+local SPEC = "a spec file, or the id of one in spec/runs"
+local EPILOG = [[
+A first look:
+   ./longhand demo                                trains two models here and plots their accuracy
+   ./longhand list runs                           what is there to build
+   ./longhand plan bucket_sort_sinusoid           every number derived from a spec
+   ./longhand train bucket_sort_sinusoid -- --steps 1000
+
+Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 stale, 4 environment, 75 stopped by a signal (run it again).]]
+
+local function add_set(command)
+  command:option("--set"):argname("FIELD=VALUE"):count("*"):args(1):description("override a field of the spec, "
+    .. "for example --set train.steps=1000")
+end
+
+local function spec_verb(parser, name, summary)
+  local command = parser:command(name):summary(summary):description(summary .. ".")
+  command:argument("spec"):description(SPEC)
+  add_set(command)
+  return command
+end
+
+-- Halves of a trainer in the plan's order; every trainer has the CPU half.
+local function target(text)
+  local wanted = { cpu = false, cuda = false }
+  for name in (text .. ","):gmatch("([^,]*),") do
+    if wanted[name] == nil then
+      return nil, ("--target %s: expected cpu or cpu,cuda"):format(text)
+    end
+    wanted[name] = true
+  end
+  if not wanted.cpu then
+    return nil, ("--target %s: expected cpu or cpu,cuda; every trainer has a CPU half"):format(text)
+  end
+  return wanted.cuda and "cpu,cuda" or "cpu"
+end
+
+local function architectures(text)
+  if text ~= "native" and text ~= "all" then
+    for name in (text .. ","):gmatch("([^,]*),") do
+      if not name:find("^sm_%d+[af]?$") then
+        return nil, ("--arch %s: expected a list such as sm_80,sm_90a, or native, or all"):format(text)
+      end
+    end
+  end
+  return text
+end
+
+local function add_target(command, default)
+  command:option("--target"):argname("TARGET"):default(default):convert(target):description("what for: cpu, or "
+    .. "cpu,cuda; default " .. default)
+end
+
+local function add_cuda(command, default)
+  add_target(command, "cpu")
+  command:option("--arch"):argname("LIST"):convert(architectures):description("GPU architectures: a list such as "
+    .. "sm_80,sm_90a, native (the GPUs of this machine), all (what the toolkit knows); default: " .. default)
+  command:flag("--jit"):description("carry the text of the device code, for the compiler of the machine that runs it")
+  command:option("--cuda-root"):argname("DIR"):description("the CUDA toolkit's folder; default: LONGHAND_CUDA_ROOT, "
+    .. "or the usual places")
+end
+
+local function add_looking_verbs(parser)
+  local check = spec_verb(parser, "check", "validate a spec")
+  check:flag("--print"):description("show the resolved spec, with the origin of each value")
+  local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
+  plan:flag("--json"):description("as JSON")
+end
+
+local function add_making_verbs(parser)
+  local gen = spec_verb(parser, "gen", "write the sources")
+  add_target(gen, "cpu,cuda")
+  gen:option("--out"):argname("DIR"):description("where to; default generated/<id> for a run of the showcase, "
+    .. "else build/generated/<id>")
+  local build = spec_verb(parser, "build", "write and compile: DIR/trainer")
+  add_cuda(build, "one of each class")
+  build:option("--out"):argname("DIR"):description("where to; default build/trainers/<id>-<digest>")
+  build:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: all, best (the widest "
+    .. "this machine runs), or a list such as x86-64-v3,x86-64-v4")
+  build:flag("--static"):description("link without shared libraries: one file for any Linux of this architecture, "
+    .. "with the same bits")
+  local train = spec_verb(parser, "train", "build when stale, then train")
+  add_cuda(train, "native, without a GPU one of each class")
+  train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [--target cpu,cuda ...] [-- flags of the trainer]")
+  train:epilog("Flags of the trainer follow --, for example: -- --steps 1000 --seed 2 --out runs --resume")
+end
+
+local function add_other_verbs(parser)
+  local list = parser:command("list"):summary("what there is"):description("What there is.")
+  list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "targets" })
+  parser:command("fields"):summary("every field of a spec: type, range, default")
+  local where = parser:command("where"):summary("map a generated line to its template")
+  where:argument("place"):argname("FILE:LINE"):description("a line of a generated file")
+  where:option("--spec"):argname("SPEC"):description("the spec it was made from; default: the one its banner names")
+  add_set(where)
+  parser:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
+end
+
+local function positive(text)
+  local number = math.tointeger(tonumber(text))
+  return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
+end
+
+-- Task lengths, at least `fewest` different ones.
+local function lengths(fewest)
+  return function(text)
+    local list, known = {}, {}
+    for word in (text .. ","):gmatch("([^,]*),") do
+      local length = positive(word)
+      if not length or known[length] then
+        return nil, ("--lengths %s: expected different lengths from 1 on, such as 40,150"):format(text)
+      end
+      list[#list + 1], known[length] = length, true
+    end
+    if #list < fewest then
+      return nil, ("--lengths %s: expected the length to fit on, then those to compare with it"):format(text)
+    end
+    return list
+  end
+end
+
+local function add_analysis(analyze, name, summary, fewest)
+  local command = analyze:command(name):summary(summary):description(summary .. ".")
+  command:argument("runs"):argname("RUN"):args("+"):description("folder of a run, or a checkpoint in one; several "
+    .. "are shown one below the other")
+  command:option("--lengths"):argname("A,B"):default("40,150"):convert(lengths(fewest)):description("task "
+    .. "lengths")
+  command:option("--seed"):argname("S"):default("1"):convert(positive):description("of the examples and position draws")
+  command:option("--trainer"):argname("FILE"):description("the runs' trainer; default: the one in build/trainers, "
+    .. "built again where it is missing")
+  command:option("--out"):argname("DIR"):description("where to; default: " .. name .. " in the folder of the first run")
+  return command
+end
+
+local function add_trained_verbs(parser)
+  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention"):command_target("what")
+  local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
+  pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
+  pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
+    .. "or those at the outputs")
+  local attention = add_analysis(analyze, "attention", "attention of one sequence, the maximum over a layer's heads", 1)
+  attention:option("--sequence"):argname("I"):default("1"):convert(positive):description("which one")
+  attention:option("--crop"):argname("N"):convert(positive):description("the first N queries and keys alone")
+end
+
+local function add_report(parser)
+  local report = parser:command("report"):summary("tables and curves of runs; or what differs between two runs")
+  report:description("Tables and curves of runs, beside a paper's numbers where a study names them; with two run "
+    .. "folders, what differs between them.")
+  report:argument("runs"):argname("RUNS"):description("a folder of runs, or the folder of a run")
+  report:argument("other"):argname("RUN"):args("?"):description("the folder of another run, to compare the first with")
+  report:option("--study"):argname("STUDY"):description("a file of spec/studies or a path; default: what was swept "
+    .. "into RUNS, or all runs there")
+  report:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
+  report:option("--out"):argname("DIR"):description("where to; default: report, or report-STUDY, in RUNS; of two runs, "
+    .. "nothing is written without it")
+end
+
+local function add_export(parser)
+  local export = parser:command("export"):summary("a trained model for other tools: pytorch"):command_target("what")
+  local summary = "a Python file that rebuilds the model, its checkpoint, and logits to compare with"
+  local command = export:command("pytorch"):summary(summary):description(summary .. ".")
+  command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one")
+  command:option("--spec"):argname("SPEC"):description("the spec that it was made from; default: run.json's")
+  command:option("--trainer"):argname("FILE"):description("the run's trainer; default: the one in build/trainers, "
+    .. "built again where it is missing")
+  command:option("--out"):argname("DIR"):description("where to; default: pytorch in the folder of the run")
+end
+
+local function device(text)
+  if text == "cpu" or text == "cuda" or text:find("^cuda:%d+$") then
+    return text
+  end
+  return nil, ("--device %s: expected cpu, cuda or cuda:N"):format(text)
+end
+
+local function add_sweep(parser)
+  local sweep = parser:command("sweep"):summary("do what is missing of a study: build, train and evaluate its runs")
+  sweep:description("Builds the trainers of a study's cells and trains what is not yet done, as many runs side by side "
+    .. "as there are processors. Whatever stops it, the same command goes on. With status before STUDY: what is done.")
+  sweep:usage("Usage: longhand sweep [status] STUDY [--scale NAME] [--set FIELD=VALUE] [--out DIR] [--jobs N] "
+    .. "[--device cuda] [--dry-run]")
+  sweep:argument("study"):target("words"):args("1-2"):description("a study file, or the name of one in spec/studies; "
+    .. "status before it")
+  sweep:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+  sweep:option("--jobs"):argname("N"):convert(positive):description("cells at a time; default: as many as keep all "
+    .. "processors busy")
+  sweep:option("--out"):argname("DIR"):default("runs"):description("where the runs live")
+  sweep:option("--device"):argname("DEVICE"):default("cpu"):convert(device):description("what computes: cpu, cuda or "
+    .. "cuda:N")
+  sweep:option("--arch"):argname("LIST"):convert(architectures):description("with --device cuda: as in train")
+  sweep:flag("--jit"):description("with --device cuda: as in train")
+  sweep:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in train")
+  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here")
+  add_set(sweep)
+end
+
+local function make_parser()
+  local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
+    .. "write by hand for it.", EPILOG)
+  parser:usage("Usage: longhand COMMAND ...   (longhand COMMAND --help says more)")
+  parser:help_max_width(120):help_description_margin(22):command_target("verb"):require_command(false)
+  parser:flag("--version"):description("print the version")
+  parser:command("demo"):summary("the main job end to end on this machine: generate, compile, train, plot")
+    :option("--steps"):argname("N"):convert(positive):description("training steps of each run; default: the spec's, "
+      .. "fewer on a slow machine")
+  local test = parser:command("test"):summary("run the whole test suite")
+  test:flag("--long"):description("the slow layers too")
+  add_looking_verbs(parser)
+  add_making_verbs(parser)
+  add_report(parser)
+  add_sweep(parser)
+  add_trained_verbs(parser)
+  add_export(parser)
+  add_other_verbs(parser)
+  parser:add_help_command()
+  return parser
+end
+
+-- What is legal where a word was not: the verbs, or the flags of the verb.
+local function legal_names(parser, kind)
+  local names = {}
+  for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
+    for _, alias in ipairs(element._aliases) do
+      names[#names + 1] = alias
+      names[alias] = true
+    end
+  end
+  return names
+end
+
+-- What an unknown flag of ./longhand means elsewhere: a flag of the verb, of the trainer, or a field of the spec.
+local function meant_elsewhere(name, names, verb, root)
+  local meant = usual.meanings(name, root)
+  for _, flag in ipairs(meant.flags) do
+    if names[flag:match("^%S+")] then
+      return ("Did you mean '%s'?"):format(flag)
+    end
+  end
+  local flags = trainer_flags.read(root)
+  local flag = flags[name] and name or verb == "train" and trainer_flags.meant(name, flags, root)
+  if flag then
+    return ("Flags of the trainer follow --: longhand train SPEC -- %s"):format(flag)
+  elseif meant.fields[1] and names["--set"] then
+    return ("A field of the spec says this: --set %s=..."):format(meant.fields[1])
+  end
+end
+
+-- argparse hints only at names one edit away; this adds the others, and where a flag belongs.
+local function hint(parser, message, verb, root)
+  local kind, name = message:match("^unknown (%l+) '([^']+)'")
+  if not kind or message:find("Did you mean", 1, true) then
+    return message
+  end
+  local names = legal_names(parser, kind)
+  local nearest = diagnostics.nearest(name, names)
+  local more = nearest and ("Did you mean '%s'?"):format(nearest)
+    or kind == "option" and meant_elsewhere(name, names, verb, root)
+  return more and message .. "\n" .. more or message
+end
+
+-- Splits the arguments at the first "--".
+local function split(arguments)
+  local own, flags = {}, {}
+  local into = own
+  for _, argument in ipairs(arguments) do
+    if argument == "--" and into == own then
+      into = flags
+    else
+      table.insert(into, argument)
+    end
+  end
+  return own, flags
+end
+
+-- The words of sweep: what to do, and for which study; nil, or what is wrong with them.
+local function settle_sweep(result)
+  local first, second = result.words[1], result.words[2]
+  if second and first ~= "status" then
+    return ("too many arguments: %s"):format(second)
+  elseif first == "status" and not second then
+    return "missing argument 'STUDY'"
+  elseif second and result.dry_run then
+    return "--dry-run does not go with status"
+  end
+  result.study = second or first
+  result.action = second and "status" or result.dry_run and "dry_run" or "run"
+  result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
+  result.arch = result.arch or result.target == "cpu,cuda" and not result.jit and "here" or nil
+end
+
+-- What does not go together; nil where everything does.
+local function conflict(result)
+  local problem = result.verb == "sweep" and settle_sweep(result)
+  if problem then
+    return problem
+  end
+  local cuda = result.target == "cpu,cuda"
+  for _, name in ipairs({ "arch", "jit", "cuda_root" }) do
+    if result[name] and not cuda then
+      return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.verb == "sweep"
+        and "--device cuda" or "--target cpu,cuda")
+    end
+  end
+  if result.verb == "report" and result.other and (result.study or result.scale) then
+    return "--study and --scale are for a folder of runs: leave them out to compare two runs"
+  elseif result.verb == "report" and result.scale and not result.study then
+    return "--scale is that of a study: add --study"
+  end
+  if cuda and result.static then
+    return "--static --target cpu,cuda: a static trainer can load no library, and GPUs are reached through that of "
+      .. "their driver; leave out one of the two"
+  end
+end
+
+-- The help text of everything.
+function M.help()
+  return make_parser():get_help()
+end
+
+-- A refusal as it is shown.
+function M.refusal(message, usage)
+  return ("longhand: %s\n%s\n"):format(message, usage)
+end
+
+function M.parse(arguments, root)
+  local own, flags = split(arguments)
+  local parser = make_parser()
+  parser.error = function(at, message)
+    error({ message = hint(at, message, own[1], root), usage = at:get_usage() }, 0)
+  end
+  local ok, result = pcall(parser.parse, parser, own)
+  if not ok and type(result) == "table" then
+    return nil, result.message, result.usage
+  elseif not ok then
+    error(result, 0)
+  elseif #flags > 0 and result.verb ~= "train" then
+    return nil, "flags after -- are for train only", parser:get_usage()
+  end
+  local problem = conflict(result) or trainer_flags.problem(flags, root)
+  if problem then
+    return nil, problem, parser:get_usage()
+  end
+  result.flags = flags
+  return result
+end
+
+return M

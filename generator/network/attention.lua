@@ -1,0 +1,169 @@
+-- Attention as a part of a network: the products around it, and the parameters that its facets learn.
+--
+-- A family (plan/encoding) is one attention of a model with its facets: positions, rotation, relative, score, mask,
+-- normaliser, heads. A block names a family; its second attention of the same facets takes a name of its own.
+-- Queries and keys of one value are packed into one product with the values; else queries are one product, keys and
+-- values another (cross-attention).
+
+local initial = require("network.initial")
+
+local M = {}
+
+-- Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid, two biases per head; first values as in Ruoss et
+-- al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
+-- heads; they name no first values: Glorot and Bengio 2010, equation 12, as a normal of variance 2 / (rows + columns).
+local function relative_parameters(list, family, path, C)
+  local relative, small = family.relative, { kind = "normal", value = 0.02 }
+  local heads = { family.heads, family.head_width }
+  if relative.kind == "transformer_xl" then
+    list[#list + 1] = { kind = "map", name = "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
+      tensors = { { path .. "relative.weight", { C.count, C.count },
+        { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
+    list[#list + 1] = { kind = "facet", name = "content_bias", size = "WIDTH", beside = true,
+      tensors = { { path .. "relative.content_bias", heads, small } } }
+    list[#list + 1] = { kind = "facet", name = "position_bias", size = "WIDTH", beside = true,
+      tensors = { { path .. "relative.position_bias", heads, small } } }
+  elseif relative.kind == "shaw" then
+    list[#list + 1] = { kind = "facet", name = "relative_table", size = relative.room, room = relative.room,
+      about = "[2 CLIP + 1][HEAD_WIDTH], filled up to whole vectors",
+      tensors = { { path .. "relative.table", { relative.rows, relative.width },
+        { kind = "normal", value = math.sqrt(2 / (relative.rows + relative.width)) } } } }
+  end
+end
+
+-- Csordas et al. 2022, "The Neural Data Router": a content bias per head; one scale, one scale of directions and one
+-- offset for a layer's logits. `direction`: the parameter of the product that makes the directions.
+local function geometric_parameters(list, family, path, direction)
+  local normaliser = family.normaliser
+  if normaliser.kind ~= "geometric" then
+    return
+  end
+  list[#list + 1] = { kind = "facet", name = "content_bias", size = "WIDTH",
+    tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ZERO } } }
+  list[#list + 1] = direction
+  local numbers = {
+    { path .. "geometric.scale", { 1 }, { kind = "constant", value = 1 / math.sqrt(family.head_width) } },
+    { path .. "geometric.offset", { 1 }, initial.ZERO },
+  }
+  if direction then
+    numbers[3] = { path .. "direction.scale", { 1 }, initial.ONE }
+  end
+  list[#list + 1] = { kind = "facet", name = "geometric", type = "geometric_numbers", tensors = numbers,
+    room = #numbers + normaliser.fill }
+end
+
+-- Learned numbers of a family's score: those of a layer, or those that all layers share; given first values are
+-- `values`, which parameters.lua places.
+function M.score_parameters(family, path, per_layer)
+  local list = {}
+  for _, q in ipairs(family.score.learned or {}) do
+    if q.per_layer == per_layer then
+      local init = type(q.init) == "table" and { kind = q.init.kind, value = q.init.sigma }
+        or q.values and { kind = "values", of = q } or { kind = "constant", value = q.init }
+      list[#list + 1] = { kind = "facet", name = q.member, size = q.room, room = q.room,
+        about = ("[%s], filled up to whole vectors"):format(q.shape_text),
+        tensors = { { path .. "score." .. q.name, q.shape, init } } }
+    end
+  end
+  return list
+end
+
+-- The family of this attention: the one of that name, or its facets once more under options.name.
+local function family_of(builder, scope, name, options)
+  local net = scope.net
+  local family = net.families[name]
+  if not family then
+    local names = {}
+    for known in pairs(net.families) do
+      names[#names + 1] = known
+    end
+    table.sort(names)
+    builder.fail(net, ("no attention is named %q"):format(tostring(name)), "one of %s", table.concat(names, ", "))
+  end
+  local own = options.name or name
+  if net.used_families[own] then
+    builder.fail(net, ("a second attention %s"):format(own), "{ name = ... } of its own as the fourth argument")
+  end
+  if own ~= name then
+    family = setmetatable({ name = own, prefix = own .. "_" }, { __index = family })
+  end
+  net.used_families[own] = family
+  net.used_families[#net.used_families + 1] = family
+  return family
+end
+
+-- What of attention's scope is called by which name: cross-attention and further ones have their own.
+local function names_of(name, options)
+  local own = options.name or name == "cross" and "cross" or nil
+  if not own then
+    return { prefix = "", output = "attention_output", keep = "attention", path = "attention." }
+  end
+  return { prefix = own .. "_", output = own .. "_output", keep = own,
+    path = options.name and own .. "." or own .. "_attention." }
+end
+
+local function compose(builder, scope, name, queries, keys, options)
+  options = options or {}
+  builder.check_value(scope, queries, "the queries of attention")
+  builder.check_value(scope, keys, "the keys of attention")
+  local family, is = family_of(builder, scope, name, options), names_of(name, options)
+  local C, path, self_attends = scope.net.widths.WIDTH, is.path, queries == keys
+  if queries.stream ~= keys.stream and not family.crosses then
+    builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
+      "the attention \"cross\" where a stream looks at another")
+  end
+  local bias, order = options.bias or false, {}
+  local function product(value, from, width, options_of)
+    options_of.declared, options_of.bias = true, options_of.bias or bias
+    local out, p = scope:product(value, from, width, options_of)
+    return out, p
+  end
+  local direction, direction_p, q, kv
+  if family.normaliser.directional then
+    direction, direction_p = product("direction", queries, builder.width(scope.net, "DIRECTION_WIDTH",
+      family.normaliser.direction_width), { tensors = { path .. "direction" }, bias = true,
+      shown = 2 * family.heads, comment = "(right, left) of every head" })
+  end
+  if self_attends then
+    q, order[1] = product(is.prefix .. "query_key_value", queries, C, { use = "queries",
+      tensors = { path .. "query", path .. "key", path .. "value" } })
+    kv = q
+  else
+    q, order[1] = product(is.prefix .. "query", queries, C, { tensors = { path .. "query" }, use = "queries" })
+    kv, order[2] = product(is.prefix .. "key_value", keys, C, { tensors = { path .. "key", path .. "value" },
+      use = "queries" })
+  end
+  builder.check_value(scope, q, "queries")
+  builder.check_value(scope, kv, "keys")
+  local op = { kind = "attention", family = family, q = q, kv = kv, direction = direction }
+  if direction then
+    builder.check_value(scope, direction, "directions")
+  end
+  local attended = builder.push(scope, op, is.prefix .. "attended", C)
+  local branch, output = product("branch", attended, C, { weight = is.output, tensors = { path .. "output" },
+    role = is.output, use = "attended" })
+  order[#order + 1] = output
+  relative_parameters(order, family, path, C)
+  geometric_parameters(order, family, path, direction_p)
+  for _, p in ipairs(order) do
+    scope:declare(p)
+  end
+  for _, p in ipairs(M.score_parameters(family, path, true)) do
+    table.insert(scope.late, p)
+  end
+  for _, p in ipairs(M.score_parameters(family, "", false)) do
+    table.insert(scope.net.late, p)
+  end
+  branch.from = is.keep
+  return branch
+end
+
+-- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
+-- the same facets; options.bias: its products have biases. builder: what builder.lua checks and appends with.
+function M.method(builder)
+  return function(scope, ...)
+    return compose(builder, scope, ...)
+  end
+end
+
+return M

@@ -1,0 +1,154 @@
+-- Which buffer holds which value: what a layer keeps for its backward pass, and what all layers share.
+--
+-- Input: a network, and for each scope its forward list and its backward list with buffers of gradients. Output, by
+-- scope: kept, what a repetition has for itself (rows of values, what norms save, masks), and for the network
+-- workspace, what there is once. A buffer is { name, form, width, stream, training, about }:
+--
+--   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]
+--   training   only there in training
+--
+-- A value that the backward list reads is kept, one for each repetition in training, one for all in evaluation. All
+-- others share by name: M.check walks both lists and refuses two values that would need one buffer at a time.
+
+local ops = require("network.ops")
+
+local M = {}
+
+-- The values that a backward list reads.
+local function read_back(backward)
+  local read = {}
+  for _, b in ipairs(backward) do
+    local op = b.op
+    if b.kind == "weight_grad" then
+      read[b.x] = true
+    elseif b.kind == "input_grad" and b.relu then
+      read[b.relu] = true
+    elseif b.kind == "relu_grad" then
+      read[op.out] = true
+    elseif b.kind == "activation_grad" or b.kind == "gate_grad" then
+      read[op.x] = true
+    elseif b.kind == "attention_grad" then
+      for _, operand in ipairs(ops.operands(op)) do
+        read[operand.value] = true
+      end
+      read[op.out] = true
+    end
+  end
+  return read
+end
+
+local function adder(list)
+  local known = {}
+  return function(buffer)
+    if not known[buffer.name] then
+      known[buffer.name] = buffer
+      list[#list + 1] = buffer
+    end
+  end
+end
+
+local function rows_of(value, training)
+  return { name = value.name, form = "rows", width = value.width, stream = value.stream, training = training or false,
+    about = value.about }
+end
+
+-- What a norm saves for its backward pass, one of each.
+local function saved_by(op)
+  local stream = (op.x or op.residual).stream
+  return { name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream },
+    { name = op.name .. "_rstd", form = "row", stream = stream }
+end
+
+local function mask_of(op, evaluates)
+  local value = op.x or op.residual or op.out
+  return { name = op.keep, form = "keep", width = value.width, stream = value.stream, training = not evaluates,
+    about = "0 or -1" }
+end
+
+-- Of one scope: kept buffers, and those of the workspace, each in the order in which they are first written. The
+-- values of the residual stream between blocks have no buffer of their own: `home` of cpu.lua says where they lie.
+local function collect(scope, forward, backward, add, evaluates)
+  local read, kept = read_back(backward), {}
+  local keep = adder(kept)
+  local masks = {}
+  if scope.entry and read[scope.entry] then
+    keep(rows_of(scope.entry, true))
+  end
+  for _, op in ipairs(forward) do
+    if op.norm then
+      local xhat, rstd = saved_by(op)
+      keep(xhat)
+      keep(rstd)
+    end
+    if op.keep then
+      masks[#masks + 1] = mask_of(op, evaluates)
+    end
+    for _, value in ipairs({ op.sum or false, op.out }) do
+      if not value or value == scope.last or value.carried or op.kind == "classify" then -- luacheck: ignore 542
+      elseif read[value] and scope.entry then
+        keep(rows_of(value))
+      else
+        add(rows_of(value))
+      end
+    end
+    if op.kind == "attention" then
+      kept[#kept + 1] = { form = "family", family = op.family }
+    end
+  end
+  for _, mask in ipairs(masks) do
+    keep(mask)
+  end
+  return kept, read
+end
+
+-- Gradients, in the order in which the backward lists first write them.
+local function add_gradients(backward, add)
+  for _, b in ipairs(backward) do
+    for _, role in ipairs({ "to", "dbranch", "dq", "dkv", "ddirection" }) do
+      local buffer = b[role]
+      if buffer then
+        add({ name = buffer.name, form = "rows", width = buffer.width, stream = buffer.stream, training = true })
+      end
+    end
+  end
+end
+
+-- Every read of a forward list must find what was written for it: `place` names the buffer of a value.
+function M.check(forward, place)
+  local holds = {}
+  for _, op in ipairs(forward) do
+    for _, operand in ipairs(ops.operands(op)) do
+      local value = operand.value
+      if value.op and value.op.scope == op.scope and holds[place(value)] ~= value then
+        return ("%s reads %s, whose buffer %s has taken meanwhile"):format(op.kind, value.name,
+          holds[place(value)] and holds[place(value)].name or "nothing")
+      end
+    end
+    if op.sum then
+      holds[place(op.sum)] = op.sum
+    end
+    holds[place(op.out)] = op.out
+  end
+  return nil
+end
+
+-- lists: scope -> { forward, backward }. evaluates: dropout stays on in evaluation.
+function M.derive(net, lists, evaluates)
+  local workspace, by_scope = {}, {}
+  local add = adder(workspace)
+  for _, scope in ipairs(lists.order) do
+    local of = lists[scope]
+    local kept, read = collect(scope, of.forward, of.backward, add, evaluates)
+    by_scope[scope] = { kept = kept, read = read }
+  end
+  for _, b in ipairs(by_scope[net].kept) do -- the network is there once
+    add(b)
+  end
+  by_scope[net].kept = {}
+  for i = #lists.order, 1, -1 do
+    add_gradients(lists[lists.order[i]].backward, add)
+  end
+  return { scopes = by_scope, workspace = workspace }
+end
+
+return M

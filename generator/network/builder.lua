@@ -1,0 +1,480 @@
+-- A model's description becomes a graph: what a file of models/ calls, and so does a network of a user's own.
+--
+-- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
+-- Output, in net: streams, scopes and their operations in order (ops.lua), parameters in the order of declaration
+-- (parameters.lua), the widths and the rates that have names. The graph holds names and numbers, no C.
+--
+--   value      { name, width, stream, op, of_stream, scope }   of_stream: on the residual stream
+--   operation  { kind, operands by role, out, p, ... }          in the order of the description
+--   scope      the network itself, or a block of it, which is repeated: { name, ops, parameters, times, ... }
+--
+-- The order of a description is the order of sums: contributions to a gradient come in reverse. Two values of one name
+-- share a buffer (buffers.lua refuses it where they would meet).
+-- A mistake in a description is an error { problem = true, what, expected, at = line } of the description's text.
+
+local attention = require("network.attention")
+local initial = require("network.initial")
+local ops = require("network.ops")
+
+local M = {}
+
+local Scope = {}
+Scope.__index = Scope
+
+local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
+
+-- The line of the description that runs now, and its file.
+local function where(net)
+  for level = 2, 40 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then
+      break
+    elseif info.source == net.chunk then
+      return info.currentline
+    end
+  end
+  return nil
+end
+
+-- what was found, what was expected.
+local function fail(net, what, ...)
+  local expected = select("#", ...) > 0 and string.format(...) or nil
+  error({ problem = true, what = what, expected = expected, line = where(net) }, 0)
+end
+
+local function shown(value)
+  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+end
+
+local function check_name(net, name, of_what)
+  if type(name) ~= "string" or not name:find("^[a-z][a-z0-9_]*$") or #name > 40 then
+    fail(net, ("%s cannot be the name of %s"):format(shown(name), of_what),
+      "up to 40 of a-z, 0-9 and _, a letter first")
+  end
+end
+
+local function is_value(x)
+  return type(x) == "table" and x.width ~= nil and x.scope ~= nil
+end
+
+-- A value that an operation of this scope may read: made before, here; or handed in from outside.
+local function check_value(scope, value, role)
+  local net = scope.net
+  if not is_value(value) then
+    fail(net, ("%s is %s"):format(role, value == nil and "nil" or "a " .. type(value)),
+      "a value that an operation before has made")
+  elseif value.scope ~= scope then
+    fail(net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
+      "a value of %s: block:input(value) and block:external(value) bring one in, block.result is what it gives",
+      scope.title)
+  end
+  value.reads = (value.reads or 0) + 1
+  return value
+end
+
+local function words(value)
+  return ("%s [%s]"):format(value.name, value.width.text)
+end
+
+local function same_width(scope, a, b, doing)
+  if a.width.count ~= b.width.count then
+    fail(scope.net, ("%s %s of %d channels and %s of %d"):format(doing, a.name, a.width.count, b.name, b.width.count),
+      "equal widths")
+  elseif a.stream ~= b.stream then
+    fail(scope.net, ("%s %s of stream %s and %s of stream %s"):format(doing, a.name, a.stream.name, b.name,
+      b.stream.name), "values of one stream")
+  end
+end
+
+-- A width with the name of its constant. Equal names are equal widths.
+function M.width(net, name, count)
+  if math.type(count) ~= "integer" or count < WIDEST_VECTOR or count % WIDEST_VECTOR ~= 0 then
+    fail(net, ("a width of %s"):format(shown(count)), "a multiple of %d", WIDEST_VECTOR)
+  end
+  local known = net.widths[name]
+  if known and known.count ~= count then
+    fail(net, ("%s is %d already, and %d here"):format(name:lower(), known.count, count), "another name")
+  elseif not known then
+    known = { count = count, text = name }
+    net.widths[name] = known
+    net.widths[#net.widths + 1] = known
+  end
+  return known
+end
+
+local function times(width, factor)
+  if factor == 1 then
+    return width
+  end
+  return { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
+end
+
+-- What is dropped out at a rate; the first rate of a use names its constants.
+local function dropout(net, use, rate)
+  if rate == nil or rate == 0 then
+    return nil
+  elseif type(rate) ~= "number" or rate < 0 or rate >= 1 then
+    fail(net, ("a dropout of %s"):format(shown(rate)), "a share from 0 to below 1")
+  end
+  for _, d in ipairs(net.dropouts) do
+    if d.rate == rate and d.use == use.kind then
+      return d
+    end
+  end
+  local taken = false
+  for _, d in ipairs(net.dropouts) do
+    taken = taken or d.name == use.name
+  end
+  local d = { name = taken and use.other or use.name, use = use.kind, rate = rate }
+  net.dropouts[#net.dropouts + 1] = d
+  return d
+end
+
+local function new_value(scope, name, width, stream, of_stream)
+  return { name = name, width = width, stream = stream, of_stream = of_stream or false, scope = scope }
+end
+
+-- Appends an operation whose output is a new value.
+local function push(scope, op, name, width, of_stream)
+  local net = scope.net
+  if scope.result then
+    fail(net, ("an operation behind the output of %s"):format(scope.title), "block:output(value) as its last line")
+  end
+  check_name(net, name, "a value")
+  op.about = ops[op.kind]
+  op.scope, op.line = scope, where(net)
+  local first = op[op.about.roles[1]]
+  op.out = new_value(scope, name, width, first and first.stream or op.stream, of_stream)
+  op.out.op = op
+  scope.ops[#scope.ops + 1] = op
+  return op.out
+end
+
+-- Declares a parameter; what is declared first lies first.
+function Scope:declare(parameter)
+  local net = self.net
+  check_name(net, parameter.name, "a parameter")
+  for _, p in ipairs(self.parameters) do
+    if p.name == parameter.name then
+      fail(net, ("two parameters of %s are named %s"):format(self.title, parameter.name), "different names")
+    end
+  end
+  parameter.scope = self
+  self.parameters[#self.parameters + 1] = parameter
+  return parameter
+end
+
+-- The weight, and the bias if there is one, of a product of `x` into `count` columns of `width` each, side by side.
+-- tensors: names, one for each of them.
+local function weight_of(scope, name, x, width, tensors, options)
+  return { kind = "weight", name = name, rows = x.width, width = width, columns = times(width, #tensors),
+    tensors = tensors, bias = options.bias or false, shown = options.shown, comment = options.comment,
+    use = options.use, init = scope.net.initial }
+end
+
+-- y = x W (+ b), the columns of `parts` weights side by side.
+--   options.weight    the parameter's name, else that of the value
+--   options.tensors   names of the tensors in files, else the parameter's
+--   options.bias      true or false; false unless given
+--   options.role      what functions are named after, else the value's name
+--   options.use       "queries", "attended": what it is to attention (initial.lua)
+--   options.shown     columns of the tensor, where the rest only fills the width
+--   options.comment   of the struct's member
+--   options.declared  the parameter is declared by the caller, in its own place
+function Scope:product(name, x, width, options)
+  options = options or {}
+  check_value(self, x, "the input of a product")
+  check_name(self.net, name, "a value")
+  if math.type(width) == "integer" then
+    width = width == x.width.count and x.width or M.width(self.net, name:upper() .. "_WIDTH", width)
+  elseif type(width) ~= "table" then
+    fail(self.net, ("the product %s has %s columns"):format(name, shown(width)), "a number of columns")
+  end
+  local weight = options.weight or name
+  local p = weight_of(self, weight, x, width, options.tensors or { weight }, options)
+  if not options.declared then
+    self:declare(p)
+  end
+  local op = { kind = "product", x = x, p = p, role = options.role or name, weight = weight }
+  return push(self, op, name, p.columns), p
+end
+
+function Scope:activation(name, x, kind)
+  check_value(self, x, "the input of an activation")
+  if not ops.activation.kinds[kind] then
+    fail(self.net, ("the activation %s"):format(shown(kind)), "one of %s", ops.names(ops.activation.kinds))
+  end
+  return push(self, { kind = "activation", x = x, activation = kind }, name, x.width)
+end
+
+-- y = f(first half of x) times the second half.
+function Scope:gate(name, x, kind)
+  check_value(self, x, "the input of a gate")
+  if not ops.gate.kinds[kind] then
+    fail(self.net, ("the gate %s"):format(shown(kind)), "one of %s", ops.names(ops.gate.kinds))
+  elseif not x.width.factor or x.width.factor ~= 2 then
+    fail(self.net, ("the input of the gate is %s"):format(words(x)), "a product of two parts: gate and up")
+  end
+  return push(self, { kind = "gate", x = x, activation = kind }, name, x.width.of)
+end
+
+function Scope:norm(name, x, kind)
+  check_value(self, x, "the input of a norm")
+  kind = kind or "layer"
+  if not ops.norm.kinds[kind] then
+    fail(self.net, ("the norm %s"):format(shown(kind)), "one of %s", ops.names(ops.norm.kinds))
+  end
+  local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width })
+  return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
+end
+
+-- residual + branch, the branch dropped out at a rate in training.
+function Scope:add(residual, branch, rate)
+  check_value(self, residual, "the first summand")
+  check_value(self, branch, "the second summand")
+  same_width(self, residual, branch, "adding")
+  self.sums = self.sums + 1
+  local op = { kind = "add", residual = residual, branch = branch }
+  local from = branch.from or branch.name
+  op.dropout = dropout(self.net, { kind = "branch", name = "BRANCH", other = from:upper() }, rate)
+  if op.dropout then
+    op.keep, op.place = from .. "_keep", self.places
+    self.places = self.places + 1
+  end
+  return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
+end
+
+-- Adds vectors of the tokens' positions, and drops out; encoding: facets/additive.lua.
+function Scope:place(x, encoding, rate)
+  check_value(self, x, "what positions are added to")
+  local op = { kind = "place", x = x, encoding = encoding }
+  op.dropout = dropout(self.net, { kind = "embedding", name = "EMBEDDING", other = "PLACE" }, rate)
+  if op.dropout then
+    op.keep, op.place = "place_keep", self.places
+    self.places = self.places + 1
+  end
+  return push(self, op, "placed", x.width, true)
+end
+
+Scope.attention = attention.method({ check_value = check_value, push = push, width = M.width, fail = fail })
+
+-- Two layers with an activation or a gate between: { hidden = channels, activation, bias, name }
+function Scope:feedforward(x, options)
+  local net, name = self.net, options.name
+  local prefix = name and name .. "_" or ""
+  local path = name and name .. "." or "feedforward."
+  local hidden = M.width(net, (prefix .. "feedforward"):upper(), options.hidden)
+  local bias = options.bias == nil or options.bias
+  local gated = ops.gate.of[options.activation]
+  local h
+  if gated then
+    h = self:gate(prefix .. "hidden", (self:product(prefix .. "gate_up", x, hidden, {
+      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias })), gated)
+  else
+    local fused = options.activation == "relu"
+    local up = self:product(prefix .. (fused and "hidden_sum" or "hidden_sum"), x, hidden, {
+      weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
+    h = self:activation(prefix .. "hidden", up, options.activation)
+  end
+  local y = self:product("branch", h, x.width, { weight = prefix .. "down", tensors = { path .. "down" }, bias = bias,
+    role = prefix .. "feedforward_output" })
+  y.from = name or "feedforward"
+  return y
+end
+
+-- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.
+function Scope:external(value)
+  local net = self.net
+  if self == net then
+    fail(net, "external() of the network itself", "external() of a block")
+  end
+  check_value(net, value, "what comes from outside")
+  local inner = new_value(self, value.name, value.width, value.stream, false)
+  inner.external, value.is_external = value, true
+  self.externals[#self.externals + 1] = inner
+  return inner
+end
+
+-- What the first repetition of a block begins with.
+function Scope:input(value)
+  local net = self.net
+  if self.first then
+    fail(net, ("a second input of %s"):format(self.title), "one, and external() for what else it reads")
+  end
+  check_value(net, value, "the input of " .. self.title)
+  self.first = value
+  self.entry = new_value(self, "input", value.width, value.stream, true)
+  self.entry.input = true
+  return self.entry
+end
+
+-- What a repetition hands on to the next, and the last one to the network.
+function Scope:output(value)
+  local net = self.net
+  check_value(self, value, "the output of " .. self.title)
+  if not self.first then
+    fail(net, ("%s has no input"):format(self.title), "block:input(value) as its first line")
+  end
+  same_width(self, self.entry, value, "handing on")
+  if value == self.entry then
+    fail(net, ("%s gives what it takes"):format(self.title), "an operation between input and output")
+  elseif value.reads > 1 then
+    fail(net, ("the output of %s, %s, is read inside as well"):format(self.title, value.name),
+      "an operation that gives the output alone")
+  end
+  value.name, value.of_stream, value.result_of = "output", true, self
+  local op = { kind = "block", x = self.first, block = self, externals = {} }
+  for i, inner in ipairs(self.externals) do
+    op.externals[i] = inner.external
+  end
+  self.result = push(net, op, "output", value.width, true)
+  self.last = value
+end
+
+-- A part of the network that is repeated, each time with parameters of its own; with `loops` the whole stack so many
+-- times over, with the same parameters again.
+function Scope:block(name, count, about, options)
+  local net = self.net
+  options = options or {}
+  check_name(net, name, "a block")
+  if self ~= net then
+    fail(net, ("the block %s in %s"):format(name, self.title), "blocks of the network itself")
+  elseif net.scopes[name] then
+    fail(net, ("two blocks are named %s"):format(name), "different names")
+  elseif math.type(count) ~= "integer" or count < 1 then
+    fail(net, ("%s repetitions of block %s"):format(shown(count), name), "at least one")
+  end
+  local loops = options.loops or 1
+  if math.type(loops) ~= "integer" or loops < 1 then
+    fail(net, ("%s loops of block %s"):format(shown(loops), name), "at least one")
+  end
+  local block = M.scope(net, name, "block " .. name)
+  block.count, block.loops, block.comment = count, loops, about
+  block.path = options.path or name .. "s.%d."
+  block.first_site = net.layers_before + 1
+  net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
+  net.layers_before = net.layers_before + count * loops
+  local plural = name:find("layer$") and name .. "s" or name .. "_layers"
+  block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
+  net.scopes[name] = block
+  net.scopes[#net.scopes + 1] = block
+  return block
+end
+
+-- A stream of tokens.
+function Scope:stream(name)
+  local net = self.net
+  check_name(net, name, "a stream")
+  for _, s in ipairs(net.streams) do
+    if s.name == name then
+      fail(net, ("two streams are named %s"):format(name), "different names")
+    end
+  end
+  local stream = { name = name, index = #net.streams }
+  net.streams[#net.streams + 1] = stream
+  return stream
+end
+
+-- A vector for each token, to be shared: by the streams that embed it, and by the output layer.
+function Scope:table(name)
+  local net = self.net
+  return self:declare({ kind = "table", name = name, tensor = ("embed.%s.weight"):format(name),
+    columns = net.widths.WIDTH, rows = net.tokens, init = net.initial })
+end
+
+-- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
+-- out at a rate. Streams that share a table share its gradient.
+function Scope:embed(name, stream, options)
+  local net = self.net
+  options = options or {}
+  local width = net.widths.WIDTH
+  local p = options.table or self:table("token")
+  if not options.table and options.place and options.place.kind == "learned" then
+    self:declare({ kind = "table", name = "position_table", tensor = "embed.position.weight", columns = width,
+      rows = { count = options.place.rows, text = "POSITION_ROWS" },
+      first = { kind = "truncated_normal", value = options.place.init_sigma } })
+  end
+  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place }
+  op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
+    options.dropout)
+  if op.dropout then
+    op.keep, op.place = "embedding_keep", self.places
+    self.places = self.places + 1
+  end
+  return push(self, op, name, width, true)
+end
+
+-- The labelled tokens: "last", those at the end of the sequence.
+function Scope:readout(x, which)
+  check_value(self, x, "what is read out")
+  if which ~= "last" then
+    fail(self.net, ("the readout %s"):format(shown(which)), "\"last\"")
+  end
+  return { labelled = x, which = which }
+end
+
+-- Logits of the labelled tokens, and the loss. tied: the table of the tokens' vectors serves as weight.
+function Scope:classify(readout, options)
+  local net = self.net
+  options = options or {}
+  if type(readout) ~= "table" or not readout.labelled then
+    fail(net, ("classify() of %s"):format(type(readout)), "what net:readout(value) gives")
+  elseif net.classified then
+    fail(net, "a second classify()", "one")
+  end
+  local x = readout.labelled
+  if not options.tied then
+    self:declare({ kind = "output", name = "output", rows = x.width, columns = net.classes,
+      init = net.initial, bias = true })
+  end
+  net.classified = push(self, { kind = "classify", x = x, readout = readout.which, tied = options.tied }, "logits",
+    net.classes.padded)
+end
+
+function M.scope(net, name, title)
+  local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
+    places = 0, late = {} }, Scope)
+  scope.net = net or scope
+  return scope
+end
+
+-- Every value is read: what nobody reads would be computed for nothing, and is a slip of the pen.
+local function check_read(net, scope)
+  for _, op in ipairs(scope.ops) do
+    local out = op.out
+    if not out.reads and out ~= scope.last and op.kind ~= "classify" then
+      fail(net, ("%s of %s is read by nothing"):format(out.name, scope.title), "a use of it, or no such line")
+    end
+  end
+end
+
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial.
+function M.build(describe, given, chunk)
+  local net = M.scope(nil, "network", "the network")
+  net.chunk = chunk
+  net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
+  net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
+  net.additive_dropout = given.additive and given.additive.dropout_rate or nil
+  net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
+  net.layers_before = 0
+  M.width(net, "WIDTH", given.model.width)
+  describe(net, given.model)
+  if not net.classified then
+    fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")
+  end
+  for _, block in ipairs(net.scopes) do
+    if not block.last then
+      fail(net, ("%s has no output"):format(block.title), "block:output(value)")
+    end
+    check_read(net, block)
+  end
+  check_read(net, net)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, p in ipairs(scope.late) do
+      scope:declare(p)
+    end
+  end
+  return net
+end
+
+return M

@@ -1,0 +1,57 @@
+-- Neighbours that one kernel does: the five fusions, each by name.
+--
+-- Input: a scope's operations in order, and its result. Output: a new list; the graph stays as it is.
+--
+--   product + bias            in the product's finish (a product has its bias already)
+--   product + relu            where the rectified value is all that is read of it
+--   sum + norm                where the norm reads the sum next; the sum is kept where others read it, too
+--   relu's gradient           into the input gradient of its only reader (backward.lua)
+--   q, k, v; gate and up      one product of several weights (builder.lua)
+
+local M = {}
+
+local function only_reader(readers, value, op)
+  return readers[value] and #readers[value] == 1 and readers[value][1] == op
+end
+
+-- value -> the operations that read it, in order.
+function M.readers(list, operands)
+  local readers = {}
+  for _, op in ipairs(list) do
+    for _, operand in ipairs(operands(op)) do
+      readers[operand.value] = readers[operand.value] or {}
+      table.insert(readers[operand.value], op)
+    end
+  end
+  return readers
+end
+
+-- A product whose sum is rectified gives the rectified value.
+local function product_relu(op, after, readers)
+  if op.kind == "product" and after.kind == "activation" and after.activation == "relu" and after.x == op.out
+    and only_reader(readers, op.out, after) then
+    return { kind = "product", x = op.x, p = op.p, role = op.role, weight = op.weight, relu = true, out = after.out }
+  end
+end
+
+local function add_norm(op, after, readers, result)
+  if op.kind == "add" and after.kind == "norm" and after.x == op.out then
+    local alone = only_reader(readers, op.out, after) and op.out ~= result
+    return { kind = "add_norm", residual = op.residual, branch = op.branch, dropout = op.dropout, keep = op.keep,
+      place = op.place, norm = after.norm, p = after.p, name = after.name, sum = not alone and op.out or nil,
+      out = after.out }
+  end
+end
+
+function M.fuse(list, result, operands)
+  local readers, fused, i = M.readers(list, operands), {}, 1
+  while i <= #list do
+    local op, after = list[i], list[i + 1]
+    local one = after and (product_relu(op, after, readers) or add_norm(op, after, readers, result))
+    fused[#fused + 1] = one or op
+    i = i + (one and 2 or 1)
+  end
+  return fused
+end
+
+return M

@@ -1,0 +1,52 @@
+-- Initial values by scheme: what model.init names.
+--
+--   haiku    Ruoss et al. 2023, released code: weights from a truncated normal of sd 1 / sqrt(fan in), biases 0
+--   torch    PyTorch's layers: weight and bias uniform in +-1 / sqrt(fan in); of attention the packed weight of
+--            queries, keys and values as `xavier` has it, and biases 0; vectors of tokens normal
+--   xavier   Duan and Shi 2024, released code: every matrix uniform in +-sqrt(6 / (in + out)), a packed one as a whole
+--            (Glorot and Bengio 2010, equation 16); biases as PyTorch has them
+--
+-- use: "queries" for the packed weight of attention's inputs, "attended" for the weight of its output, else nil.
+-- Output: { kind, value }: "constant" value, "normal" and "truncated_normal" of sd value, "uniform" in +-value.
+
+local M = {}
+
+M.ZERO, M.ONE = { kind = "constant", value = 0 }, { kind = "constant", value = 1 }
+
+local function glorot(rows, columns)
+  return { kind = "uniform", value = math.sqrt(6 / (rows + columns)) }
+end
+
+local function by_fan_in(rows)
+  return { kind = "uniform", value = 1 / math.sqrt(rows) }
+end
+
+local function torch_bias(rows, use)
+  return use and M.ZERO or by_fan_in(rows)
+end
+
+M.SCHEMES = {
+  haiku = {
+    token = function()
+      return { kind = "truncated_normal", value = 0.02 }
+    end,
+    weight = function(rows)
+      return { kind = "truncated_normal", value = 1 / math.sqrt(rows) }
+    end,
+    bias = function()
+      return M.ZERO
+    end,
+  },
+  torch = {
+    token = function()
+      return { kind = "normal", value = 1 }
+    end,
+    weight = function(rows, columns, use)
+      return use == "queries" and glorot(rows, columns) or by_fan_in(rows)
+    end,
+    bias = torch_bias,
+  },
+  xavier = { token = glorot, weight = glorot, bias = torch_bias },
+}
+
+return M

@@ -1,0 +1,96 @@
+-- The operations that a network is made of: one entry each. A model that needs another one adds it here, with a kernel
+-- for each target, its twin in kernels/ref, a rule in backward.lua and two templates (ARCHITECTURE.md, "Adding").
+--
+--   roles      the operands, in the order in which they are read
+--   words      what `plan` says of it, from the operation
+--   flops      floating-point operations per row, two per multiply-add; of pairs: attention.lua
+--   kinds      of those that have several: name -> { words, what is kept besides }
+
+local M = {}
+
+M.embed = { roles = {}, words = function(op)
+  return "vectors of tokens" .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
+end }
+
+M.place = { roles = { "x" }, words = function()
+  return "adds vectors of positions"
+end }
+
+M.product = {
+  roles = { "x" },
+  words = function(op)
+    return op.p.bias and "product and bias" or "product"
+  end,
+  flops = function(op)
+    return 2 * op.x.width.count * (op.p.counted or op.out.width.count)
+  end,
+}
+
+M.activation = { roles = { "x" }, words = function(op)
+  return op.activation
+end, kinds = {
+  relu = "max(x, 0)",
+  gelu = "x Phi(x), Hendrycks and Gimpel 2016",
+  gelu_tanh = "its approximation by tanh",
+  silu = "x sigmoid(x)",
+} }
+
+M.gate = { roles = { "x" }, words = function(op)
+  return op.activation .. " gate"
+end, kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" } }
+
+M.norm = { roles = { "x" }, words = function(op)
+  return op.norm == "rms" and "RMS norm" or "layer norm"
+end, kinds = { layer = "Ba et al. 2016", rms = "Zhang and Sennrich 2019" } }
+
+M.add = { roles = { "residual", "branch" }, words = function(op)
+  return op.dropout and "sum, the branch dropped out" or "sum"
+end }
+
+-- A sum and the norm of it: fuse.lua.
+M.add_norm = { roles = { "residual", "branch" }, words = function(op)
+  return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.words(op)
+end }
+
+M.attention = { roles = { "q", "kv", "direction" }, words = function(op)
+  return ("attention %s"):format(op.family.name)
+end }
+
+M.block = { roles = { "x" }, words = function(op)
+  return ("%d times %s"):format(op.block.count * op.block.loops, op.block.name)
+end }
+
+M.classify = { roles = { "x" }, words = function(op)
+  return op.tied and "logits by the tokens' vectors, loss" or "logits, loss"
+end, flops = function(op)
+  return 2 * op.x.width.count * op.out.width.count
+end }
+
+-- The names of a table of kinds as words: "gelu, relu or silu".
+function M.names(kinds)
+  local list = {}
+  for name in pairs(kinds) do
+    list[#list + 1] = name
+  end
+  table.sort(list)
+  local last = table.remove(list)
+  return #list == 0 and last or table.concat(list, ", ") .. " or " .. last
+end
+
+-- Every operand of an operation with its role, in order; one value in two roles comes once.
+function M.operands(op)
+  local list, seen = {}, {}
+  for _, role in ipairs(M[op.kind].roles) do
+    local value = op[role]
+    if value and not seen[value] then
+      seen[value] = true
+      list[#list + 1] = { role = role, value = value }
+    end
+  end
+  for _, value in ipairs(op.externals or {}) do
+    list[#list + 1] = { role = "external", value = value }
+  end
+  return list
+end
+
+return M

@@ -1,0 +1,228 @@
+-- Where every tensor lies in the parameter vector, and the C structs that say the same.
+--
+-- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
+--   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
+--   structs            one for each block, then that of the network: { name, lines, panels }; panels { name, rows,
+--                      columns, room, transposed } are weights as products read them
+--   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
+--   count              elements of learned tensors
+--   initial_values     text of given first values, one after another; false where there are none
+
+local M = {}
+
+local CHUNK = 4096 -- LH_CHUNK
+
+local KINDS = {
+  constant = "LH_INIT_CONSTANT",
+  values = "LH_INIT_VALUES",
+  normal = "LH_INIT_NORMAL",
+  truncated_normal = "LH_INIT_TRUNCATED_NORMAL",
+  uniform = "LH_INIT_UNIFORM",
+}
+
+local ONE, ZERO = { kind = "constant", value = 1 }, { kind = "constant", value = 0 }
+
+-- What a parameter is made of: members of the struct { name, size, room }, in order, and tensors
+-- { name, shape, init, stride, column, member }. Several tensors of one member lie side by side, or one after another.
+local forms = {}
+
+-- y = x W + b: weights [in][out], those of a packed product beside each other; then the biases.
+function forms.weight(p)
+  local parts, rows, width = #p.tensors, p.rows.count, p.shown or p.width.count
+  local columns = p.columns.count
+  local weight = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
+  local members, tensors = { weight }, {}
+  for i, name in ipairs(p.tensors) do
+    tensors[i] = { name = name .. ".weight", shape = { rows, width }, init = p.init.weight(rows, columns, p.use),
+      stride = columns, column = (i - 1) * p.width.count, member = weight }
+  end
+  if p.bias then
+    local bias = { name = p.name .. "_bias", size = p.columns.text, room = columns, beside = true }
+    members[2] = bias
+    for i, name in ipairs(p.tensors) do
+      tensors[parts + i] = { name = name .. ".bias", shape = { width }, init = p.init.bias(rows, p.use),
+        column = (i - 1) * p.width.count, member = bias }
+    end
+  end
+  return members, tensors
+end
+
+function forms.norm(p)
+  local scale = { name = p.name .. "_scale", size = p.columns.text, room = p.columns.count }
+  local members, tensors = { scale }, { { name = p.name .. ".scale", shape = { p.columns.count }, init = ONE,
+    member = scale } }
+  if p.norm == "layer" then
+    members[2] = { name = p.name .. "_offset", size = p.columns.text, room = p.columns.count, beside = true }
+    tensors[2] = { name = p.name .. ".offset", shape = { p.columns.count }, init = ZERO, member = members[2] }
+  end
+  return members, tensors
+end
+
+function forms.table(p)
+  local rows, columns = p.rows.count, p.columns.count
+  local init = p.first or p.init.token(rows, columns)
+  local member = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
+  return { member }, { { name = p.tensor, shape = { rows, columns }, init = init, member = member } }
+end
+
+-- The output layer: its columns are filled up to whole vectors.
+function forms.output(p)
+  local rows, classes, padded = p.rows.count, p.columns.count, p.columns.padded
+  local weight = { name = p.name, size = p.rows.text .. " * " .. padded.text, room = rows * padded.count }
+  local bias = { name = p.name .. "_bias", size = padded.text, room = padded.count, beside = true }
+  return { weight, bias }, {
+    { name = p.name .. ".weight", shape = { rows, classes }, init = p.init.weight(rows, classes), stride = padded.count,
+      member = weight },
+    { name = p.name .. ".bias", shape = { classes }, init = p.init.bias(rows), member = bias },
+  }
+end
+
+-- What a facet of attention learns: its own description.
+function forms.facet(p)
+  local room = p.room
+  if not room then
+    room = 0
+    for _, t in ipairs(p.tensors) do
+      room = room + t[2][1] * (t[2][2] or 1)
+    end
+  end
+  local member = { name = p.name, size = p.size, type = p.type, room = room, beside = p.beside }
+  local tensors, at = {}, 0
+  for i, t in ipairs(p.tensors) do
+    tensors[i] = { name = t[1], shape = t[2], init = t[3], column = at, member = member }
+    at = at + t[2][1] * (t[2][2] or 1)
+  end
+  return { member }, tensors
+end
+
+forms.map = forms.facet
+
+-- Where given first values lie in the list of all of them; equal lists of two layers are one.
+local function place_values(state, q)
+  local known = state.values_at[q.name]
+  if not known then
+    known = state.value_count
+    state.values_at[q.name] = known
+    state.value_count = known + q.count
+    state.initial_values = (state.initial_values and state.initial_values .. ", " or "") .. q.values_text
+  end
+  return known
+end
+
+local function add_tensor(state, prefix, t, starts)
+  local count = 1
+  for _, extent in ipairs(t.shape) do
+    count = count * extent
+  end
+  state.tensors[#state.tensors + 1] = {
+    name = prefix .. t.name,
+    rank = #t.shape,
+    shape = t.shape,
+    shape_text = table.concat(t.shape, ", "),
+    offset = starts[t.member] + (t.column or 0),
+    stride = t.stride or t.shape[#t.shape],
+    init = KINDS[t.init.kind],
+    value = t.init.of and place_values(state, t.init.of) or t.init.value,
+    learned = not t.frozen,
+  }
+  state.count = state.count + (t.frozen and 0 or count)
+end
+
+local add_scope
+
+local function add_parameter(state, prefix, p)
+  if p.kind == "block" then
+    for i = 0, p.block.count - 1 do
+      add_scope(state, prefix .. p.block.path:format(i), p.block)
+    end
+    return
+  end
+  local members, tensors = forms[p.kind](p)
+  local starts = {}
+  for _, m in ipairs(members) do
+    starts[m] = state.offset
+    state.offset = state.offset + m.room
+  end
+  for _, t in ipairs(tensors) do
+    add_tensor(state, prefix, t, starts)
+  end
+end
+
+add_scope = function(state, prefix, scope)
+  for _, p in ipairs(scope.parameters) do
+    add_parameter(state, prefix, p)
+  end
+end
+
+-- Comments of members: what a packed weight's columns are.
+local function about(p)
+  if p.kind ~= "weight" or #p.tensors == 1 then
+    return p.comment or p.about
+  end
+  local parts = {}
+  for i, name in ipairs(p.tensors) do
+    parts[i] = name:match("[%w_]+$") .. " " .. p.width.text
+  end
+  return ("[%s][%s]"):format(p.rows.text, table.concat(parts, " | "))
+end
+
+local function declared(member)
+  return member.type and ("%s %s"):format(member.type, member.name) or ("%s[%s]"):format(member.name, member.size)
+end
+
+-- The lines of a struct: `real a[..], b[..]; /* about */`.
+local function lines_of(scope)
+  local lines = {}
+  for _, p in ipairs(scope.parameters) do
+    if p.kind == "block" then
+      lines[#lines + 1] = { text = ("%s %s[%s];"):format(p.block.parameters_type, p.block.name, p.block.count_name) }
+    else
+      for _, m in ipairs((forms[p.kind](p))) do
+        local last = lines[#lines]
+        if m.beside and last and last.room then
+          last.text = ("%s, %s;"):format(last.text:sub(1, -2), declared(m))
+        else
+          lines[#lines + 1] = { text = ("%s%s;"):format(m.type and "" or "real ", declared(m)), room = true }
+        end
+        lines[#lines].about = lines[#lines].about or about(p)
+      end
+    end
+  end
+  local texts = {}
+  for i, line in ipairs(lines) do
+    texts[i] = line.text .. (line.about and (" /* %s */"):format(line.about) or "")
+  end
+  return texts
+end
+
+-- The weights of a scope as panels: those of products, also transposed, and maps that only the forward pass reads.
+local function panels_of(scope)
+  local list = {}
+  for _, p in ipairs(scope.parameters) do
+    if p.kind == "weight" or p.kind == "map" then
+      list[#list + 1] = { name = p.name, rows = p.rows.text, columns = p.columns.text,
+        room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = p.kind == "weight" }
+    end
+  end
+  return list
+end
+
+function M.derive(net)
+  local state = { tensors = {}, offset = 0, count = 0, values_at = {}, value_count = 0, initial_values = false }
+  add_scope(state, "", net)
+  local structs = {}
+  for _, block in ipairs(net.scopes) do
+    structs[#structs + 1] = { name = block.parameters_type, lines = lines_of(block), panels = panels_of(block) }
+  end
+  structs[#structs + 1] = { name = "parameters", lines = lines_of(net), panels = panels_of(net) }
+  return {
+    tensors = state.tensors,
+    structs = structs,
+    elements = state.offset,
+    storage = (state.offset + CHUNK - 1) // CHUNK * CHUNK,
+    count = state.count,
+    initial_values = state.initial_values,
+  }
+end
+
+return M

@@ -1,0 +1,136 @@
+-- What the generator chose for a plan, and why.
+--
+-- Input: a plan. Output: a list of { what, value, why } in words. Nothing is decided here.
+
+local chips = require("plan.chips")
+local expression_text = require("expression.text")
+
+local M = {}
+
+local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]", sum = "[query + key]",
+  pair = "[key][query]" }
+
+-- "[8][query - key]" for 8 heads.
+local function shape_words(plan, t)
+  local family = plan.attentions[1]
+  local words = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
+  return words ~= "" and words or "one number"
+end
+
+-- Where a table's gradient goes on to: learned parameters and tables that its value reads, in the order of reading.
+local function destinations(value)
+  local names, seen = {}, {}
+  local function visit(node)
+    if seen[node] then
+      return
+    end
+    seen[node] = true
+    local p, t = node.parameter, node.op == "table" and node.table
+    local name = p and p.learned and "x." .. p.name or t and t.learned and t.name
+    if name and not seen[name] then
+      seen[name] = true
+      names[#names + 1] = name
+    end
+    for _, argument in ipairs(node) do
+      visit(argument)
+    end
+  end
+  visit(value)
+  return table.concat(names, ", ")
+end
+
+-- Where each part of the score's formula went: the tables, then what is left for the pair loop.
+local function score_choices(plan)
+  local family = plan.attentions[1]
+  local score, list = family.score, {}
+  for _, t in ipairs(score.tables) do
+    local each = score.per_layer and plan.layers > 1 and ", for each layer" or ""
+    local gradient = t.learned and "; its gradient goes to " .. destinations(t.value) or ""
+    list[#list + 1] = { what = "score table " .. t.name, value = shape_words(plan, t),
+      why = ("once per step%s: %s%s"):format(each, expression_text.formula(t.value), gradient) }
+  end
+  list[#list + 1] = { what = "score in the pair loop",
+    value = score.recomputes and "logit made twice" or "logit made once",
+    why = expression_text.formula(score.rest) .. (score.recomputes
+      and "; its gradient needs the logit, which the backward pass computes again"
+      or "; its gradient does without the logit") }
+  return list
+end
+
+local PRODUCTS = {
+  float32 = { "float32", "fused multiply-adds; what a product adds up, it adds in the order of its index" },
+  float64 = { "float64", "for gradient checks" },
+  tf32 = { "tf32", "tensor cores: operands rounded to 11 bits, sums, master weights and everything else float32" },
+  bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
+}
+
+local ATTENTION = { what = "gpu attention", value = "probabilities recomputed",
+  why = "a thread owns a query, a key or a distance and walks over its pairs: no atomics, every sum has its order" }
+
+local WALK = { what = "gpu attention", value = "weights made again",
+  why = "a thread owns a query, then a key; in the backward pass a layer's pairs are kept from one to the other" }
+
+-- What the CUDA half does; the blocks that are resident at once are asked of the driver by the trainer.
+local function cuda_choices(plan, list)
+  local family = plan.attentions[1]
+  local cuda, products = plan.cuda, PRODUCTS[plan.precision]
+  local attention = family.normaliser.kind == "geometric" and WALK or ATTENTION
+  if cuda.products == "library" then
+    list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
+      why = "of attention, norms and loss, in a launch for each phase; replicas take turns, each has the whole device" }
+    list[#list + 1] = { what = "gpu products", value = "cuBLASLt, " .. products[1],
+      why = ("from width %d on: over all tokens of a batch, where blocks on their own would read all weights again for "
+        .. "a few; the library chooses the order of sums"):format(cuda.library_width) }
+    list[#list + 1] = attention
+    return
+  end
+  list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
+    why = "a block takes a shard through all layers and back, no block waits for another before gradients are folded" }
+  for _, advice in ipairs(chips.advice(plan.train.batch, cuda.chip, plan.least_architecture)) do
+    list[#list + 1] = { what = "gpu, smaller chip", value = ("train.shards = %d"):format(advice.shards),
+      why = ("one round of blocks where multiprocessors are fewer than %d: %s"):format(cuda.chip,
+        table.concat(advice.names, ", ")) }
+  end
+  list[#list + 1] = { what = "gpu, replicas", value = cuda.replicas .. " shards",
+    why = ("of each independent model (not data-parallel): 1 to %d blocks, the same bits"):format(cuda.replicas) }
+  list[#list + 1] = { what = "gpu products", value = products[1], why = products[2] }
+  list[#list + 1] = attention
+end
+
+function M.list(plan)
+  local family = plan.attentions[1]
+  local list = {
+    { what = "shards", value = plan.train.shards,
+      why = "a step's batch is cut into so many parts, summed in order: the same bits on 1 to "
+        .. plan.train.shards .. " threads" },
+    { what = "block_tokens", value = plan.block_tokens,
+      why = "tokens that go through all layers together while their activations are hot in cache" },
+    { what = "attention", value = "probabilities kept",
+      why = string.format("up to %d tokens in training; the backward pass reads them back, no exp is computed twice",
+        plan.longest_training) },
+  }
+  if family.positions.kind == "randomized" then
+    list[#list + 1] = { what = "position draws per pass", value = family.positions.draws, why = family.positions.about }
+  elseif family.positions.kind == "sequence" then
+    list[#list + 1] = { what = "position draws per pass", value = "as many as sequences", why = family.positions.about }
+  end
+  if plan.draws_distances then
+    local distance = family.positions.distance
+    list[#list + 1] = { what = "distance draws per pass", value = distance.draws, why = distance.about
+      .. (distance.independent and ", each of two sides" or "") }
+  end
+  if family.relative.kind ~= "none" then
+    local toeplitz = family.relative.toeplitz
+    list[#list + 1] = { what = "vectors of distances", value = toeplitz and "by diagonal" or "by pair",
+      why = toeplitz and "made once per step for every key - query; queries side by side read neighbours"
+        or "differences of random positions: every pair gathers its own, which is several times slower" }
+  end
+  if family.score.kind ~= "none" then
+    local score = score_choices(plan)
+    table.move(score, 1, #score, #list + 1, list)
+  end
+  cuda_choices(plan, list)
+  return list
+end
+
+return M

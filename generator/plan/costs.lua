@@ -1,0 +1,204 @@
+-- What a step costs: floating-point operations and memory, for `plan` and for bench.
+--
+-- Input: a plan with its dimensions; the task's header (lengths as formulas). Output, into the plan: flops (factors
+-- for the generated formulas), flops_per_step (mean over the training lengths), memory_bytes, operations.
+-- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, backward twice the forward.
+
+local tasks = require("spec.tasks")
+
+local M = {}
+
+-- Tokens of the longest sequence, and the means of T and T^2 over the training lengths; of finite data the longest that
+-- is allowed.
+function M.token_counts(lengths, facts)
+  if facts.data then
+    local T = tasks.most_tokens(facts)
+    return T, T, T * T
+  end
+  local longest, sum, squares = 0, 0, 0
+  local all = tasks.lengths(lengths)
+  for _, n in ipairs(all) do
+    local T = tasks.tokens(facts, n)
+    longest = math.max(longest, T)
+    sum, squares = sum + T, squares + T * T
+  end
+  return longest, sum / #all, squares / #all
+end
+
+-- Operations of one sequence of T tokens, forward.
+function M.forward(plan, T)
+  return 2 * plan.flops.weights * T + plan.flops.pair_factor * plan.flops.attention * T * T
+end
+
+local function products(plan, tokens, squares)
+  local family = plan.attentions[1]
+  local C, F, L, B = plan.width, plan.feedforward, plan.layers, plan.resolved.train.batch
+  local list = {}
+  local function add(what, forward)
+    list[#list + 1] = { what = what, flops = math.floor(3 * forward * B * L + 0.5) }
+  end
+  add("query, key and value projections", 2 * 3 * C * C * tokens)
+  add("attention: logits and weighted values", 4 * squares * C)
+  if family.relative.kind ~= "none" then
+    add("attention: vectors of distances", 2 * squares * C)
+  end
+  if family.normaliser.directional then
+    add("map to directions", 4 * family.heads * C * tokens)
+  end
+  add("attention output projection", 2 * C * C * tokens)
+  add("feed-forward network", 4 * C * F * tokens)
+  return list
+end
+
+local function real_bytes(plan)
+  return plan.precision == "float64" and 8 or 4
+end
+
+-- Rows of vectors of distances for sequences of T tokens, at most; 0 where the code makes none.
+local function relative_rows(plan, T)
+  local family = plan.attentions[1]
+  local relative = family.relative
+  if relative.toeplitz then
+    return 2 * T - 1
+  end
+  return relative.behind and math.min(T * (T - 1) + 1, 2 * plan.max_position - 1) or 0
+end
+
+-- Elements of all sets of the score's tables: lay_out_self_scores in templates/cpu/score.inc.tpl.
+local function score_elements(plan, T, lanes)
+  local family = plan.attentions[1]
+  local score = family.score
+  if score.kind == "none" then
+    return 0
+  end
+  local queries = (T + lanes - 1) // lanes * lanes
+  local counts = { uniform = 1, query = queries, key = queries, sum = 2 * queries + lanes, pair = T * queries,
+    distance = (T + lanes - 2) // lanes * lanes + queries + lanes }
+  local total = 0
+  for _, t in ipairs(score.tables) do
+    total = total + counts[t.class] * ((t.per_head and family.heads or 1) + (t.row and 1 or 0))
+  end
+  return score.sets * total
+end
+
+-- Elements that a shard's blocks add up: lay_out_sums in templates/cpu/sums.tpl.
+local function sums_elements(plan, T, lanes)
+  local family = plan.attentions[1]
+  local relative = family.relative
+  local gradients = family.score.trains and score_elements(plan, T, lanes) or 0
+  if relative.kind == "none" then
+    return gradients
+  end
+  local rows = relative.behind and relative_rows(plan, T) or relative.rows
+  return gradients + plan.layers * (rows * relative.width + (relative.biases and 2 * plan.width * lanes or 0))
+end
+
+-- Elements behind the struct shared: templates/cpu/relative_tables.tpl.
+local function behind_elements(plan, T)
+  local family = plan.attentions[1]
+  local relative, rows = family.relative, relative_rows(plan, T)
+  if rows == 0 then
+    return 0
+  end
+  local codes = relative.biases and relative.sets + (relative.toeplitz and plan.layers or 0) or 0
+  return rows * (codes * plan.width + plan.layers * relative.width)
+end
+
+-- What geometric attention has beyond softmax: elements of a layer, and of the backward pass. Layers keep the offsets
+-- of groups of queries, twice, and directions: templates/cpu/attention_kept_geometric.tpl. Behind
+-- them are gradients by offset and of directions, columns of keys and values, and what a shard adds up.
+local function geometric_elements(plan, T, lanes, sequences, rows)
+  local family = plan.attentions[1]
+  local normaliser = family.normaliser
+  if normaliser.kind ~= "geometric" then
+    return 0, 0
+  end
+  local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
+  local directions = rows * (normaliser.direction_width or 0)
+  local of_query = keys + 2 * (lanes - 1) - (normaliser.normalised and 0 or 1)
+  local columns = 2 * family.head_width * ((queries // lanes + 2) | 1) * lanes
+  local sums = plan.layers * (plan.width + (normaliser.directional and 3 or 2)) * lanes
+  return sequences * family.heads * queries * of_query + directions, queries * (lanes - 1) + directions + columns + sums
+end
+
+-- Bytes of a block of sequences of T tokens in training; as lay_out in templates/cpu/layers.inc.tpl counts them for the
+-- widest level, without rounding to cache lines.
+local function block_bytes(plan, T)
+  local family = plan.attentions[1]
+  local C, F, real = plan.width, plan.feedforward, real_bytes(plan)
+  local lanes = 64 // real
+  local shard = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
+  local sequences = math.min(shard, math.max(1, (plan.block_tokens + T // 2) // T))
+  local rows = (sequences * T + 5) // 6 * 6
+  local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
+  local geometric_layer, geometric_backward = geometric_elements(plan, T, lanes, sequences, rows)
+  local layer = rows * (8 * C + F + 2) + sequences * family.heads * queries * (keys + 1) + geometric_layer
+  local dlogits = family.relative.toeplitz and queries * (T + 8) + 8 * lanes or queries * keys
+  local backward = rows * (8 * C + F) + dlogits + family.relative.vectors * T * family.head_width
+    + sums_elements(plan, T, lanes) + geometric_backward
+  local masks = plan.dropout.kind == "none" and 0 or rows * C * 2
+  local embedding_mask = plan.additive.dropout.kind == "none" and 0 or rows * C
+  local positions = family.positions.kind == "sequence" and (sequences * T + plan.max_position) * 4 or 0
+  return plan.layers * (layer * real + masks) + backward * real + embedding_mask + positions
+end
+
+-- Bytes of one thread's workspace: room for the blocks of every length up to the longest. Blocks of shorter sequences
+-- can be larger, because a block is whole sequences.
+local function workspace_bytes(plan, longest)
+  local most = 0
+  for T = 1, longest do
+    most = math.max(most, block_bytes(plan, T))
+  end
+  return most
+end
+
+-- Bytes of the position tables, of the draws and of what hangs on distances, for sequences of up to T tokens, as the
+-- widest level has them.
+local function position_bytes(plan, T)
+  local family = plan.attentions[1]
+  local rows = plan.max_position or T
+  local turns = family.rotation.kind == "rope"
+  local row = (plan.sinusoids and plan.width or 0) + (turns and 2 * family.rotation.period or 0)
+  local distance = family.positions.distance
+  local draws = 2 * (family.positions.draws or 0) + (distance.draws or 0) * (distance.independent and 3 or 2)
+  local numbers = family.relative.behind and not family.relative.toeplitz and 2 * family.relative.sets * rows or 0
+  local real = real_bytes(plan)
+  local lanes = 64 // real
+  if numbers > 0 then -- where the rows of pairs start
+    numbers = numbers + family.relative.sets * T * ((T + lanes - 1) // lanes * lanes)
+  end
+  return (rows * row + behind_elements(plan, T) + score_elements(plan, T, lanes)) * real
+    + (plan.max_position and (draws * rows + numbers) * 4 or 0)
+end
+
+function M.derive(plan, facts)
+  local family = plan.attentions[1]
+  local C, F, L = plan.width, plan.feedforward, plan.layers
+  local directions = family.normaliser.directional and 2 * family.heads or 0
+  local weights = L * (4 * C * C + 2 * C * F + directions * C)
+  plan.flops = {
+    weights = weights,
+    attention = L * C,
+    pair_factor = family.relative.kind == "none" and 4 or 6,
+    pair_words = family.relative.kind == "none" and "twice" or "three times",
+    relative = family.relative.toeplitz and family.relative.biases and L * C * C or 0,
+    output = C * plan.classes,
+    products_text = string.format("%d layers x (4 x %d^2 + 2 x %d x %d%s) = %d", L, C, C, F,
+      directions > 0 and (" + %d x %d"):format(directions, C) or "", weights),
+  }
+  local longest, tokens, squares = M.token_counts(plan.resolved.train.lengths, facts)
+  plan.longest_training, plan.mean_tokens = longest, tokens
+  plan.operations = products(plan, tokens, squares)
+  plan.flops_per_step = 0
+  for _, operation in ipairs(plan.operations) do
+    plan.flops_per_step = plan.flops_per_step + operation.flops
+  end
+  plan.vector_bytes = plan.parameter_storage * real_bytes(plan)
+  plan.workspace_bytes = workspace_bytes(plan, longest)
+  -- Parameters, two moments, the folded gradient, two forms of packed weights; and for each of two threads a gradient
+  -- and a workspace.
+  plan.memory_bytes = plan.vector_bytes * 6 + 2 * (plan.vector_bytes + plan.workspace_bytes)
+    + position_bytes(plan, longest)
+end
+
+return M

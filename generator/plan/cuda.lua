@@ -1,0 +1,199 @@
+-- The plan's CUDA half: which device text is written, and the choices that fix the order of its sums.
+--
+-- Input: the plan with its dimensions and facets. Output: plan.cuda, read by templates/cuda, and plan.cuda_files.
+--
+--   threads            of a block
+--   products           "generated": one kernel does whole steps; "library", from width library_width on: a step is a
+--                      sequence of launches of a kernel's phases and of a library's products over the whole batch
+--   multiplies         the device text has products of its own: all, or those of tables
+--   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
+--   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
+--                      the words for it in the text
+--   gradients          the type of what a shard adds up
+--   chip, replicas     shards of a step in the two variants: their gradients are folded in order
+--   kernels            files of kernels/ that the device text begins with
+--   sites              dropout masks of a sequence
+--   draws              random positions or distances come with a step: draw_rows rows of T numbers, positions first,
+--                      distances from row first_distances on; or a row for each sequence
+--   begins, shared     tables are made at the start of a step; there is room that the blocks share
+--   sums               gradients of tables are added up over shards before they reach the parameters
+--   attention          its template
+--   layer_gradients    attention writes gradients of the layer's parameters
+--   owned              classes of tables whose gradients have a pass of their own behind attention
+
+local schema = require("spec.schema")
+
+local M = {}
+
+local THREADS = 256
+local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors; generator/plan/chips.lua: others
+local REPLICA_SHARDS = 16 -- of a few sequences each, whose activations stay in the caches; teams divide them
+local GROUP_TOKENS = 256 -- of evaluation: that many go through the layers together
+-- Reals of shared memory, kernels/cuda/product.cu: two buffers of a tile's slabs, which are fewer in float64.
+local SLAB = 32 * 64
+local STAGING = { float32 = 6 * SLAB, tf32 = 6 * SLAB, bf16 = 6 * SLAB, float64 = 4 * SLAB }
+local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu
+local LIBRARY_WIDTH = 256 -- from here on products over the whole batch are worth their launches
+local LIBRARY_SHARDS = 256 -- a sequence each, of most batches
+local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- of evaluation: tokens times width, about a gigabyte of activations
+-- Channels of a head that a thread of a wide model has in registers, if they can be cut so.
+local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
+local BLOCK_STATE = 1024 -- bytes of shared memory for addresses
+
+local PRODUCTS = {
+  float32 = { "cuda/product_fma.cu" },
+  float64 = { "cuda/product_fma.cu" },
+  tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu", "cuda/product_mma.cu" },
+  bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu", "cuda/product_mma.cu" },
+}
+-- float64 stages more than a block of sm_75 may have.
+local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
+local OWNED = { "query", "key", "distance", "row", "sum", "pair" }
+
+-- Threads among which a head's channels are spread: a power of two, parts are of whole quads.
+local function head_lanes(head_width, precision)
+  local lanes = 1
+  while head_width // lanes > HEAD_PART[precision] and head_width % (8 * lanes) == 0 do
+    lanes = 2 * lanes
+  end
+  return lanes
+end
+
+-- Channels of whole heads that fill a tile of a product, or one head.
+local function slice(plan)
+  local family = plan.attentions[1]
+  local heads = 1
+  for count = 1, family.heads do
+    if family.heads % count == 0 and count * family.head_width <= TILE then
+      heads = count
+    end
+  end
+  return heads * family.head_width
+end
+
+local function kernels(plan, multiplies)
+  local family = plan.attentions[1]
+  local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
+    "cuda/functions.cu", "cuda/block.cu" }
+  if family.score.trains then
+    list[#list + 1] = "cuda/score.cu"
+  end
+  if multiplies then
+    list[#list + 1] = "cuda/slab.cu"
+    for _, name in ipairs(PRODUCTS[plan.precision]) do
+      list[#list + 1] = name
+    end
+    list[#list + 1] = "cuda/product.cu"
+  end
+  list[#list + 1] = "cuda/sums.cu"
+  list[#list + 1] = "cuda/layernorm.cu"
+  if plan.dropouts[1] then
+    list[#list + 1] = "cuda/dropout.cu"
+  end
+  list[#list + 1] = "cuda/adam.cu"
+  return list
+end
+
+local function owned(plan)
+  local family = plan.attentions[1]
+  local gathers = family.score.kind ~= "none" and family.score.cuda.gathers or {}
+  local rows = family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
+  local list = {}
+  for _, class in ipairs(OWNED) do
+    if gathers[class] or class == rows then
+      list[#list + 1] = class
+    end
+  end
+  return list
+end
+
+-- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
+local function keeps_pairs(plan)
+  local family = plan.attentions[1]
+  local gathered = family.score.kind ~= "none" and family.score.cuda.gathers.distance
+  local rows = family.relative.kind ~= "none" and family.relative.toeplitz
+  return (rows or gathered ~= nil and gathered ~= false) and not (gathered and gathered.needs_logit)
+end
+
+-- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
+local function layers_apart(plan)
+  local family = plan.attentions[1]
+  for _, q in ipairs(family.score.learned) do
+    if not q.per_layer then
+      return false
+    end
+  end
+  return family.score.trains
+end
+
+-- Shards of one model: train.shards where it is not its default, which is for CPUs; written or not, a default means the
+-- same.
+local function chip_shards(plan, most)
+  local train = plan.resolved.train
+  if train.shards ~= schema.at["train.shards"].default(plan.resolved) then
+    return train.shards
+  end
+  return math.min(train.batch, most)
+end
+
+function M.derive(plan)
+  local family = plan.attentions[1]
+  local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
+  local randomized, by_sequence = family.positions.kind == "randomized", family.positions.kind == "sequence"
+  local learned_places = plan.additive.kind == "learned" and not by_sequence
+  local library = plan.width >= LIBRARY_WIDTH
+  local multiplies = not library or family.relative.kind == "transformer_xl"
+  local keeps = not library and keeps_pairs(plan)
+  local lanes = library and head_lanes(family.head_width, plan.precision) or 1
+  local geometric = family.normaliser.kind == "geometric"
+  local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
+  plan.cuda = {
+    threads = THREADS,
+    products = library and "library" or "generated",
+    library_width = LIBRARY_WIDTH,
+    multiplies = multiplies,
+    gradients = library and "gradients" or "parameters",
+    chip = chip,
+    replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
+    kernels = kernels(plan, multiplies),
+    sites = (plan.additive.dropout.kind ~= "none" and 1 or 0) + (plan.dropout.kind ~= "none" and 2 * plan.layers or 0),
+    draws = randomized or by_sequence or plan.draws_distances,
+    position_draws = randomized and family.positions.draws or 0,
+    distance_draws = plan.draws_distances and family.positions.distance.draws or 0,
+    distance_rows = family.positions.distance.independent and 2 or 1,
+    reads_positions = randomized and (family.rotation.kind == "rope" or scored),
+    begins = relative or scored and family.score.cuda.stages[1] ~= nil,
+    shared = relative or scored or learned_places,
+    sums = relative or family.score.trains or learned_places,
+    sums_in_layers = relative or family.score.trains,
+    owned = owned(plan),
+    group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
+    slice = library and multiplies and slice(plan),
+    head_lanes = lanes,
+    head_part = lanes > 1 and "HEAD_PART" or "HEAD_WIDTH",
+    channel = lanes > 1 and " + channel()" or "",
+    once = lanes > 1 and "if (leads_head()) " or "",
+    first_task = lanes > 1 and "threadIdx.x / HEAD_LANES" or "threadIdx.x",
+    tasks = lanes > 1 and "TASKS" or "THREADS",
+    staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
+    end_by_layer = layers_apart(plan),
+    attention = geometric and "cuda/attention_geometric.tpl" or "cuda/attention.tpl",
+    layer_gradients = family.relative.biases or geometric,
+    pairs = keeps or geometric and not library,
+    pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
+      and true or false,
+    block_state = BLOCK_STATE,
+  }
+  plan.cuda.first_distances = plan.cuda.position_draws
+  plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
+  plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"
+  plan.cuda.draw_count = by_sequence and "T" or plan.cuda.draw_rows .. " * T"
+  plan.cuda.shares_places = learned_places
+  plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
+  plan.cuda_files = {
+    { template = "cuda/device.cu.tpl", path = "device.cu", family = family },
+    { template = "cuda/cuda.c.tpl", path = "cuda.c", family = family },
+  }
+end
+
+return M

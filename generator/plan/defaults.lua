@@ -1,0 +1,98 @@
+-- What of an experiment changes no code: the text that a trainer holds of it, as runtime/train/defaults.h has it.
+--
+-- Input: the resolved spec. Output: { text, digest, room, lines }: the text whole, the digest in its first line, the
+-- bytes that a program keeps for it, and the text as C string literals. Where only this differs, trainer_defaults.lua
+-- writes it into a trainer that is there.
+
+local canonical = require("base.canonical")
+local literals = require("base.literals")
+local sha256 = require("base.sha256")
+
+local M = {}
+
+local VERSION = 1 -- LH_DEFAULTS_VERSION
+local LEAST_ROOM = 16384
+
+local function lengths_text(lengths)
+  if not lengths then
+    return "1:0:1" -- none: finite data has those of its examples
+  end
+  return lengths.list and table.concat(lengths.list, ",")
+    or ("%d:%d:%d"):format(lengths.first, lengths.last, lengths.step or 1)
+end
+
+-- { name, value }, as lh_spec calls them; a value of nil or false is absent.
+local function values(resolved)
+  local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
+  local keep = train.checkpoint.keep
+  return {
+    { "train.steps", train.steps },
+    { "train.epochs", train.epochs },
+    { "train.learning_rate", train.learning_rate },
+    { "train.log_every", train.log_every },
+    { "train.checkpoint_every", train.checkpoint.every },
+    { "train.checkpoint_minutes", train.checkpoint.minutes },
+    { "train.keep_all", keep == "all" },
+    { "train.keep_steps", type(keep) == "table" and table.concat(keep, ",") },
+    { "eval.lengths", lengths_text(eval.lengths) },
+    { "eval.examples", eval.examples },
+    { "eval.batch", eval.batch },
+    { "eval.draws", eval.draws },
+    { "eval.during_every", during and during.every },
+    { "eval.during_lengths", during and lengths_text(during.lengths) },
+    { "eval.during_examples", during and during.examples },
+    { "resolved", canonical.text(resolved) },
+  }
+end
+
+-- The first line, of a text with this room.
+local function head(room, digest)
+  return ("longhand defaults %d %d %s\n"):format(VERSION, room, digest)
+end
+
+-- A pattern for a text in a program with this room.
+function M.pattern(room)
+  return head(room, "%x+")
+end
+
+-- The lines of a text as C string literals, without their quotes.
+local function literal_lines(text)
+  local list = {}
+  for line in text:gmatch("([^\n]*)\n") do
+    local pieces = literals.text(line)
+    pieces[#pieces] = pieces[#pieces] .. "\\n"
+    table.move(pieces, 1, #pieces, #list + 1, list)
+  end
+  return list
+end
+
+-- Another spec's text may be twice as long before a trainer has no room for it.
+local function room_for(bytes)
+  local room = LEAST_ROOM
+  while room < 2 * bytes do
+    room = 2 * room
+  end
+  return room
+end
+
+-- What a trainer that ./longhand starts finds in its environment: where another build has given it other defaults in
+-- the meantime, it does not run.
+function M.environment(made)
+  return "LONGHAND_DEFAULTS=" .. made.digest
+end
+
+function M.of(resolved)
+  local lines = {}
+  for _, entry in ipairs(values(resolved)) do
+    local name, value = entry[1], entry[2]
+    if value then
+      lines[#lines + 1] = ("%s %s\n"):format(name, type(value) == "number" and canonical.text(value) or tostring(value))
+    end
+  end
+  local body = table.concat(lines)
+  local room, digest = room_for(#body), sha256.digest(body)
+  local text = head(room, digest) .. body
+  return { text = text, digest = digest, room = room, lines = literal_lines(text) }
+end
+
+return M

@@ -1,0 +1,87 @@
+-- The two digests of a plan: what can change the bits of a run, and what decides whether a checkpoint fits.
+--
+-- Input: a plan with its tensors. Output: 16 hexadecimal digits. Learning rate, steps, seeds, evaluation and cadences
+-- are in neither: a flag or another spec may change them freely.
+-- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep theirs.
+
+local canonical = require("base.canonical")
+local sha256 = require("base.sha256")
+
+local M = {}
+
+-- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
+-- what task.longest settles.
+local function task_identity(plan)
+  local family = plan.attentions[1]
+  local resolved = plan.resolved
+  local task, scaling = plan.task, family.rotation.scaling or {}
+  local given = resolved.task
+  return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
+    or task.data and { data = { task.input_count, task.output_count }, original_length = scaling.original_length,
+      computation = given.computation }
+    or given
+end
+
+-- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
+-- order of sums.
+function M.plan(plan)
+  local resolved = plan.resolved
+  local train = resolved.train
+  return sha256.digest(canonical.text({
+    abi = plan.abi,
+    precision = resolved.precision,
+    task = task_identity(plan),
+    encoding = resolved.encoding,
+    model = resolved.model,
+    train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
+      clip = train.clip },
+    eval = resolved.eval.dropout and { dropout = true } or nil,
+    block_tokens = plan.block_tokens,
+  }))
+end
+
+-- What of the vectors of distances decides whether a checkpoint fits; nil where there are none.
+local function relative_words(encoding)
+  local relative = encoding.relative
+  if relative.kind == "none" then
+    return nil
+  end
+  return { relative.kind, relative.clip or false, encoding.positions.reading or false }
+end
+
+-- Parameters of a score as a checkpoint knows them; nil without.
+local function parameter_shapes(parameters)
+  local list = parameters and {}
+  for i, name in ipairs(canonical.sorted_keys(parameters or {})) do
+    local p = parameters[name]
+    list[i] = { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
+  end
+  return list
+end
+
+-- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds. A
+-- scaling of the rotation is outside it: it is for checkpoints that were trained without.
+function M.model(plan)
+  local resolved, tensors = plan.resolved, {}
+  for i, t in ipairs(plan.tensors) do
+    tensors[i] = { t.name, t.shape }
+  end
+  local encoding = resolved.encoding
+  return sha256.digest(canonical.text({
+    tensors = tensors,
+    task = { plan.task.input_count, plan.task.output_count },
+    options = resolved.task.options,
+    computation = plan.computation and true or nil,
+    additive = encoding.additive.kind,
+    rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
+    positions = encoding.positions.kind,
+    relative = relative_words(encoding),
+    mask = encoding.mask,
+    normaliser = encoding.normaliser,
+    score = encoding.score,
+    parameters = parameter_shapes(encoding.parameters),
+    model = { heads = resolved.model.heads, kind = resolved.model.kind },
+  }))
+end
+
+return M

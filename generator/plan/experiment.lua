@@ -1,0 +1,79 @@
+-- What spec.c tells the runtime of the experiment besides its model: the task, and of training what is compiled in.
+--
+-- Input: a plan with its resolved spec, the task's header (tasks.lua). Output, into the plan: task, train, optimizer,
+-- clip, and lists: the C arrays { type, name, text } that lengths stand in.
+
+local literals = require("base.literals")
+
+local M = {}
+
+local function lengths_text(lengths, name, lists)
+  if not lengths then
+    return "{NULL, 0, 1, 0, 1}" -- none; a file has those of its examples
+  end
+  if lengths.list then
+    lists[#lists + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
+    return string.format("{%s, %d, 0, 0, 0}", name, #lengths.list)
+  end
+  return string.format("{NULL, 0, %d, %d, %d}", lengths.first, lengths.last, lengths.step or 1)
+end
+
+local function train_fields(train, lists)
+  return {
+    batch = train.batch,
+    shards = train.shards,
+    lengths_text = lengths_text(train.lengths, "train_lengths", lists),
+  }
+end
+
+-- The choices as a task's code sees them: numbers as they are, words by their place from 0.
+local function option_fields(facts, chosen)
+  if not chosen then
+    return false
+  end
+  local values, words = {}, {}
+  for i, option in ipairs(facts.options) do
+    local choice = chosen[option.name]
+    for place, name in ipairs(option.choices) do
+      if name == choice then
+        values[i] = math.type(name) and name or place - 1
+      end
+    end
+    words[i] = ("%s = %s"):format(option.name, choice)
+  end
+  return { values = table.concat(values, ", "), about = table.concat(words, ", ") }
+end
+
+local function task_fields(facts, task)
+  return {
+    kind = facts.kind,
+    source = facts.text and facts.kind .. ".c",
+    path = facts.path,
+    text = facts.text,
+    data = facts.data,
+    options = option_fields(facts, task.options),
+    lengths = not facts.data and {
+      { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },
+      { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
+    },
+    input_count = #facts.input_symbols,
+    output_count = #facts.output_symbols,
+    alphabets = {
+      { name = "input_symbols", lines = literals.names(facts.input_symbols) },
+      { name = "output_symbols", lines = literals.names(facts.output_symbols) },
+    },
+    chance = facts.chance,
+    baseline = facts.baseline,
+    baseline_name = facts.baseline_name,
+  }
+end
+
+function M.derive(plan, facts)
+  local resolved = plan.resolved
+  plan.task = task_fields(facts, resolved.task)
+  plan.lists = {}
+  plan.train = train_fields(resolved.train, plan.lists)
+  plan.optimizer, plan.clip = resolved.train.optimizer, resolved.train.clip
+end
+
+return M

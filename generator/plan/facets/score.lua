@@ -1,0 +1,281 @@
+-- Facet `score`: the scalar change of the logit, as tables that are made once per step and what is left for the pair
+-- loop.
+--
+-- Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
+-- { kind = "none" }, or what templates/cpu/score.inc.tpl prints:
+--
+--   formula      the score as text; rest: the node that is left of it for the pair loop
+--   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row, count_text, about }
+--   sets         how many sets of tables there are: one, or one for each layer; set_of_layer: C text, that of layer l
+--   constants    parameters that are not learned, and edges of buckets: { name, lines }
+--   learned      learned parameters: { name, member, count, per_layer }; their tensors are made by layout.lua
+--   making       loop nests that fill the tables, in order; gradients: those that take gradients back to parameters
+--                each { class, outer, key, lane, head: statements; sums: accumulators }
+--   pair         statements of the score of a pair, and result; pair_gradient likewise; recomputes: the backward pass
+--                needs the logit again; factor: its gradient differs from the score's
+--
+-- Letters and classes are those of expression/lower.lua.
+
+local cpu = require("expression.cpu")
+local ir = require("expression.ir")
+local leaves = require("expression.leaves")
+local literals = require("base.literals")
+local lower = require("expression.lower")
+local nests = require("expression.nests")
+local score_cuda = require("plan.facets.score_cuda")
+
+local M = {}
+
+local STAGES = { "uniform", "query", "key", "distance", "sum", "pair" }
+
+local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
+  pair = "s->pairs" }
+local ABOUT = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
+  pair = "[keys][queries]" }
+
+local function by_class(tables, class)
+  local list = {}
+  for _, t in ipairs(tables) do
+    if t.class == class then
+      list[#list + 1] = t
+    end
+  end
+  return list
+end
+
+-- Literals of a list as lines of text.
+local function literal_lines(build, values)
+  local lines, line = {}, ""
+  for i, value in ipairs(values) do
+    local word = assert(build.real(value))
+    if #line + #word > 80 then
+      lines[#lines + 1] = line
+      line = word
+    else
+      line = i == 1 and word or line .. ", " .. word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+local function constants(build, parameters)
+  for _, p in ipairs(parameters) do
+    if not p.learned then
+      local name = build.prefix .. p.name .. "_values"
+      table.insert(build.constants, { name = name, lines = literal_lines(build, p.values) })
+    end
+  end
+end
+
+local function values_text(values, count)
+  if not values then
+    return nil
+  end
+  local words = {}
+  for i = 1, count do
+    words[i] = assert(literals.f64(values[#values == 1 and 1 or i]))
+  end
+  return table.concat(words, ", ")
+end
+
+local function learned_parameters(family, parameters)
+  local list = {}
+  for _, p in ipairs(parameters) do
+    if p.learned then
+      local count = (p.size or 1) * (leaves.has_head(p) and family.heads or 1)
+      local shape = leaves.has_head(p) and (p.size and { family.heads, p.size } or { family.heads }) or { p.size or 1 }
+      list[#list + 1] = { name = p.name, member = "score_" .. p.name, count = count, room = (count + 15) // 16 * 16,
+        shape = shape, per_layer = leaves.has_layer(p), init = p.init, values = p.values,
+        values_text = values_text(p.values, count),
+        shape_text = table.concat(shape, "][") }
+    end
+  end
+  return list
+end
+
+local function describe_tables(tables, heads)
+  for _, t in ipairs(tables) do
+    local count = t.class == "uniform" and "1" or COUNT[t.class]
+    t.count_text = not t.per_head and count or t.class == "uniform" and heads or heads .. " * " .. count
+    local shape = (t.per_head and "[HEADS]" or "") .. ABOUT[t.class]
+    t.about = shape ~= "" and (" /* %s */"):format(shape) or ""
+    if t.learned and (t.class == "distance" or t.class == "sum") then
+      t.row, t.row_count_text = t.name .. "_row", COUNT[t.class]
+    end
+  end
+end
+
+-- Adds the words of statements to a set, to tell which arguments and locals their function needs.
+local function words_of(statements, set)
+  for _, statement in ipairs(statements) do
+    for _, field in ipairs({ "value", "target", "index", "place", "element", "address" }) do
+      for word in (statement[field] or ""):gmatch("[%a_][%w_]*") do
+        set[word] = true
+      end
+    end
+    if statement.kind == "gather_distance" or statement.kind == "gather_sum" then
+      set.d, set.i, set.j = true, true, true
+    end
+  end
+  return set
+end
+
+local function unused(set, names)
+  local list = {}
+  for _, name in ipairs(names) do
+    if not set[name] then
+      list[#list + 1] = name
+    end
+  end
+  return list
+end
+
+local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bounds name T
+
+-- What a function of loop nests needs to declare.
+local function uses_of(list, positions)
+  local set = {}
+  for _, nest in ipairs(list) do
+    for _, level in ipairs({ "outer", "key", "lane", "head", "after" }) do
+      words_of(nest[level], set)
+    end
+    set.s = set.s or nest.class ~= "uniform"
+    set.T = set.T or WIDE[nest.class] or false
+  end
+  set.distance = set.distances_from or false
+  set.l = set.l or set.distance and positions.distance.per_layer or set.position and positions.per_layer
+  set.step = set.p or set.position or set.distance or set.T or false
+  return set
+end
+
+local function describe_functions(out, positions)
+  out.uses = uses_of(out.making, positions)
+  out.end_uses = uses_of(out.gradients, positions)
+  out.end_unused = unused(out.end_uses, { "l", "s" })
+  out.pair_unused = unused(words_of(out.pair, {}), { "s", "h", "i", "j", "logit" })
+  local words = words_of(out.pair_gradient, {})
+  out.grad_unused = unused(words, { "s", "h", "i", "j", "dscore" })
+  for _, entry in ipairs({ { out.trains, "d" }, { out.recomputes, "logit" }, { out.trains, "weighted" } }) do
+    if entry[1] and not words[entry[2]] then
+      table.insert(out.grad_unused, entry[2])
+    end
+  end
+  words = words_of(out.gathered, {})
+  for _, t in ipairs(out.gathered) do
+    local wide = t.class == "distance" or t.class == "sum"
+    words.T = words.T or wide
+    words.i = words.i or t.class ~= "uniform"
+    words.group = words.group or not wide
+  end
+  out.gathered_unused = unused(words, { "h", "group", "T", "i" })
+end
+
+local GATHERS = { uniform = true, query = true, distance = true, sum = true }
+
+-- Whether the pair loop gathers gradients of a table for a whole group of queries; it adds the others pair by pair.
+local function gathered_in_pair(statements, t)
+  for _, statement in ipairs(statements) do
+    if statement.table == t then
+      return GATHERS[t.class] or false
+    end
+  end
+  return false
+end
+
+local function gathered_tables(tables, statements)
+  local list = {}
+  for _, t in ipairs(tables) do
+    if t.learned and gathered_in_pair(statements, t) then
+      local uniform = t.class == "uniform"
+      list[#list + 1] = { name = t.name, class = t.class, row = t.row,
+        element = uniform and cpu.element("d", t, "score"), address = not uniform and cpu.address("d", t, t.class) }
+    end
+  end
+  return list
+end
+
+-- Loop nests that fill the tables, each after those it reads; those that take gradients back, in the opposite order.
+local function loop_nests(build, tables)
+  local making, gradients = {}, {}
+  for _, class in ipairs(STAGES) do
+    local members = by_class(tables, class)
+    if #members > 0 then
+      making[#making + 1] = nests.making(build, class, members)
+      local nest = nests.gradients(build, class, members)
+      if nest then
+        table.insert(gradients, 1, nest)
+      end
+    end
+  end
+  return making, gradients
+end
+
+-- On which draws the tables hang, false where there are none.
+local function timing(out)
+  local uses = out.uses
+  out.after = #out.making > 0 and (uses.distance and "distances" or uses.position and "positions" or "nothing")
+end
+
+-- Whether the positions or distances that a layer's pairs read are drawn for that layer.
+local function drawn_per_layer(positions)
+  local of = positions.distance.kind == "difference" and positions or positions.distance
+  return of.per_layer or false
+end
+
+-- What loop nests need to know of the spec: how numbers are written, constants, and names for edges of buckets.
+local function start(source, family, precision)
+  local build = { builder = source.builder, target = cpu, constants = {}, edges = 0, prefix = family.prefix,
+    heads = family.PREFIX .. "HEADS",
+    real = precision == "float64" and literals.f64 or literals.f32 }
+  local names = {}
+  function build.edges_name(list)
+    local lines = literal_lines(build, list)
+    local text = table.concat(lines)
+    if not names[text] then
+      build.edges = build.edges + 1
+      names[text] = build.prefix .. (build.edges == 1 and "edges" or "edges_" .. build.edges)
+      table.insert(build.constants, { name = names[text], lines = lines })
+    end
+    return names[text]
+  end
+  constants(build, source.parameters)
+  return build
+end
+
+local function describe_sets(out, family)
+  out.per_layer, out.trains, out.has = false, false, { distance = false, sum = false, pair = false }
+  for _, t in ipairs(out.tables) do
+    out.per_layer, out.trains = out.per_layer or t.per_layer, out.trains or t.learned
+    out.has[t.class] = true
+  end
+  out.sets = out.per_layer and family.layers or 1
+  out.sets_words = out.per_layer and ", one for each layer" or ", for all layers"
+  out.set_of_layer = out.per_layer and "l" or "0"
+  out.set_words = out.per_layer and ", that of layer l" or " for all layers"
+end
+
+function M.plan(source, family, precision)
+  if not source then
+    return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
+  end
+  local build = start(source, family, precision)
+  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(family.positions) })
+  build.state = lowered.state
+  describe_tables(lowered.tables, build.heads)
+  local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
+    constants = build.constants, learned = learned_parameters(family, source.parameters) }
+  describe_sets(out, family)
+  out.making, out.gradients = loop_nests(build, out.tables)
+  out.pair = nests.pair(build, lowered.score)
+  out.pair_gradient, out.recomputes, out.factor = cpu.pair_gradient(build, lowered.score)
+  out.gathered = gathered_tables(out.tables, out.pair_gradient)
+  out.grads = out.trains or out.factor
+  out.gathers = #out.gathered > 0
+  describe_functions(out, family.positions)
+  timing(out)
+  out.cuda = score_cuda.plan(build, lowered, out)
+  return out
+end
+
+return M

@@ -1,0 +1,260 @@
+-- The score on a GPU: what templates/cuda/score_layout.tpl and score.tpl print, and what the kernels around them ask.
+--
+-- Input: build of plan/facets/score.lua, the lowered formula, the facet's own plan so far. Output:
+--
+--   tables, gradients   members of score_tables and score_gradients: { name, class, count_text, about }; extents,
+--                       gradient_extents: what these structs know of the number of tokens
+--   pair                statements of the score of a pair
+--   logit_grad          those of the logit's gradient; false where it is the score's
+--   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }
+--                       with class, count, statements, needs_logit; lists: the same in a fixed order; uniform_count:
+--                       of class uniform
+--   back                loop nests that take gradients back to parameters; work: arrays that they need { type, name,
+--                       count }, work_grows: with the number of tokens; uniform_work: those that start at 0
+--   make, finish, ..._arguments   what functions declare: arguments as text, words that they use
+
+local cuda = require("expression.cuda")
+local nests = require("expression.nests")
+
+local M = {}
+
+local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair" }
+local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
+local COUNT = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
+  sum = "%s->distances", pair = "%s->pairs" }
+local ABOUT = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
+  pair = "[keys][queries]" }
+
+local function by_class(tables, class)
+  local list = {}
+  for _, t in ipairs(tables) do
+    if t.class == class then
+      list[#list + 1] = t
+    end
+  end
+  return list
+end
+
+-- A table as a member of a struct, which is called `set` where members are placed.
+local function member(t, per_head, set)
+  local count = COUNT[t.class]:format(set)
+  local text = not per_head and count or t.class == "uniform" and "HEADS" or "HEADS * " .. count
+  local shape = (per_head and "[HEADS]" or "") .. ABOUT[t.class]
+  return { name = t.name, class = t.class, count_text = text,
+    about = shape ~= "" and (" /* %s */"):format(shape) or "" }
+end
+
+local function members_of(tables)
+  local list = {}
+  for i, t in ipairs(tables) do
+    list[i] = member(t, t.per_head, "s")
+  end
+  return list
+end
+
+-- Gradients are those of each head, whether or not the heads share the table.
+local function gradients_of(gathers)
+  local list = {}
+  for _, class in ipairs(CLASSES) do
+    for _, entry in ipairs(gathers[class] or {}) do
+      list[#list + 1] = member(entry.table, true, "d")
+    end
+  end
+  return list
+end
+
+-- What a struct of such members has to know of the number of tokens; a struct without any has one number still.
+local function extents(members)
+  local has = {}
+  for _, m in ipairs(members) do
+    has[m.class] = true
+  end
+  return { tokens = has.query or has.key or has.pair or not next(has) or false,
+    distances = has.distance or has.sum or false, pairs = has.pair or false, distance = has.distance or false }
+end
+
+-- ---- what functions declare ----
+
+local function add_words(set, ...)
+  for _, text in ipairs({ ... }) do
+    for word in text:gmatch("[%a_][%w_]*") do
+      set[word] = true
+    end
+  end
+  return set
+end
+
+local function words_of(statements, set)
+  for _, s in ipairs(statements) do
+    add_words(set, s.value or "", s.target or "", s.place or "", s.index or "")
+  end
+  return set
+end
+
+-- The words of a loop nest and of what stands around it.
+local function uses_of(nest)
+  local set = {}
+  for _, level in ipairs({ "outer", "lane", "head", "after" }) do
+    words_of(nest[level], set)
+  end
+  for _, sum in ipairs(nest.sums) do
+    add_words(set, sum.member, "staging")
+  end
+  for _, part in ipairs(nest.parts) do
+    add_words(set, part.array, part.place)
+  end
+  for _, list in ipairs(nest.scatters) do
+    add_words(set, list.member, list.index, list.index_stride, list.value, list.count)
+  end
+  set.T = set.T or nest.class ~= "uniform"
+  set.s = set.s or nest.class == "pair"
+  set.stride = not nest.alone
+  return set
+end
+
+-- The words of a function of loop nests.
+local function all_uses(list)
+  local set = {}
+  for _, nest in ipairs(list) do
+    for word, used in next, nest.uses do
+      set[word] = set[word] or used
+    end
+  end
+  set.T = set.T or set.w or false
+  set.drawn = set.drawn_distance or false
+  set.l = set.l or set.drawn or set.position or false
+  set.v = set.p or set.T or set.drawn or set.position or false
+  set.scratch = set.w or false
+  return set
+end
+
+-- The parameters of a function as text; those that it does not use have no name, as C++ has it.
+local function arguments(list, used)
+  local words = {}
+  for i, entry in ipairs(list) do
+    local type, name = entry:match("^(.-)([%a_]+)$")
+    words[i] = used[name] and entry or (type:gsub(" $", ""))
+  end
+  return table.concat(words, ", ")
+end
+
+local PAIR = { "const score_tables *s", "int T", "int h", "int i", "int j", "real logit" }
+local LOGIT_GRADIENT = { "const score_tables *s", "int T", "int h", "int i", "int j", "real logit", "real dscore" }
+local TABLE_GRADIENT = { "const score_tables *s", "int T", "int h", "int i", "int j", "real logit", "real dscore",
+  "real *out" }
+local MAKE = { "int stage", "const step_view *v", "int l", "const score_tables *s", "int first", "int stride" }
+local FINISH = { "const step_view *v", "int l", "const score_tables *s", "const score_gradients *d" }
+local FINISH_MORE = { "parameters *g", "real *scratch", "real *staging" }
+
+-- ---- loop nests ----
+
+local RESULTS = { assign = true, add = true, add_element = true }
+
+local function has_kind(statements, kinds)
+  for _, statement in ipairs(statements) do
+    if kinds[statement.kind] then
+      return true
+    end
+  end
+  return false
+end
+
+-- alone: one thread does the whole nest, else entries are dealt out, or heads where there are no entries. long_heads: a
+-- loop over heads holds others; unrolled, they would fill all registers.
+local function describe(nest, deals_heads)
+  nest.alone = nest.class == "uniform" and (not deals_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
+  nest.long_heads = has_kind(nest.head, { loop = true })
+  nest.uses = uses_of(nest)
+  return nest
+end
+
+-- The loop nests that fill tables, by stage, and what their function declares.
+local function making(build, tables)
+  local stages, all = {}, {}
+  for _, rank in ipairs(RANKS) do
+    local stage = { number = #stages }
+    for _, class in ipairs(rank) do
+      local own = by_class(tables, class)
+      if #own > 0 then
+        stage[#stage + 1] = describe(nests.making(build, class, own), true)
+        all[#all + 1] = stage[#stage]
+      end
+    end
+    if #stage > 0 then
+      stages[#stages + 1] = stage
+    end
+  end
+  local uses = all_uses(all)
+  uses.s, uses.first, uses.stage = true, true, #stages > 1
+  return stages, { uses = uses, arguments = arguments(MAKE, uses) }
+end
+
+-- From tables back to parameters, pairs first, since they send gradients to the other tables; and what their function
+-- declares. Barriers: lists are read by threads that did not write them, and what one nest adds to the next adds to.
+local function back(build, tables)
+  local list = {}
+  for i = #CLASSES, 1, -1 do
+    local nest = nests.gradients(build, CLASSES[i], by_class(tables, CLASSES[i]))
+    if nest then
+      list[#list + 1] = describe(nest, false)
+    end
+  end
+  for i, nest in ipairs(list) do
+    local lists, last = nest.scatters[1] ~= nil, i == #list
+    nest.barrier_within = lists and not nest.sums[1] -- add_block_sums ends with one
+    nest.barrier_behind = not last and (lists or not nest.sums[1])
+  end
+  local uses = all_uses(list)
+  local room, shared = "score_scratch(T) elements of scratch", "THREADS elements of staging, which is shared memory"
+  local needs = uses.scratch and uses.staging and room .. ", " .. shared or uses.scratch and room
+    or uses.staging and shared or false
+  return list, { uses = uses, needs = needs, arguments = arguments(FINISH, uses),
+    more_arguments = arguments(FINISH_MORE, uses) }
+end
+
+-- ---- a pair ----
+
+local function describe_gathered(list, class)
+  local names = {}
+  for i, t in ipairs(list) do
+    names[i] = t.name
+  end
+  list.class, list.count, list.about = class, #list, table.concat(names, ", ")
+  list.arguments = arguments(TABLE_GRADIENT, words_of(list.statements, {}))
+end
+
+local function describe_pair(out, build, score)
+  out.pair = nests.pair(build, score)
+  out.pair_arguments = arguments(PAIR, words_of(out.pair, {}))
+  local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
+  out.logit_grad = differs and logit_grad
+  out.logit_arguments = arguments(LOGIT_GRADIENT, words_of(logit_grad, {}))
+  out.gathers, out.lists = gathers, {}
+  for _, class in ipairs(CLASSES) do
+    local list = gathers[class]
+    if list then
+      describe_gathered(list, class)
+      out.lists[#out.lists + 1] = list
+    end
+  end
+  out.uniform_count = gathers.uniform and #gathers.uniform or 0
+end
+
+function M.plan(build, lowered, score)
+  build = setmetatable({ target = cuda, gathered = {}, parts = {}, work = {}, names = {}, uniform_work = {} },
+    { __index = build })
+  local out = { of_layer = score.per_layer and " of layer l" or "" }
+  describe_pair(out, build, lowered.score)
+  out.stages, out.make = making(build, score.tables)
+  out.stage_count = #out.stages
+  out.back, out.finish = back(build, score.tables)
+  out.tables, out.gradients = members_of(score.tables), gradients_of(out.gathers)
+  out.extents, out.gradient_extents = extents(out.tables), extents(out.gradients)
+  out.work, out.uniform_work, out.work_grows = build.work, build.uniform_work, false
+  for _, array in ipairs(out.work) do
+    out.work_grows = out.work_grows or array.count:find("T", 1, true) ~= nil
+  end
+  return out
+end
+
+return M

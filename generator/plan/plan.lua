@@ -1,0 +1,88 @@
+-- From a resolved spec to a plan: every default settled, every number derived, nothing rendered.
+--
+-- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), and the formula of the score where
+-- there is one (spec/score/score.lua).
+-- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
+-- for the diagnostics where a formula turns out too large for code.
+
+local costs = require("plan.costs")
+local cuda = require("plan.cuda")
+local defaults = require("plan.defaults")
+local describe = require("plan.describe")
+local digests = require("plan.digests")
+local dimensions = require("plan.dimensions")
+local encoding = require("plan.encoding")
+local experiment = require("plan.experiment")
+local model = require("plan.model")
+local page = require("plan.plan_page")
+local symbols = require("plan.symbols")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local ABI = 2 -- LH_ABI
+
+-- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; family: whose
+-- names its template sees first.
+local function file_list(plan)
+  local first = plan.attentions[1]
+  local files = {
+    { template = "common/spec.c.tpl", path = "spec.c", family = first },
+    { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
+    { template = "common/config.h.tpl", path = "config.h", family = first },
+    { template = "cpu/step.c.tpl", path = "step.c", family = first },
+  }
+  for _, family in ipairs(plan.attentions) do
+    if family.score.kind ~= "none" then
+      files[#files + 1] = { template = "cpu/score.inc.tpl", path = ("score_%s.inc"):format(family.name),
+        family = family }
+    end
+    files[#files + 1] = { template = family.normaliser.template, path = ("attention_%s.inc"):format(family.name),
+      family = family }
+  end
+  for _, name in ipairs({ "layers", "loss", "trace" }) do
+    files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }
+  end
+  return files
+end
+
+local function build(resolved, facts)
+  local plan = {
+    abi = ABI,
+    id = resolved.id,
+    symbol = symbols.of(resolved.id),
+    source = resolved.source,
+    command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
+    precision = resolved.precision,
+    resolved = resolved,
+    defaults = defaults.of(resolved),
+  }
+  experiment.derive(plan, facts.task)
+  dimensions.derive(plan)
+  encoding.derive(plan, facts)
+  plan.files = file_list(plan)
+  model.derive(plan)
+  costs.derive(plan, facts.task)
+  plan.visits = encoding.visits(plan)
+  cuda.derive(plan)
+  plan.about = describe.comments(plan)
+  plan.digest, plan.model_digest = digests.plan(plan), digests.model(plan)
+  return plan
+end
+
+function M.build(resolved, facts)
+  local ok, plan = xpcall(build, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end, resolved, facts)
+  if ok then
+    return plan
+  elseif type(plan) ~= "table" or not plan.problem then
+    error(plan, 0)
+  end
+  return nil, { path = resolved.source, field = plan.field or "encoding.score", what = plan.what,
+    expected = plan.expected }
+end
+
+M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize
+
+return M

@@ -1,0 +1,161 @@
+-- A plan for people: the page and the JSON of the verb `plan`, and the text of plan.lua.
+--
+-- Input: a plan. Output: text, or a table for the JSON encoder. Nothing is decided here.
+
+local canonical = require("base.canonical")
+local choices = require("plan.choices")
+local describe = require("plan.describe")
+
+local M = {}
+
+function M.json(plan)
+  local tensors = {}
+  for i, t in ipairs(plan.tensors) do
+    tensors[i] = { name = t.name, shape = t.shape, offset = t.offset }
+  end
+  return {
+    id = plan.id, digest = plan.digest, parameters = plan.parameters, flops_per_step = plan.flops_per_step,
+    memory_bytes = plan.memory_bytes, tensors = tensors, operations = plan.operations, choices = choices.list(plan),
+  }
+end
+
+M.JSON_ORDER = {
+  "id", "digest", "parameters", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "name", "shape",
+  "offset", "what", "flops", "value", "why",
+}
+
+local function grouped(n)
+  local text = tostring(n)
+  repeat
+    local count
+    text, count = text:gsub("^(%d+)(%d%d%d)", "%1,%2")
+  until count == 0
+  return text
+end
+
+local function tensor_lines(plan, lines)
+  for _, t in ipairs(plan.tensors) do
+    lines[#lines + 1] = string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]",
+      grouped(t.offset))
+  end
+end
+
+function M.text(plan)
+  local family = plan.attentions[1]
+  local lines = {
+    plan.id .. "  " .. plan.digest,
+    "",
+    "encoding    " .. describe.encoding(plan),
+    string.format("model       %d layers, %d heads x %d, width %d, feed-forward %d, dropout %s, %s", plan.layers,
+      family.heads, family.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision),
+    string.format("task        %s%s%s, %d input symbols, %d classes%s", plan.task.kind,
+      (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
+      plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
+      plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or ""),
+    "parameters  " .. grouped(plan.parameters),
+    string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
+      plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
+    string.format("memory      %.1f MB with two threads (%.1f MB per vector of parameters, %.1f MB of activations per "
+      .. "thread)", plan.memory_bytes / 1e6, plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6),
+    "",
+    "choices",
+  }
+  for _, c in ipairs(choices.list(plan)) do
+    lines[#lines + 1] = string.format("  %-24s %-20s %s", c.what, c.value, c.why)
+  end
+  if plan.visits then
+    local visits = plan.visits < 10 and string.format("%.2g", plan.visits) or grouped(math.floor(plan.visits + 0.5))
+    lines[#lines + 1] = string.format("  %-24s %-20s %s", "visits of a position", visits,
+      "in training, by each draw: steps times mean tokens over the range")
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "operations of one step, forward and backward"
+  for _, operation in ipairs(plan.operations) do
+    lines[#lines + 1] = string.format("  %-40s %8.3f GFLOP", operation.what, operation.flops / 1e9)
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "tensors"
+  tensor_lines(plan, lines)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local PLAN_COLUMNS = 110
+local WHOLE = 100 -- characters of a reason that stay in one line
+
+-- A string as Lua literals of at most so many columns, joined.
+local function string_text(value, indent)
+  local pieces = {}
+  for at = 1, math.max(1, #value), PLAN_COLUMNS - 30 do
+    pieces[#pieces + 1] = string.format("%q", value:sub(at, at + PLAN_COLUMNS - 31))
+  end
+  return table.concat(pieces, "\n" .. indent .. "  .. ")
+end
+
+local function list_text(parts, indent)
+  local lines, line = {}, "{"
+  for i, part in ipairs(parts) do
+    local text = part .. (i < #parts and "," or " }")
+    if #line + 1 + #text > PLAN_COLUMNS then
+      lines[#lines + 1] = line
+      line = indent .. "  " .. text
+    else
+      line = line .. " " .. text
+    end
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
+end
+
+local function lua_text(value, indent)
+  if type(value) ~= "table" then
+    return type(value) == "string" and string_text(value, indent) or canonical.text(value)
+  end
+  local inner, parts = indent .. "  ", {}
+  if #value > 0 then
+    for i, item in ipairs(value) do
+      parts[i] = lua_text(item, inner)
+    end
+    return list_text(parts, indent)
+  end
+  for i, key in ipairs(canonical.sorted_keys(value)) do
+    parts[i] = inner .. key .. " = " .. lua_text(value[key], inner) .. ",\n"
+  end
+  return "{\n" .. table.concat(parts) .. indent .. "}"
+end
+
+local function choice_texts(plan)
+  local out = {}
+  for i, c in ipairs(choices.list(plan)) do
+    local why = #c.why > WHOLE and string_text(c.why, "    ") or ("%q"):format(c.why)
+    out[i] = string.format("    { %q, %s,\n      %s },\n", c.what, lua_text(c.value, ""), why)
+  end
+  return table.concat(out)
+end
+
+local function tensor_texts(plan)
+  local out = {}
+  for i, t in ipairs(plan.tensors) do
+    out[i] = string.format("    { %q, { %s }, offset = %d, stride = %d },\n", t.name, t.shape_text, t.offset, t.stride)
+  end
+  return table.concat(out)
+end
+
+-- The text of plan.lua: what this folder is, for people and for `stale`.
+function M.serialize(plan)
+  return table.concat({
+    "-- Generated by Longhand; do not edit. Change the spec or the template, then run\n",
+    "-- ", plan.command, "\n",
+    "return {\n",
+    string.format("  id = %q,\n  digest = %q,\n  model_digest = %q,\n", plan.id, plan.digest, plan.model_digest),
+    string.format("  parameters = %d,\n  parameter_storage = %d,\n  flops_per_step = %d,\n", plan.parameters,
+      plan.parameter_storage, plan.flops_per_step),
+    "  resolved = " .. lua_text(plan.resolved, "  ") .. ",\n",
+    "  choices = {\n",
+    choice_texts(plan),
+    "  },\n  tensors = {\n",
+    tensor_texts(plan),
+    "  },\n}\n",
+  })
+end
+
+return M

@@ -1,0 +1,21 @@
+-- What the fields of several sections share: defaults and limits.
+
+local features = require("spec.features")
+
+local M = {}
+
+M.MOST = 2147483647 -- 2^31 - 1
+
+-- A default that repeats an earlier field.
+function M.same_as(path)
+  return function(resolved)
+    return features.value_at(resolved, path)
+  end
+end
+
+-- The default of a field that stays out of the resolved spec unless it is given: what it follows is derived later.
+function M.settled_by_the_plan()
+  return nil
+end
+
+return M

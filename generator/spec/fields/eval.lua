@@ -1,0 +1,26 @@
+-- Fields of a spec: how it is evaluated. Entries are as schema.lua says.
+
+local common = require("spec.fields.common")
+local features = require("spec.features")
+
+return {
+  { path = "eval", type = "table", doc = "how it is evaluated" },
+  { path = "eval.lengths", type = "lengths", default = { first = 41, last = 500, step = 1 },
+    default_text = "{ 41, 500 }", unit = "task length n", doc = "each is one condition" },
+  { path = "eval.examples", type = "integer", min = 1, max = 1048576, default = 500, unit = "sequences",
+    doc = "per condition" },
+  { path = "eval.batch", type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",
+    doc = "so many share a draw, and a condition's accuracy is the mean over such batches; absent: all are one batch" },
+  { path = "eval.draws", type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
+    doc = "draws per condition of what is random in a pass: positions, and with eval.dropout what is dropped" },
+  { path = "eval.dropout", type = "boolean", default = false, left_out = false, fingerprints = { "EVAL_DROPOUT" },
+    used = features.drops,
+    doc = "whether dropout stays on outside training; part of the program, not a flag" },
+  { path = "eval.during", type = "table", optional = true, doc = "evaluation while training; absent: none" },
+  { path = "eval.during.every", type = "integer", min = 1, max = common.MOST, required = true, unit = "steps",
+    doc = "at multiples of this" },
+  { path = "eval.during.lengths", type = "lengths", default = common.same_as("eval.lengths"),
+    default_text = "eval.lengths", unit = "task length n", doc = "each is one condition" },
+  { path = "eval.during.examples", type = "integer", min = 1, max = 1048576, default = 128, unit = "sequences",
+    doc = "per condition, one batch" },
+}

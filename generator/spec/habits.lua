@@ -1,0 +1,186 @@
+-- What of another language stands in the text of a spec that is no Lua: Python's, mostly.
+--
+-- Input: the text of a file that Lua could not read, or a name that it could not find. Output: mistakes
+-- { line, col, what, expected } in the order of the text, or a hint.
+-- Invariants: never runs the text; says nothing about what is valid Lua.
+
+local locate = require("spec.locate")
+
+local M = {}
+
+local function is(token, text)
+  return token ~= nil and token.type ~= "string" and token.text == text
+end
+
+-- Whether token i and the one behind it are these two, without a gap.
+local function pair(tokens, i, first, second)
+  local a, b = tokens[i], tokens[i + 1]
+  return is(a, first) and is(b, second) and a.line == b.line and a.col + 1 == b.col
+end
+
+local function starts_line(tokens, i)
+  return i == 1 or tokens[i - 1].line < tokens[i].line
+end
+
+-- The token that closes the bracket at token i, or nil.
+local function closing(tokens, i)
+  local depth = 0
+  for j = i, #tokens do
+    if is(tokens[j], "[") then
+      depth = depth + 1
+    elseif is(tokens[j], "]") then
+      depth = depth - 1
+      if depth == 0 then
+        return j
+      end
+    end
+  end
+end
+
+local function is_word(token)
+  return token ~= nil and (token.type == "name" or token.type == "keyword")
+end
+
+-- Words that begin a statement of another language, and what Lua has.
+local STATEMENTS = {
+  import = "nothing: a spec stands alone, and may use presets: use = \"quick\"",
+  from = "nothing: a spec stands alone, and may use presets: use = \"quick\"",
+  def = "local function name(x) return ... end", class = "a table: { name = value, ... }",
+  elif = "elseif", except = "nothing: a spec has no errors to catch", try = "nothing: a spec has no errors to catch",
+  const = "local name = value", let = "local name = value", var = "local name = value",
+}
+
+local OPERATORS = {
+  { "*", "*", "`**` is no operator", "^, as in x ^ 2" }, { "!", "=", "`!=` is no operator", "~=" },
+  { "&", "&", "`&&` is no operator", "and" }, { "|", "|", "`||` is no operator", "or" },
+  { "+", "+", "`++` is no operator", "a = a + 1" },
+}
+
+-- What each token may be; the first that fits is told. tokens, i, brackets that are open -> what, expected.
+local rules = {}
+
+function rules.operator(tokens, i)
+  for _, row in ipairs(OPERATORS) do
+    if pair(tokens, i, row[1], row[2]) then
+      return row[3], row[4]
+    end
+  end
+  for _, sign in ipairs({ "+", "-", "*", "/", "%" }) do
+    if pair(tokens, i, sign, "=") then
+      return ("`%s=` is no operator"):format(sign), ("a = a %s b"):format(sign)
+    end
+  end
+end
+
+-- Whether an expression may end with this token.
+local function ends_value(token)
+  return token.type == "name" or token.type == "number" or token.type == "string"
+    or token.text:find("^[%)%]}]$") ~= nil or token.text == "end" or token.text == "true" or token.text == "false"
+    or token.text == "nil"
+end
+
+-- `#` is the length of what stands behind it, `//` divides what stands before it; where neither can be, or where two
+-- words follow, a comment is meant.
+function rules.comment(tokens, i)
+  local token, before, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
+  local text = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
+  local hash = is(token, "#") and (not before or ends_value(before) or text)
+  if hash or is(token, "//") and not (before and ends_value(before)) then
+    return ("`%s` begins no comment"):format(token.text), "-- before a comment"
+  end
+end
+
+function rules.list(tokens, i)
+  local before = tokens[i - 1]
+  local opens = is(before, "=") or is(before, ":") or is(before, ",") or is(before, "{") or is(before, "[")
+    or is(before, "(") or is(before, "return")
+  local last = is(tokens[i], "[") and opens and closing(tokens, i)
+  if last and not is(tokens[last + 1], "=") then
+    return "a list stands in brackets", "braces: { 1, 40 }"
+  end
+end
+
+function rules.key(tokens, i)
+  local token, before = tokens[i], tokens[i - 1]
+  local begins = i == 1 or starts_line(tokens, i) or is(before, ",") or is(before, "{")
+  if not begins or not is(tokens[i + 1], ":") or is_word(tokens[i + 2]) and is(tokens[i + 3], "(") then
+    return nil
+  elseif token.type == "string" then
+    local name = token.text:sub(2, -2)
+    return ("a field is written %s:"):format(token.text), name:find("^[%a_][%w_]*$") and name .. " = value"
+      or ("[%s] = value"):format(token.text)
+  elseif token.type == "name" and not STATEMENTS[token.text] and token.text ~= "lambda" then
+    return ("a field is written %s:"):format(token.text), token.text .. " = value"
+  end
+end
+
+function rules.word(tokens, i)
+  local token, after = tokens[i], tokens[i + 1]
+  if is(token, "lambda") and (is_word(after) or is(after, ":")) then
+    return "`lambda` makes no function", "function(x) return ... end"
+  elseif token.type == "name" and STATEMENTS[token.text] and starts_line(tokens, i) and (is_word(after)
+    or is(after, ":")) and after.line == token.line then
+    return ("`%s` begins no statement"):format(token.text), STATEMENTS[token.text]
+  elseif is(token, "not") and is(after, "in") or is(token, "is") and is(after, "not") then
+    return ("`%s %s` is no operator"):format(token.text, after.text), "== or ~="
+  end
+end
+
+-- A table that stands where a statement begins: the file's, without return.
+function rules.return_missing(tokens, i, depth)
+  local before = tokens[i - 1]
+  local called = before and (before.type == "name" or before.text == ")" or before.text == "]")
+  local begins = not before or ends_value(before) and not called
+  if is(tokens[i], "{") and starts_line(tokens, i) and depth == 0 and begins then
+    return "the table is not returned", "return { ... }"
+  end
+end
+
+local ORDER = { "operator", "list", "key", "word", "return_missing", "comment" }
+
+-- Mistakes of this kind in a text; what a comment of another language says is skipped.
+function M.find(text)
+  local tokens, found, skip, depth = locate.tokens(text), {}, 0, 0
+  for i, token in ipairs(tokens) do
+    for _, name in ipairs(token.line ~= skip and ORDER or {}) do
+      local what, expected = rules[name](tokens, i, depth)
+      if what then
+        found[#found + 1] = { line = token.line, col = token.col, what = what, expected = expected }
+        skip = (name == "comment" or STATEMENTS[token.text]) and token.line or skip
+        break
+      end
+    end
+    if token.type ~= "string" then
+      depth = depth + (token.text:find("^[{%(%[]$") and 1 or token.text:find("^[}%)%]]$") and -1 or 0)
+    end
+  end
+  return found
+end
+
+local NAMES = {
+  True = "true", False = "false", None = "nil, or leave the field out", null = "nil, or leave the field out",
+  range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
+  list = "{ 1, 2, 3 }", tuple = "{ 1, 2, 3 }", len = "#list", lambda = "function(x) return ... end",
+  math = "its functions stand alone: exp(x), log(x), sqrt(x), abs(x)", string = "join texts with .. alone",
+  torch = "a spec only describes; a score has functions of its own: exp(x), log(x), abs(x)",
+}
+NAMES.np, NAMES.jnp, NAMES.numpy, NAMES.tf = NAMES.torch, NAMES.torch, NAMES.torch, NAMES.torch
+NAMES.print = "./longhand check --print SPEC shows what a spec says"
+
+-- What to write for a name that Lua reads and a spec does not have; tokens of the line where it stands tell f"..."
+-- from f(x).
+function M.name_hint(name, text, line)
+  if NAMES[name] then
+    return "write " .. NAMES[name]
+  end
+  local tokens = locate.tokens(text)
+  for i, token in ipairs(tokens) do
+    local after = tokens[i + 1]
+    if token.line == line and is(token, name) and after and after.type == "string"
+      and after.line == line and after.col == token.col + #name and #name == 1 then
+      return ('texts take no %s before them; .. joins them: "a" .. b'):format(name)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,417 @@
+-- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
+--
+-- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, beside }: base name
+-- and display path, the root, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the
+-- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the
+-- schema here.
+-- A table whose preset there is not is marked `partial`, and the rest goes on, so that its mistakes are told too.
+-- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
+--
+-- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
+-- which the top level's `use` names; else none. The section is laid upon its parent as sections.lua says. A --set edits
+-- the main file's own tables before any of that. A spec may also be joined from fragments, each the parent of the next.
+
+local diagnostics = require("base.diagnostics")
+local entries = require("spec.score.entries")
+local habits = require("spec.habits")
+local lfs = require("lfs")
+local locate = require("spec.locate")
+local overrides = require("spec.overrides")
+local paths = require("base.paths")
+local sandbox = require("spec.sandbox")
+local sections = require("spec.sections")
+local tree = require("spec.tree")
+
+local M = {}
+
+local ID = "^[a-z][a-z0-9_]+$"
+M.ID_LONGEST = 64
+M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
+
+-- Folder of each section's presets, below spec/.
+M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
+
+local LARGEST = 512 * 1024 -- bytes of a file
+
+function M.is_id(text)
+  return #text <= M.ID_LONGEST and text:find(ID) ~= nil
+end
+
+-- A path as messages and generated files show it: below the root relative to it, else relative to the main spec.
+local function display(state, real, relative)
+  local prefix = state.root == "/" and "/" or state.root .. "/"
+  if real:sub(1, #prefix) == prefix then
+    return real:sub(#prefix + 1)
+  end
+  return relative
+end
+
+local function read_text(path)
+  local file, message = io.open(path, "rb")
+  if not file then
+    return nil, (message:gsub("^.*: ", ""))
+  end
+  local text
+  text, message = file:read(LARGEST + 1)
+  file:close()
+  if not text then
+    return nil, message and (message:gsub("^.*: ", "")) or "the file is empty"
+  elseif #text > LARGEST then
+    return nil, ("larger than %d KB"):format(LARGEST // 1024)
+  end
+  text = text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n")
+  return text
+end
+
+local function check_functions(state, text, path)
+  for _, token in ipairs(locate.forbidden(text)) do
+    state.diagnostics:add({ path = path, line = token.line, col = token.col,
+      what = ("`%s` inside a function body"):format(token.text), expected = locate.INSTEAD[token.text]
+        .. "; a function of a spec is traced once, and Lua cannot trace comparisons or branches" })
+  end
+end
+
+-- What is wrong with a file as a whole. Where it is no Lua, all that is another language's is told at once, and what
+-- Lua said only where none of that comes before it.
+local function report_problem(state, shown, text, problem)
+  local explained = false
+  for _, habit in ipairs(problem.syntax and habits.find(text) or {}) do
+    habit.path, habit.what = shown, "not valid Lua: " .. habit.what
+    explained = explained or habit.line <= problem.line
+    state.diagnostics:add(habit)
+  end
+  if not explained then
+    problem.path = shown
+    state.diagnostics:add(problem)
+  end
+end
+
+-- Runs one file; returns { real, relative, shown, tree } or nil. `used` is the origin that named it, nil for the main.
+local function open_file(state, real, relative, used)
+  if state.files[real] ~= nil then
+    return state.files[real] or nil
+  end
+  state.files[real] = false
+  local shown = display(state, real, relative)
+  local text, message = read_text(real)
+  if not text then
+    state.diagnostics:add({ at = used or { path = shown }, what = used and ("cannot read %s: %s"):format(shown, message)
+      or "cannot read it: " .. message, expected = "a spec file" })
+    return nil
+  end
+  state.diagnostics:source(shown, text)
+  local value, problem = sandbox.run(text, state.budget)
+  if problem == nil and type(value) ~= "table" then
+    problem = { what = "the file returns " .. diagnostics.show(value), expected = "return { ... }",
+      line = locate.fields(text)[""].line, col = locate.fields(text)[""].col }
+  end
+  if problem then
+    report_problem(state, shown, text, problem)
+    return nil
+  end
+  state.texts[shown] = text
+  check_functions(state, text, shown)
+  local places = locate.fields(text)
+  local function origin(path)
+    local at = locate.place(places, path)
+    return { path = shown, line = at.line, col = at.col }
+  end
+  local root = tree.build(value, origin, function(path, what, expected)
+    state.diagnostics:add({ at = origin(path), field = path ~= "" and path or nil, what = what, expected = expected })
+  end)
+  if root then
+    state.files[real] = { real = real, relative = relative, shown = shown, tree = root }
+  end
+  return state.files[real] or nil
+end
+
+-- Names of the presets of a section, sorted.
+local function presets_of(root, section)
+  local names = {}
+  for _, name in ipairs(paths.names_in(root .. "/spec/" .. M.FOLDERS[section], ".lua")) do
+    names[#names + 1] = M.is_id(name) and name or nil
+  end
+  return names
+end
+
+local function unknown_preset(state, section, node, field)
+  local names = presets_of(state.root, section)
+  local near = diagnostics.nearest(node.value, names)
+  local where = "spec/" .. M.FOLDERS[section]
+  state.diagnostics:add({ at = node.origin, field = field,
+    what = ("there is no %s.lua in %s"):format(node.value, where),
+    expected = #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
+    hint = near and ('did you mean "%s"?'):format(near) })
+  state.unknown = state.unknown + 1
+end
+
+-- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error.
+local function open_use(state, file, section, node, field)
+  local name = node.value
+  local legal = section and "the name of a preset, or a spec file such as \"./base.lua\""
+    or "a spec file such as \"./base.lua\""
+  if type(name) ~= "string" then
+    local what = node.fields and "is a table" or diagnostics.show(name) .. " is no name"
+    state.diagnostics:add({ at = node.origin, field = field, what = what, expected = legal })
+    return nil
+  end
+  local spec_file = name:find("^%.%.?/") ~= nil and name:find("%.lua$") ~= nil
+  if not spec_file and (not section or not M.is_id(name)) then
+    state.diagnostics:add({ at = node.origin, field = field, what = diagnostics.show(name) .. " names nothing",
+      expected = legal })
+    return nil
+  end
+  local real, relative
+  if spec_file then
+    real = paths.normalise(paths.folder(file.real) .. "/" .. name)
+    relative = paths.normalise(paths.folder(file.relative) .. "/" .. name)
+  else
+    relative = ("spec/%s/%s.lua"):format(M.FOLDERS[section], name)
+    real = state.root .. "/" .. relative
+    if lfs.attributes(real, "mode") ~= "file" then
+      unknown_preset(state, section, node, field)
+      return nil
+    end
+  end
+  return open_file(state, real, relative, node.origin), spec_file
+end
+
+-- Whether file is already in the chain of files being resolved; says so.
+local function closes_cycle(state, chain, file, node, field)
+  for i, earlier in ipairs(chain) do
+    if earlier == file then
+      local names = {}
+      for j = i, #chain do
+        names[#names + 1] = chain[j].shown
+      end
+      names[#names + 1] = file.shown
+      state.diagnostics:add({ at = node.origin, field = field, what = "uses itself: " .. table.concat(names, " -> "),
+        expected = "a chain that ends" })
+      return true
+    end
+  end
+  return false
+end
+
+local function longer(chain, file)
+  local copy = table.move(chain, 1, #chain, 1, {})
+  copy[#copy + 1] = file
+  return copy
+end
+
+-- The `use` of a section's own table (encoding.kind is its short form), its field name, and the table without it.
+local function split_use(state, section, own)
+  if not tree.is_table(own) then
+    return nil, nil, own
+  end
+  local use, kind = own.fields.use, section == "encoding" and own.fields.kind or nil
+  if use and kind then
+    state.diagnostics:add({ at = kind.origin, field = "encoding.kind", what = "stands beside encoding.use",
+      expected = "one of the two; encoding.kind = N is short for encoding.use = N" })
+  end
+  if not use and not kind then
+    return nil, nil, own
+  end
+  local rest = tree.table(own.origin)
+  rest.items = own.items
+  for name, node in next, own.fields do
+    if node ~= use and node ~= kind then
+      rest.fields[name] = node
+    end
+  end
+  return use or kind, section .. (use and ".use" or ".kind"), rest
+end
+
+local resolve_section, resolve_own
+
+-- An encoding's table with its scores in one form; presets that they use are opened as the encoding's own would be.
+local function expand_scores(state, file, own, chain)
+  return entries.expand(own, {
+    open = function(use, field)
+      local parent, whole = open_use(state, file, "encoding", use, field)
+      if not parent or closes_cycle(state, chain, parent, use, field) then
+        state.partial.encoding = true
+        return nil
+      end
+      local inner = longer(chain, parent)
+      local node = whole and resolve_section(state, parent, "encoding", inner)
+        or resolve_own(state, parent, "encoding", parent.tree, inner)
+      return tree.is_table(node) and node or tree.table(use.origin)
+    end,
+    report = function(node, field, what, expected, hint)
+      state.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
+    end,
+  })
+end
+
+-- A section's own table, standing in `file`, laid upon its parent.
+function resolve_own(state, file, section, own, chain)
+  if section == "encoding" then
+    own = expand_scores(state, file, own, chain)
+  end
+  local use, field, rest = split_use(state, section, own)
+  if not use then
+    return own, false
+  end
+  local parent, whole = open_use(state, file, section, use, field)
+  if not parent or closes_cycle(state, chain, parent, use, field) then
+    state.partial[section] = true
+    return rest, true
+  end
+  local inner = longer(chain, parent)
+  local base
+  if whole then
+    base = resolve_section(state, parent, section, inner)
+  else
+    base = resolve_own(state, parent, section, parent.tree, inner)
+  end
+  return base and sections.lay(section, base, rest) or rest, true
+end
+
+-- The spec file that the top level's `use` names, or the fragment below; nil without.
+local function parent_spec(state, file, chain)
+  local use = file.tree.fields.use
+  if file.parent == nil then
+    file.parent = use and open_use(state, file, nil, use, "use") or false
+    if file.parent and closes_cycle(state, chain, file.parent, use, "use") then
+      file.parent = false
+    end
+  end
+  return file.parent or nil
+end
+
+-- One top-level field of a spec file, resolved; nil where neither the file nor its parents give it.
+function resolve_section(state, file, section, chain)
+  local own = file.tree.fields[section]
+  local node, has_use = own, false
+  if M.FOLDERS[section] and own then
+    node, has_use = resolve_own(state, file, section, own, chain)
+  end
+  local parent = not has_use and parent_spec(state, file, chain)
+  if not parent then
+    return node
+  end
+  local base = resolve_section(state, parent, section, longer(chain, parent))
+  return base and node and sections.lay(section, base, node) or node or base
+end
+
+local function resolve_file(state, file)
+  local root = tree.table(file.tree.origin)
+  root.items = file.tree.items
+  local names, at = {}, file
+  local chain = { file }
+  while at do
+    for name in next, at.tree.fields do
+      names[name] = name ~= "use" or nil
+    end
+    at = parent_spec(state, at, chain)
+    chain = at and longer(chain, at) or chain
+  end
+  local sorted = {}
+  for name in next, names do
+    sorted[#sorted + 1] = name
+  end
+  table.sort(sorted)
+  for _, name in ipairs(sorted) do
+    local node = resolve_section(state, file, name, { file })
+    if node then
+      node.partial = state.partial[name]
+    end
+    root.fields[name] = node
+  end
+  return root
+end
+
+-- Where a file is that a value of a spec names, relative to the spec file that says so, or to `main` where none does
+-- (--set): { shown = its display path, real = the path to open }.
+local function place_of(state, main, origin, name)
+  local from = main
+  for _, file in next, state.files do
+    from = file and file.shown == origin.path and file or from
+  end
+  local whole = name:sub(1, 1) == "/"
+  local real = paths.normalise(whole and name or paths.folder(from.real) .. "/" .. name)
+  local relative = whole and real or paths.normalise(paths.folder(from.relative) .. "/" .. name)
+  return { shown = display(state, real, relative), real = real }
+end
+
+local function new_state(options)
+  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
+    budget = sandbox.budget() }
+end
+
+-- What M.spec returns of a file whose parents are known; nil when there are more errors than before, unless they are
+-- but presets that are not there: what they would have given is missing from tables that are `partial` then.
+local function finish(state, file, id, before)
+  local unknown = state.unknown
+  state.partial = {} -- sections that a preset which is not there was to give a part of
+  local root = resolve_file(state, file)
+  if state.diagnostics:count() - before > state.unknown - unknown then
+    return nil
+  end
+  local function place(origin, name)
+    return place_of(state, file, origin, name)
+  end
+  local function beside(origin, name)
+    local at = place(origin, name)
+    return at.shown, read_text(at.real)
+  end
+  return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts, place = place,
+    beside = beside }
+end
+
+-- Says that a file is a study. Only that: as a spec it would be full of mistakes.
+local function refuse_study(d, file)
+  d:add({ at = file.tree.fields.axes.origin, field = "axes", what = "this is a study, a grid of specs",
+    expected = "a spec, or one cell of the study: FILE:CELL",
+    hint = ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown) })
+end
+
+-- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
+-- Returns { id, source, root, tree, texts, place, beside }, or nil when there were errors; they are in
+-- options.diagnostics.
+function M.spec(path, options)
+  local d = options.diagnostics
+  local before = d:count()
+  local state = new_state(options)
+  local real = paths.absolute(path)
+  local base = real:match("([^/]*)$")
+  local id = base:gsub("%.lua$", "")
+  local file = open_file(state, real, base, nil)
+  if base == id or not M.is_id(id) then
+    d:add({ path = display(state, real, base), what = ("%s is no name for a spec"):format(diagnostics.show(base)),
+      expected = M.ID_TEXT .. "; then .lua" })
+  end
+  if file and file.tree.fields.axes then
+    return refuse_study(d, file)
+  elseif not file then
+    return nil
+  end
+  overrides.apply(file, options.sets or {}, d)
+  return finish(state, file, id, before)
+end
+
+-- Opens a file that is no spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
+-- `from`: what this returned of another file, if that names this one at `origin`.
+function M.open(path, options, from, origin)
+  local state = from and from.state or new_state(options)
+  local real = paths.absolute(path)
+  local file = open_file(state, real, real:match("([^/]*)$"), origin)
+  return file and { state = state, shown = file.shown, tree = file.tree, file = file }
+end
+
+-- A spec of fragments { { source = what M.open returned, tree }, ... }, each laid upon those before it; `name` is shown
+-- as the place where it stands. The rest as in M.spec.
+function M.join(id, name, fragments, sets)
+  local state = fragments[1].source.state
+  local before, top = state.diagnostics:count(), nil
+  for _, fragment in ipairs(fragments) do
+    local file = fragment.source.file
+    top = { real = file.real, relative = file.relative, shown = file.shown, tree = fragment.tree, parent = top }
+  end
+  overrides.apply(top, sets or {}, state.diagnostics)
+  top.shown = name
+  return finish(state, top, id, before)
+end
+
+return M

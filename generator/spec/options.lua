@@ -1,0 +1,82 @@
+-- What a spec chooses among the options of its task.
+--
+-- Input: the context of validate.lua with the node of task.options, a task's facts (tasks.lua). Output: the choice of
+-- every option by name, those that are not given being the first; nil for a task without options. Errors go to the
+-- diagnostics, origins to the context.
+
+local diagnostics = require("base.diagnostics")
+local tree = require("spec.tree")
+local values = require("spec.values")
+
+local M = {}
+
+local show = diagnostics.show
+
+local function choices_text(option)
+  local words = {}
+  for i, choice in ipairs(option.choices) do
+    words[i] = show(choice)
+  end
+  return table.concat(words, ", ") .. ": " .. option.doc
+end
+
+local function hint(option, value)
+  if type(value) ~= "string" then
+    return nil
+  elseif type(option.choices[1]) == "number" then
+    return tonumber(value) and ("write %s without quotes"):format(value) or nil
+  end
+  local near = diagnostics.nearest(value, option.choices)
+  return near and ('did you mean "%s"?'):format(near) or nil
+end
+
+-- The choice that a node makes; the first one after an error.
+local function choose(context, option, node)
+  for _, choice in ipairs(option.choices) do
+    if choice == node.value then
+      return choice
+    end
+  end
+  local what = tree.is_table(node) and "a table" or show(node.value)
+  values.add(context, node, "task.options." .. option.name, what .. " is no choice", choices_text(option),
+    hint(option, node.value))
+  return option.choices[1]
+end
+
+-- Reports names that the task does not have.
+local function check_names(context, node, list, kind)
+  local known, names = {}, {}
+  for i, option in ipairs(list) do
+    known[option.name], names[i] = true, option.name
+  end
+  for name, inner in tree.each(node) do
+    if not known[name] then
+      local near = diagnostics.nearest(name, names)
+      values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
+        #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
+        near and ('did you mean "%s"?'):format(near) or nil)
+    end
+  end
+end
+
+function M.settle(context, facts)
+  local node = context.options_node
+  if not facts then
+    return nil
+  end
+  local list = facts.options or {}
+  if node then
+    check_names(context, node, list, facts.data and "a file of examples" or facts.kind)
+  end
+  local chosen = {}
+  for _, option in ipairs(list) do
+    local given = node and node.fields[option.name]
+    if not given then
+      context.origins["task.options." .. option.name] = { default = true }
+    end
+    chosen[option.name] = given and choose(context, option, given) or option.choices[1]
+  end
+  return next(chosen) and chosen or nil
+end
+
+return M

@@ -1,0 +1,86 @@
+-- What --set a.b=v of the command line changes in a spec.
+--
+-- Input: the main file of a load, { tree }, the overrides, diagnostics. Output: file.tree with them laid upon it;
+-- errors are in the diagnostics.
+
+local diagnostics = require("base.diagnostics")
+local sandbox = require("spec.sandbox")
+local sections = require("spec.sections")
+local tree = require("spec.tree")
+
+local M = {}
+
+-- The value that the text of a --set stands for, or nil and what is wrong.
+local function parse_constant(text)
+  text = text:match("^%s*(.-)%s*$")
+  if text == "" then
+    return nil, "has no value"
+  elseif text == "true" or text == "false" then
+    return text == "true"
+  elseif tonumber(text) then
+    return tonumber(text)
+  elseif text:find("^[{\"']") or text:find("^%[=*%[") then
+    local value, problem = sandbox.run("return " .. text)
+    return value, problem and problem.what
+  end
+  return text
+end
+
+-- The tree that one override stands for: nested tables down to its value. nil after an error.
+local function parse_set(d, set)
+  local origin = { set = ("--set %s=%s"):format(set.path, set.text) }
+  local function refuse(what, expected)
+    d:add({ at = origin, what = what, expected = expected })
+  end
+  if ("." .. set.path):gsub("%.[%a_][%w_]*", "") ~= "" then
+    return refuse(diagnostics.show(set.path) .. " is no field path",
+      "names joined by dots, such as train.batch; a list is set as a whole")
+  end
+  local value, problem = parse_constant(set.text)
+  if problem then
+    return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
+  end
+  local before = d:count()
+  local node = tree.build(value, function() return origin end, function(_, what, expected) refuse(what, expected) end)
+  if not node or d:count() > before then
+    return nil
+  end
+  local names = {}
+  for name in set.path:gmatch("[^%.]+") do
+    names[#names + 1] = name
+  end
+  for i = #names, 1, -1 do
+    local outer = tree.table(origin)
+    outer.fields[names[i]] = node
+    node = outer
+  end
+  return node
+end
+
+-- Lays overrides { { path, text }, ... } upon the main file's own tree. A section's use and encoding.kind replace each
+-- other.
+function M.apply(file, sets, d)
+  local all
+  for _, set in ipairs(sets) do
+    local one = parse_set(d, set)
+    if one then
+      all = all and tree.merge(all, one) or one
+    end
+  end
+  if not all then
+    return
+  end
+  local own, over = file.tree.fields.encoding, all.fields.encoding
+  if tree.is_table(own) and tree.is_table(over) and (over.fields.use or over.fields.kind) then
+    own.fields.use, own.fields.kind = nil, nil
+  end
+  local before = file.tree
+  file.tree = tree.merge(before, all)
+  for name, given in next, all.fields do
+    if before.fields[name] then
+      file.tree.fields[name] = sections.lay(name, before.fields[name], given)
+    end
+  end
+end
+
+return M

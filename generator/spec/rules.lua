@@ -1,0 +1,383 @@
+-- The rules between fields: what no single field can know.
+--
+-- Input: the context of validate.lua: resolved (fields that were wrong are nil), origins by path, task, diagnostics.
+-- Output: errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are
+-- missing or wrong is silent, since that has been said.
+
+local diagnostics = require("base.diagnostics")
+local features = require("spec.features")
+local locate = require("spec.locate")
+local tasks = require("spec.tasks")
+
+local M = {}
+
+local function place(context, path)
+  local origin = context.origins[path]
+  return origin and not origin.default and origin or nil
+end
+
+-- Adds an error at the first of the paths that was written somewhere; the first path names the field.
+local function add(context, paths, record)
+  record.field = paths[1]
+  record.at = context.root.origin
+  for i = #paths, 1, -1 do
+    record.at = place(context, paths[i]) or record.at
+  end
+  if record.notes[1].at == record.at then
+    record.notes = nil -- the error stands at the value that the note would point to
+  end
+  context.diagnostics:add(record)
+end
+
+local function note(context, path, value)
+  local origin = place(context, path)
+  return { at = origin, what = origin and ("%s = %s is set here"):format(path, value)
+    or ("%s = %s by default"):format(path, value) }
+end
+
+local WIDEST_HEAD = 256 -- kernels/cpu/columns.h
+
+local function legal_heads(width, heads)
+  local head = width // heads
+  return width % heads == 0 and head % 4 == 0 and head <= WIDEST_HEAD
+end
+
+local function nearest_heads(width, heads)
+  local best
+  for candidate = 1, 64 do
+    if legal_heads(width, candidate)
+      and (not best or math.abs(candidate - heads) < math.abs(best - heads)) then
+      best = candidate
+    end
+  end
+  return best
+end
+
+local function head_width(context)
+  local width, heads = context.resolved.model.width, context.resolved.model.heads
+  if not width or not heads or legal_heads(width, heads) then
+    return
+  end
+  local what = ("%d does not divide the width, %d"):format(heads, width)
+  if width % heads == 0 then
+    what = ("the head width %d / %d = %d is %s"):format(width, heads, width // heads,
+      width // heads > WIDEST_HEAD and "above " .. WIDEST_HEAD or "not a multiple of 4")
+  end
+  local rope = context.resolved.encoding.rotation
+  local why = rope and rope.kind == "rope" and "; rope turns channels in pairs" or ""
+  add(context, { "model.heads", "model.width" }, { what = what,
+    expected = ("heads that divide the width into a multiple of 4, at most %d"):format(WIDEST_HEAD) .. why,
+    hint = ("%d is the nearest number of heads for this width"):format(nearest_heads(width, heads)),
+    notes = { note(context, "model.width", width) } })
+end
+
+local function shards(context)
+  local train = context.resolved.train
+  if train.shards and train.batch and train.shards > train.batch then
+    add(context, { "train.shards", "train.batch" }, {
+      what = ("%d shards for a batch of %d leave some empty"):format(train.shards, train.batch),
+      expected = ("at most train.batch = %d; a shard is one sequence or more"):format(train.batch),
+      notes = { note(context, "train.batch", train.batch) } })
+  end
+end
+
+local function yarn_ramp(context)
+  local rotation = context.resolved.encoding.rotation
+  local scaling = rotation and rotation.scaling or {}
+  local slow, fast = scaling.beta_slow, scaling.beta_fast
+  if slow and fast and slow >= fast then
+    local fast_path, fast_text = "encoding.rotation.scaling.beta_fast", diagnostics.number(fast)
+    add(context, { "encoding.rotation.scaling.beta_slow", fast_path }, {
+      what = ("%s is not below beta_fast"):format(diagnostics.number(slow)),
+      expected = ("a number below %s = %s; pairs between the two are a mixture"):format(fast_path, fast_text),
+      notes = { note(context, fast_path, fast_text) } })
+  end
+end
+
+-- What says how a pair's score changes or which pairs there are is made for softmax.
+local function geometric_alone(context)
+  local encoding = context.resolved.encoding
+  local normaliser = encoding.normaliser
+  if not normaliser or normaliser.kind ~= "geometric" then
+    return
+  end
+  local function refuse(path, there, what)
+    if there then
+      add(context, { path, "encoding.normaliser.kind" }, { what = what .. " does not go with geometric attention",
+        expected = "no mask, vectors of distances or score beside it; additive and rotation may be there",
+        notes = { note(context, "encoding.normaliser.kind", '"geometric"') },
+        hint = "use one or the other: the order in which keys are tried is what tells it where they stand" })
+    end
+  end
+  refuse("encoding.mask.kind", encoding.mask and encoding.mask.kind ~= "full", "a mask")
+  local relative = encoding.relative
+  refuse("encoding.relative.kind", relative and relative.kind and relative.kind ~= "none", "a vector of distances")
+  refuse("encoding.score", encoding.score, "a score")
+end
+
+-- Calls visit(n, path of n) for every length.
+local function each_length(lengths, path, visit)
+  for i, n in ipairs(lengths.list or {}) do
+    visit(n, locate.join(path .. ".list", i))
+  end
+  if lengths.first then
+    for n = lengths.first, lengths.last, lengths.step do
+      visit(n, locate.join(path, 2))
+    end
+  end
+end
+
+-- The first length whose sequence is longer than limit, or nil: { n, tokens, path }; and the longest sequence of all.
+local function too_long(lengths, path, facts, limit)
+  local first, longest = nil, 0
+  each_length(lengths, path, function(n, at)
+    local tokens = tasks.tokens(facts, n)
+    longest = math.max(longest, tokens)
+    if tokens > limit and (not first or lengths.first) then
+      first = { n = n, tokens = tokens, path = at }
+    end
+  end)
+  return first, longest
+end
+
+local function tokens_text(hit)
+  return hit.n == hit.tokens and ("%d"):format(hit.n)
+    or ("length %d, a sequence of %d tokens,"):format(hit.n, hit.tokens)
+end
+
+-- All places in a spec that give lengths: { { path, lengths }, ... }; those that were wrong are left out.
+local function all_lengths(resolved)
+  local list = {}
+  local function take(path, section)
+    if section and section.lengths then
+      list[#list + 1] = { path = path, lengths = section.lengths }
+    end
+  end
+  take("train.lengths", resolved.train)
+  take("eval.lengths", resolved.eval)
+  take("eval.during.lengths", resolved.eval.during)
+  return list
+end
+
+-- Every sequence of training and evaluation fits the limit at `path`: its value, and `beyond` tokens more. what: has
+-- the limit; why; and the way out.
+local function limit_rule(context, path, value, what, why, way_out, beyond)
+  local facts = context.task
+  if not facts or not value then
+    return
+  end
+  beyond = beyond or 0
+  local limit, limit_text = value + beyond, path .. (beyond > 0 and " + " .. beyond or "")
+  if facts.data then
+    local most = facts.data.longest and tasks.most_tokens(facts) or 0
+    if most > limit then
+      add(context, { "task.longest", "task.data", path }, {
+        what = ("%d tokens are past %s"):format(most, what), notes = { note(context, path, value) },
+        expected = ("at most %s tokens; %s"):format(limit_text, why),
+        hint = ("raise %s to %d, lower task.longest, or %s"):format(path, most - beyond, way_out) })
+    end
+    return
+  end
+  local hits, longest = {}, 0
+  for _, entry in ipairs(all_lengths(context.resolved)) do
+    local hit, most = too_long(entry.lengths, entry.path, facts, limit)
+    longest = math.max(longest, most)
+    local repeats = entry.path == "eval.during.lengths" and not place(context, entry.path)
+    if hit and not repeats then
+      hits[#hits + 1] = { hit = hit, path = entry.path }
+    end
+  end
+  for _, entry in ipairs(hits) do
+    add(context, { entry.hit.path, entry.path, path }, {
+      what = ("%s is past %s"):format(tokens_text(entry.hit), what), notes = { note(context, path, value) },
+      expected = ("at most %s tokens; %s"):format(limit_text, why),
+      hint = ("raise %s to %d, or %s"):format(path, longest - beyond, way_out) })
+  end
+end
+
+local function encoding_limits(context)
+  local positions, additive = context.resolved.encoding.positions, context.resolved.encoding.additive
+  if not positions or not additive then
+    return
+  end
+  local randomized = positions.kind == "randomized"
+  if randomized then
+    local distances_alone = positions.range == "one_based" and not features.draws_places(context.resolved)
+    limit_rule(context, "encoding.positions.max_position", positions.max_position, "the range of positions",
+      "distinct positions are drawn from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
+  end
+  if additive.kind ~= "learned" or not additive.rows then
+    return
+  elseif not randomized then
+    limit_rule(context, "encoding.additive.rows", additive.rows, "the learned table",
+      "a learned table has no row beyond it", "use a scheme without a table: none, rope, sinusoid")
+  elseif positions.max_position and additive.rows < positions.max_position then
+    local most = positions.max_position
+    add(context, { "encoding.additive.rows", "encoding.positions.max_position" }, {
+      what = ("%d rows are fewer than the positions that can be drawn"):format(additive.rows),
+      expected = ("at least encoding.positions.max_position = %d; every position needs a row"):format(most),
+      notes = { note(context, "encoding.positions.max_position", most) },
+      hint = "leave rows out: it follows max_position" })
+  end
+end
+
+-- What reads distances: a note at the vectors, or else at the score.
+local function note_reader(context)
+  local encoding = context.resolved.encoding
+  if encoding.relative.kind ~= "none" then
+    return note(context, "encoding.relative.kind", ('"%s"'):format(encoding.relative.kind))
+  end
+  return note(context, "encoding.score", encoding.score)
+end
+
+-- Choices of how to draw that contradict each other.
+local function drawing(context)
+  local encoding = context.resolved.encoding
+  local positions = encoding.positions
+  if not positions or positions.kind ~= "randomized" then
+    return
+  elseif positions.reading == "clamped" and positions.range == "one_based" then
+    add(context, { "encoding.positions.range", "encoding.positions.reading" }, {
+      what = '"one_based" does not go with clamped distances',
+      expected = '"zero_based"; the released code, which clamped stands for, draws distances from 1 to L - 1',
+      notes = { note(context, "encoding.positions.reading", '"clamped"') } })
+  end
+  if positions.draw == "sequence" and encoding.relative.kind and features.distances_are_read(context.resolved) then
+    add(context, { "encoding.positions.draw" }, {
+      what = '"sequence" does not go with distances between tokens',
+      expected = '"pass" or "layer"; what relative and score read is made once for the whole batch',
+      hint = "additive and rotation can have positions of their own in every sequence",
+      notes = { note_reader(context) } })
+  end
+end
+
+local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still learns: 8192 positions for 501 tokens
+
+-- A range far above the lengths that it is for: most of its positions are hardly met in training.
+local function warn_range(context, warn)
+  local resolved, facts, longest = context.resolved, context.task, 0
+  local positions = resolved.encoding.positions
+  if positions.kind ~= "randomized" or facts.data then
+    return
+  end
+  for _, entry in ipairs(all_lengths(resolved)) do
+    each_length(entry.lengths, entry.path, function(n)
+      longest = math.max(longest, tasks.tokens(facts, n))
+    end)
+  end
+  if longest > 0 and positions.max_position > FAR * longest then
+    warn(("encoding.positions.max_position: %d is more than %d times the tokens of the longest sequence, %d: training "
+      .. "meets few of these positions together; about 2 to 16 times is usual"):format(positions.max_position, FAR,
+      longest))
+  end
+end
+
+-- Whether both sides are drawn makes a difference for drawn distances alone.
+local function warn_sides(resolved, warn)
+  local positions = resolved.encoding.positions
+  if positions.sides ~= "independent" then
+    return
+  elseif not features.distances_are_read(resolved) then
+    warn("encoding.positions.sides: \"independent\" has no effect: nothing reads distances")
+  elseif positions.reading == "difference" then
+    warn("encoding.positions.sides: \"independent\" has no effect: distances are differences of positions")
+  elseif positions.reading == "clamped" then
+    warn("encoding.positions.sides: \"independent\" has no effect: clamped reads the draw of the left side alone")
+  end
+end
+
+local function warn_positions(resolved, warn)
+  local encoding = resolved.encoding
+  local positions, turns = encoding.positions, encoding.rotation.kind ~= "none"
+  if positions.kind ~= "randomized" then
+    return
+  elseif not features.positions_are_read(resolved) then
+    warn("encoding.positions: random positions are not used by anything: additive, rotation and relative are none, and "
+      .. "no score reads x.distance, x.query or x.key")
+  elseif positions.draw == "layer" and not turns and not features.distances_are_read(resolved) then
+    warn("encoding.positions.draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in "
+      .. "a layer")
+  end
+  local distances = features.distances_are_read(resolved)
+  if positions.sorted == false and distances and positions.reading ~= "difference"
+    and encoding.additive.kind == "none" and not turns then
+    warn("encoding.positions.sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
+  end
+  if positions.reading ~= "drawn" and not distances then
+    warn(("encoding.positions.reading: %q has no effect: nothing reads distances"):format(positions.reading))
+  end
+end
+
+local function warn_cadence(resolved, warn)
+  local train = resolved.train
+  if not train.steps then
+    return -- as many as the epochs have
+  end
+  if train.log_every > train.steps then
+    warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
+      train.steps))
+  end
+  local keep = train.checkpoint.keep
+  if type(keep) == "table" and keep[#keep] > train.steps then
+    warn(("train.checkpoint.keep: step %d is past the last step, %d"):format(keep[#keep], train.steps))
+  end
+  local during = resolved.eval.during
+  if during and during.every > train.steps then
+    warn(("eval.during.every: %d is past the last step, %d"):format(during.every, train.steps))
+  end
+end
+
+local function warn_spare_token(resolved, warn)
+  if resolved.model.spare_token == false and resolved.task.computation then
+    warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
+  end
+end
+
+local function warn_evaluation(resolved, warn)
+  local eval = resolved.eval
+  if eval.dropout and not features.drops(resolved) then
+    warn("eval.dropout: true has no effect: nothing is dropped out in training either")
+  end
+  if eval.batch and eval.batch >= eval.examples then
+    warn(("eval.batch: %d holds all %d examples: a condition has one batch"):format(eval.batch, eval.examples))
+  end
+end
+
+-- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
+local function warn_dropout(resolved, warn)
+  for _, entry in ipairs({ { "model", resolved.model.dropout },
+    { "encoding.additive", resolved.encoding.additive.dropout or 0 } }) do
+    local probability = entry[2]
+    if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
+      warn(("%s.dropout: %s drops nothing: dropout counts in parts of 65536"):format(entry[1],
+        diagnostics.number(probability)))
+    end
+  end
+end
+
+-- Applies all rules; returns the warnings.
+function M.apply(context)
+  local resolved = context.resolved
+  head_width(context)
+  shards(context)
+  yarn_ramp(context)
+  geometric_alone(context)
+  drawing(context)
+  encoding_limits(context)
+  local warnings = {}
+  local function warn(text)
+    warnings[#warnings + 1] = text
+  end
+  if context.good then
+    warn_positions(resolved, warn)
+    warn_spare_token(resolved, warn)
+    warn_sides(resolved, warn)
+    warn_range(context, warn)
+    warn_evaluation(resolved, warn)
+    warn_cadence(resolved, warn)
+    warn_dropout(resolved, warn)
+  end
+  return warnings
+end
+
+return M

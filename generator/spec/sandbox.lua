@@ -1,0 +1,245 @@
+-- Runs the text of a spec, and later its functions, where they can reach nothing: no strings' methods, bounded work and
+-- memory, and no names but the functions of score expressions (expression/traced.lua).
+--
+-- Input: the text of a Lua file, line ends "\n". Output: the value it returns, or nil and what went wrong as
+-- { what, line, col, expected, hint, syntax }, line and col within the text; syntax: it is no Lua.
+-- Invariants: text only, never bytecode; the environment cannot be changed; the string metatable is taken away
+-- while the text runs and put back whatever happens; an error in the text cannot be caught by the text, because it
+-- runs in a coroutine of its own and nothing in it can make another or protect a call; what a spec may do hangs on
+-- counts alone, never on a clock.
+
+local diagnostics = require("base.diagnostics")
+local habits = require("spec.habits")
+local locate = require("spec.locate")
+local traced = require("expression.traced")
+
+local M = {}
+
+M.INSTRUCTIONS = 5000000    -- of one budget; a spec is data, and tracing a score of ours takes less than a hundredth
+M.MEMORY = 128 * 1024       -- KiB; the launcher's address-space limit stands behind it
+local STEP = 1000           -- instructions between two looks at what was used
+local COLLECTION = 100000   -- what it counts for when all memory is looked through for what is not used any more
+local KB_OF_WORK = 4        -- KiB that count as one instruction where one can go over all memory
+
+local CHUNK = "spec"
+local SOURCE = "=" .. CHUNK
+
+local LEGAL = "constants, local names, arithmetic and " .. table.concat(traced.names, " ")
+
+-- An environment of the functions alone; there is no way to get at its metatable from inside.
+local function environment()
+  return setmetatable({}, {
+    __index = function(_, name)
+      if traced.functions[name] then
+        return traced.functions[name]
+      end
+      error({ problem = true, name = name, verb = "read" })
+    end,
+    __newindex = function(_, name, value)
+      error({ problem = true, name = name, verb = "set", value = value })
+    end,
+  })
+end
+
+local function describe_global(problem)
+  local is_name = type(problem.name) == "string"
+  local name = is_name and problem.name or "_ENV[...]"
+  local found = { word = name, expected = LEGAL, assigned = problem.verb == "set" }
+  if problem.verb == "set" then
+    found.what = ('"%s" is set as a global; a spec has none'):format(name)
+    found.hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
+      or ("write local %s = ..."):format(name)
+  else
+    local near = is_name and #name > 2 and diagnostics.nearest(name, traced.names)
+    found.what = ('"%s" is not defined; a spec has no I/O and no library'):format(name)
+    found.hint = near and ("did you mean %s?"):format(near) or nil
+  end
+  return found
+end
+
+local function last_line(text)
+  local _, breaks = text:gsub("\n", "\n")
+  return math.max(1, text:sub(-1) == "\n" and breaks or breaks + 1)
+end
+
+local function describe_syntax(text, message)
+  if message:find("attempt to load a binary chunk", 1, true) then
+    return { what = "this is precompiled Lua", line = 1, col = 1, expected = "a text file" }
+  end
+  local line, what = message:match("^" .. CHUNK .. ":(%d+): (.*)$")
+  line = math.min(tonumber(line) or 1, last_line(text))
+  what = (what or message):match("^[^\n]*")
+  local near = what:match("near '(.*)'$")
+  local hint
+  if what:find("^'}' expected") and near then
+    hint = "a comma may be missing before it"
+  end
+  return { what = "not valid Lua: " .. what, line = line, col = locate.column(text, line, near), hint = hint,
+    syntax = true }
+end
+
+-- The line of the spec that a coroutine which failed was at. nil where a function of ours was called in the place of
+-- its caller (return log(x.a)): the caller is gone from the stack.
+local function failure_line(co)
+  local level = 0
+  while true do
+    local frame = debug.getinfo(co, level, "Slt")
+    if not frame or frame.istailcall and frame.what == "Lua" and frame.source ~= SOURCE then
+      return nil
+    elseif frame.source == SOURCE then
+      return frame.currentline
+    end
+    level = level + 1
+  end
+end
+
+local LITTLE = "a spec that describes, and computes little"
+
+-- What an error was, as { what, word, expected, hint }; an error of our own code goes on as an error.
+local function describe_failure(err, co)
+  if type(err) == "table" and err.name then
+    return describe_global(err)
+  elseif type(err) == "table" and err.problem then
+    return err
+  elseif err == "not enough memory" then
+    return { what = "the spec ran out of memory", expected = LITTLE }
+  end
+  local what = tostring(err):match("^" .. CHUNK .. ":%d+: (.*)$")
+  if tostring(err):find("stack overflow", 1, true) then
+    return { what = "a function calls itself without end", expected = "calls at most some thousand deep" }
+  elseif not what then
+    error(debug.traceback(co, tostring(err)), 0)
+  end
+  local loops = what:find("'for'", 1, true)
+  return { what = "the spec failed while it ran: " .. what,
+    word = loops and "for" or what:match("%(%a+ '([%a_][%w_]*)'%)$"),
+    expected = loops and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
+end
+
+-- Strings have no methods where these are made.
+local function too_long()
+  return { problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
+    expected = LITTLE, hint = "is there a loop that never ends?" }
+end
+
+local function too_large()
+  return { problem = true, what = string.format("uses more than %d MB of memory", M.MEMORY // 1024),
+    expected = LITTLE }
+end
+
+-- What the functions and files of one spec may do together.
+function M.budget()
+  return { instructions = M.INSTRUCTIONS }
+end
+
+-- How often to look. Joining strings is the one instruction that can double the memory in use, or go over all of it:
+-- where a text may join some, we look after each, and each counts for as much as it may have gone over.
+local function step_of(text)
+  return text:find("..", 1, true) and 1 or STEP
+end
+
+-- A hook that stops what is too long or too large. What ends before the first look has counted as one.
+local function limiter(budget, step)
+  local memory, most = collectgarbage, M.MEMORY
+  if step == 1 or memory("count") > most then
+    memory("collect") -- what others left behind is not the spec's
+  end
+  local before = memory("count")
+  budget.instructions = budget.instructions - step
+  return function()
+    local held = memory("count") - before
+    budget.instructions = budget.instructions - step - (step == 1 and held > 0 and held // KB_OF_WORK or 0)
+    if budget.instructions < 0 then
+      error(too_long())
+    elseif held > most then
+      budget.instructions = budget.instructions - COLLECTION
+      memory("collect")
+      if memory("count") - before > most then
+        error(too_large())
+      end
+    end
+  end
+end
+
+local function resume(f, argument, hook, mask, step)
+  local co = coroutine.create(f)
+  debug.sethook(co, hook, mask, step)
+  local string_metatable = debug.getmetatable("")
+  debug.setmetatable("", nil)
+  local ok, value = coroutine.resume(co, argument)
+  debug.setmetatable("", string_metatable)
+  return ok, value, co
+end
+
+-- The line of the spec that ran last before f fails: runs it again and watches.
+local function watched_line(f, argument, step)
+  local limit, last = limiter(M.budget(), step), nil
+  resume(f, argument, function(event, line)
+    if event ~= "line" then
+      limit()
+    elseif debug.getinfo(2, "S").source == SOURCE then
+      last = line
+    end
+  end, "l", step)
+  return last or 1
+end
+
+-- Runs a function of the spec `text` with one argument: its first result, or nil and what went wrong.
+local function run_limited(text, f, argument, budget)
+  local step = step_of(text)
+  local ok, value, co = resume(f, argument, limiter(budget or M.budget(), step), "", step)
+  if ok then
+    return value
+  end
+  local found = describe_failure(value, co)
+  local line = failure_line(co)
+  if not line then
+    line = watched_line(f, argument, step)
+  end
+  line = math.min(line, last_line(text))
+  line = found.assigned and locate.assignment(text, line, found.word) or line
+  found.hint = found.hint or found.word and habits.name_hint(found.word, text, line)
+  return nil, { what = found.what, line = line, col = locate.column(text, line, found.word), expected = found.expected,
+    hint = found.hint }
+end
+
+-- Compiles the text in a coroutine too: a parser's stack overflow calls the message handler around it, if there is one.
+local function compile(text)
+  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, SOURCE, "t", environment())
+  if ok and chunk then
+    return chunk
+  end
+  return nil, tostring(ok and message or chunk)
+end
+
+-- Runs the text within a budget, one of its own unless given; returns its first result (nil is an error), or nil and
+-- the error.
+function M.run(text, budget)
+  local chunk, message = compile(text)
+  if not chunk then
+    return nil, describe_syntax(text, message)
+  end
+  local value, problem = run_limited(text, chunk, nil, budget)
+  if problem then
+    return nil, problem
+  elseif value == nil then
+    return nil, { what = "the file returns nothing", line = last_line(text), expected = "return { ... } at its end" }
+  end
+  return value
+end
+
+-- Calls a function that the text made: its first result, which may be nil; or nil and the error.
+function M.call(text, f, argument, budget)
+  return run_limited(text, f, argument, budget)
+end
+
+-- Where a function of the text begins, { line, col }; nil for one of those that every spec has.
+function M.place(text, f)
+  local about = debug.getinfo(f, "S")
+  if about.source ~= SOURCE then
+    return nil
+  end
+  return { line = about.linedefined, col = locate.column(text, about.linedefined, "function") }
+end
+
+return M

@@ -1,0 +1,182 @@
+-- THE table of all fields of a spec: those of its sections (fields/*.lua) in one list. Error messages, `fields` and the
+-- tests come from it.
+--
+-- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.at by path; M.children by path.
+-- An entry is
+--   path, doc      where it stands, one line on what it says
+--   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
+--                  of the user's), file (any other), symbols, options
+--   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
+--   required       true: has no default; optional: true: absent unless given
+--   min, max       inclusive; above, below: exclusive; multiple: of what
+--   unit           what a number counts
+--   left_out       a kind whose table, or a value that, stays out of the resolved spec: the same spec, written or not
+--   choices        legal strings
+--   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
+--                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
+--                  and `shared`, likewise: true where another feature uses the same code; a model's has `families`,
+--                  the names of its attentions
+--   flag           of the trainer: replaces the value for a run
+--   with           the field of its table that it belongs to: without that one it is an error
+--   only           the kinds of its table which have this field; nil: all
+--   more           lines of documentation for `fields`
+--   fingerprints   identifiers that appear in rendered code only while the feature is on: its field has a value, and
+--                  `used`, a function of the resolved spec, is true where there is one
+-- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
+
+local diagnostics = require("base.diagnostics")
+local features = require("spec.features")
+local parameters = require("spec.score.parameters")
+
+local M = {}
+
+M.LONGEST = 100000 -- of a task length
+M.LONGEST_DATA = 512 -- task.longest unless given
+M.MOST_SYMBOLS = 4096
+
+-- Families of attentions that some model may have beside `self`: encoding.<name> is for their facets.
+M.FAMILIES = { encoder = true, decoder = true, cross = true }
+
+local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), require("spec.fields.encoding"),
+  require("spec.fields.train"), require("spec.fields.eval") }
+
+M.fields = {
+  { path = "precision", type = "choice", choices = { "float32", "tf32", "bf16", "float64" }, default = "float32",
+    doc = "float64: for gradient checks; tf32, bf16: on a GPU products round what they multiply, the rest is float32" },
+}
+for _, section in ipairs(SECTIONS) do
+  table.move(section, 1, #section, #M.fields + 1, M.fields)
+end
+
+M.at = {}
+M.children = { [""] = {} }
+for _, field in ipairs(M.fields) do
+  local parent, name = field.path:match("^(.*)%.([^%.]+)$")
+  field.name = name or field.path
+  M.at[field.path] = field
+  table.insert(M.children[parent or ""], field)
+  if field.type == "table" then
+    M.children[field.path] = {}
+  end
+end
+
+-- Whether a table of that kind has the field.
+function M.allows(field, kind)
+  if not field.only then
+    return true
+  end
+  for _, name in ipairs(field.only) do
+    if name == kind then
+      return true
+    end
+  end
+  return false
+end
+
+-- The range of a number in words: "an integer from 1 to 64", "a multiple of 16 from 16 to 1024".
+local function range_text(field)
+  local noun = field.multiple and "a multiple of " .. field.multiple
+    or field.type == "integer" and "an integer" or "a number"
+  local low = field.min and "from " .. diagnostics.number(field.min)
+    or field.above and "above " .. diagnostics.number(field.above)
+  local high = field.max and (field.min and "to " or "at most ") .. diagnostics.number(field.max)
+    or field.below and "below " .. diagnostics.number(field.below)
+  local joint = low and high and (field.min and field.max and " " or field.min and " to " or ", ") or ""
+  return noun .. " " .. (low or "") .. joint .. (high or "")
+end
+
+-- What a field of these types takes, in words.
+M.TEXT = {
+  boolean = "true or false",
+  lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to " .. M.LONGEST,
+  score = "function(x) return x.score + ... end, a list of such, or { use = preset }",
+  parameters = "{ name = " .. parameters.TEXT .. ", ... }",
+  source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
+  file = "the path of a file, relative to the spec file",
+  options = "{ name = choice, ... }",
+  symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
+}
+
+-- What a field takes, in words. kinds: names for a kind that is not listed here (tasks).
+function M.expected(field, kinds)
+  if field.type == "integer" or field.type == "number" then
+    return range_text(field)
+  elseif field.type == "kind" then
+    local names = kinds or {}
+    for i, kind in ipairs(field.kinds or {}) do
+      names[i] = kind.name
+    end
+    return #names > 0 and table.concat(names, ", ") or "the kind of a task"
+  elseif field.type == "choice" then
+    return table.concat(field.choices, ", ")
+  elseif field.type == "keep" then
+    return table.concat(field.choices, ", ") .. ", or an ascending list of steps"
+  elseif M.TEXT[field.type] then
+    return M.TEXT[field.type]
+  end
+  local names = {}
+  for i, child in ipairs(M.children[field.path]) do
+    names[i] = child.name
+  end
+  return "a table with " .. table.concat(names, ", ")
+end
+
+local function feature_is_on(field, resolved)
+  local value = features.value_at(resolved, field.path)
+  return value ~= nil and value ~= false and (not field.used or field.used(resolved))
+end
+
+-- Identifiers that code rendered for this resolved spec must not contain, because their features are off.
+function M.absent(resolved)
+  local names = {}
+  for _, field in ipairs(M.fields) do
+    if field.fingerprints and not feature_is_on(field, resolved) then
+      table.move(field.fingerprints, 1, #field.fingerprints, #names + 1, names)
+    end
+    for _, kind in ipairs(field.kinds or {}) do
+      local on = features.value_at(resolved, field.path) == kind.name and (not kind.used or kind.used(resolved))
+        or kind.shared and kind.shared(resolved)
+      if kind.fingerprints and not on then
+        table.move(kind.fingerprints, 1, #kind.fingerprints, #names + 1, names)
+      end
+    end
+  end
+  return names
+end
+
+local function default_text(field)
+  if field.required then
+    return "required"
+  elseif field.optional then
+    return "default: absent"
+  elseif field.type == "table" then
+    return ""
+  end
+  return "default: " .. (field.default_text or (type(field.default) == "number" and diagnostics.number(field.default))
+    or tostring(field.default))
+end
+
+-- The reference of the spec, one paragraph per field: what the verb `fields` prints.
+function M.fields_text()
+  local out = { "use: at the top level a spec file to build upon, in a section also the name of a preset", "" }
+  for _, field in ipairs(M.fields) do
+    local only = field.only and "  (kind " .. table.concat(field.only, ", ") .. ")" or ""
+    out[#out + 1] = field.path .. only
+    out[#out + 1] = "    " .. field.doc
+    if field.type ~= "table" and not field.kinds then
+      out[#out + 1] = "    takes: " .. M.expected(field) .. (field.unit and "; unit: " .. field.unit or "")
+    end
+    for _, line in ipairs(field.more or {}) do
+      out[#out + 1] = "    " .. line
+    end
+    for _, kind in ipairs(field.kinds or {}) do
+      out[#out + 1] = ("    %s: %s"):format(kind.name, kind.doc)
+    end
+    if default_text(field) ~= "" then
+      out[#out + 1] = "    " .. default_text(field)
+    end
+  end
+  return table.concat(out, "\n") .. "\n"
+end
+
+return M

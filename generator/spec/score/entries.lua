@@ -1,0 +1,239 @@
+-- The score of an encoding as a spec may write it, brought into one form; and how an encoding is laid upon its parent.
+--
+-- Input: tree nodes (tree.lua) of an encoding's table; open(node, field) -> the resolved encoding that a `use` names;
+-- report(node, field, what, expected, hint). Output: an encoding's table whose `score` is a function with `parameters`
+-- beside it, or a list of two or more tables { score, parameters }; what is wrong has been reported and is left out.
+-- Invariants: changes no node that it is given.
+
+local diagnostics = require("base.diagnostics")
+local locate = require("spec.locate")
+local tree = require("spec.tree")
+
+local M = {}
+
+local show = diagnostics.show
+
+local MOST = 64 -- scores of an encoding
+
+local ENTRY_TEXT = '{ use = "window", width = 8 } or { score = function(x) ... end, parameters = { ... } }'
+
+local function is_function(node)
+  return node ~= nil and type(node.value) == "function"
+end
+
+local function copy_of(node)
+  local new = tree.table(node.origin)
+  table.move(node.items, 1, #node.items, 1, new.items)
+  for name, inner in next, node.fields do
+    new.fields[name] = inner
+  end
+  return new
+end
+
+-- A parameter in its long form: a number, a name or a list is short for its values.
+local function long_form(node)
+  if tree.is_table(node) and #node.items == 0 then
+    return node
+  end
+  local long = tree.table(node.origin)
+  long.fields.values = node
+  return long
+end
+
+M.long_form = long_form
+
+local DISPLACES = {
+  init = { "values", "learned" }, values = { "init", "learned" }, shape = { "index" }, index = { "shape" },
+}
+
+-- One parameter laid upon an inherited one: new values take the place of what it started from.
+local function lay_parameter(base, over)
+  over = long_form(over)
+  local merged = copy_of(long_form(base))
+  merged.origin = over.origin
+  for name in next, over.fields do
+    for _, displaced in ipairs(DISPLACES[name] or {}) do
+      merged.fields[displaced] = nil
+    end
+  end
+  for name, inner in next, over.fields do
+    merged.fields[name] = inner
+  end
+  return merged
+end
+
+-- Parameters laid upon inherited ones; either may be nil, or no table, which validation reports.
+local function lay_parameters(base, over)
+  if not tree.is_table(base) or not tree.is_table(over) then
+    return over or base
+  end
+  local merged = copy_of(base)
+  merged.origin = over.origin
+  for name, node in next, over.fields do
+    local inherited = merged.fields[name]
+    merged.fields[name] = inherited and not inherited.unstated and lay_parameter(inherited, node) or node
+  end
+  table.move(over.items, 1, #over.items, 1, merged.items)
+  return merged
+end
+
+-- Inherited parameters that a new score need not use.
+local function unstated(parameters)
+  if not tree.is_table(parameters) then
+    return nil
+  end
+  local copy = tree.table(parameters.origin)
+  for name, node in next, parameters.fields do
+    copy.fields[name] = { origin = node.origin, value = node.value, fields = node.fields, items = node.items,
+      unstated = true }
+  end
+  return copy
+end
+
+local function without_parameters(node)
+  local copy = copy_of(node)
+  copy.fields.parameters = nil
+  return copy
+end
+
+-- Lays an encoding upon its parent as tree.merge does, but a score replaces whole and parameters meet one by one.
+function M.lay(base, over)
+  if not tree.is_table(base) or not tree.is_table(over) then
+    return tree.merge(base, over)
+  end
+  local inherited = base.fields.parameters
+  if over.fields.score then
+    inherited = unstated(inherited)
+  end
+  local parameters = lay_parameters(inherited, over.fields.parameters)
+  local merged = copy_of(tree.merge(without_parameters(base), without_parameters(over)))
+  merged.fields.parameters = parameters
+  merged.fields.score = over.fields.score or base.fields.score
+  return merged
+end
+
+-- Parameters of a preset with the constants that an entry gives beside `use`.
+local function with_constants(context, node, path, parameters)
+  local given = tree.table(node.origin)
+  for name, value in tree.each(node) do
+    if name ~= "use" and name ~= "parameters" then
+      given.fields[name] = value
+    end
+  end
+  local names = {}
+  for name in tree.each(parameters or given) do
+    names[#names + 1] = parameters and name or nil
+  end
+  for name, value in tree.each(given) do
+    if not parameters or not parameters.fields[name] then
+      local near = diagnostics.nearest(name, names)
+      context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
+        node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
+        near and ("did you mean %s?"):format(near) or nil)
+      given.fields[name] = nil
+    end
+  end
+  return lay_parameters(parameters, given)
+end
+
+-- The entries that { use = preset, ... } stands for.
+local function open_preset(context, node, path)
+  local use = node.fields.use
+  local base = context.open(use, path .. ".use")
+  if not base then
+    return {}
+  elseif not base.fields.score then
+    context.report(use, path .. ".use", ("%s has no score"):format(show(use.value)),
+      "a preset with score, such as alibi or window")
+    return {}
+  end
+  for name in tree.each(base) do
+    if name ~= "score" and name ~= "parameters" then
+      context.report(use, path .. ".use", ("%s sets %s, too"):format(show(use.value), name),
+        "a preset of score and parameters alone", ("encoding.use = %s takes the whole preset"):format(show(use.value)))
+      return {}
+    end
+  end
+  local plain = next(node.fields, next(node.fields)) == nil
+  if not is_function(base.fields.score) then
+    if not plain then
+      context.report(node, path, ("%s is a list of scores, and cannot be changed here"):format(show(use.value)),
+        "use alone; or its scores one by one")
+    end
+    return tree.is_table(base.fields.score) and base.fields.score.items or {}
+  end
+  local entry = tree.table(node.origin)
+  entry.fields.score = base.fields.score
+  entry.fields.parameters = lay_parameters(with_constants(context, node, path, base.fields.parameters),
+    node.fields.parameters)
+  return { entry }
+end
+
+-- The entries { score, parameters } that one item of a list, or a table in the place of the list, stands for.
+local function entries_of(context, node, path)
+  if is_function(node) then
+    local entry = tree.table(node.origin)
+    entry.fields.score = node
+    return { entry }
+  elseif not tree.is_table(node) or #node.items > 0 then
+    context.report(node, path, (tree.is_table(node) and "a list inside a list" or show(node.value)) .. " is no score",
+      ENTRY_TEXT)
+    return {}
+  elseif node.fields.use and node.fields.score then
+    context.report(node.fields.score, path .. ".score", "stands beside use", "one of the two")
+    return {}
+  elseif node.fields.use then
+    return open_preset(context, node, path)
+  end
+  for name, inner in tree.each(node) do
+    if name ~= "score" and name ~= "parameters" then
+      context.report(inner, path .. "." .. name, "no such field", "use, score, parameters",
+        "constants stand beside use; a score of its own has parameters = { " .. name .. " = ... }")
+      return {}
+    end
+  end
+  if not is_function(node.fields.score) then
+    context.report(node.fields.score or node, path .. ".score", node.fields.score and "is no function" or "is missing",
+      ENTRY_TEXT)
+    return {}
+  end
+  return { node }
+end
+
+-- An encoding's own table with its score in one of the two forms.
+function M.expand(own, context)
+  local score = tree.is_table(own) and own.fields.score or nil
+  if not tree.is_table(score) then
+    return own
+  end
+  local list, path = {}, "encoding.score"
+  if #score.items == 0 and next(score.fields) == nil then
+    context.report(score, path, "the list is empty", "a function, or a list of scores")
+  elseif #score.items == 0 then
+    list = entries_of(context, score, path)
+  elseif next(score.fields) then
+    local name, inner = tree.each(score)()
+    context.report(inner, path .. "." .. name, "a name in a list of scores", "each entry in braces of its own: "
+      .. ENTRY_TEXT)
+  end
+  for i, item in ipairs(score.items) do
+    if #list >= MOST then
+      context.report(item, locate.join(path, i), ("the list has more than %d scores"):format(MOST),
+        ("at most %d, one after the other"):format(MOST))
+      break
+    end
+    local found = entries_of(context, item, locate.join(path, i))
+    table.move(found, 1, #found, #list + 1, list)
+  end
+  local new = copy_of(own)
+  if #list == 1 then
+    new.fields.score = list[1].fields.score
+    new.fields.parameters = lay_parameters(list[1].fields.parameters, own.fields.parameters)
+  else
+    new.fields.score = tree.table(score.origin)
+    new.fields.score.items = list
+  end
+  return new
+end
+
+return M

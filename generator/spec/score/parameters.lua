@@ -1,0 +1,349 @@
+-- The parameters of a score: from a spec's table to what expression/ir.lua takes.
+--
+-- Input: a tree node per parameter; report(node, field, what, expected, hint); the model's heads; the largest number of
+-- its precision. Output: the parameter
+-- { name, per, size, first, init, values, learned, outside }, or nil after errors. `values` is complete: one number
+-- per (head, index) as far as the parameter has them, row-major, the same in every layer.
+
+local diagnostics = require("base.diagnostics")
+local entries = require("spec.score.entries")
+local locate = require("spec.locate")
+local traced = require("expression.traced")
+local tree = require("spec.tree")
+
+local M = {}
+
+local show = diagnostics.show
+
+local FIELDS = { "per", "shape", "index", "init", "values", "learned", "outside" }
+local PER = { "model", "layer", "head", "layer_head" }
+local MOST = 16384 -- values of one parameter and head
+M.MOST_VALUES = 1 << 20 -- of all parameters of a spec
+
+M.LARGEST_TEXT = "a number that float32 holds, up to 3.4e38"
+M.NAME = "^[a-z][a-z0-9_]*$"
+M.TEXT = "{ per, shape or index = { first, last }, init or values, learned, outside }, or a number or list of values"
+M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
+
+local function found(node)
+  return tree.is_table(node) and "a table" or show(node.value)
+end
+
+local function per_head(per)
+  return per == "head" or per == "layer_head"
+end
+
+-- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) where H is a power of two; else those
+-- of the power of two below, then every other one of the next.
+local function alibi_slopes(heads)
+  local whole = 1
+  while 2 * whole <= heads do
+    whole = 2 * whole
+  end
+  local slopes = {}
+  for h = 1, heads do
+    slopes[h] = h <= whole and 2 ^ (-8 * h / whole) or 2 ^ (-8 * (2 * (h - whole) - 1) / (2 * whole))
+  end
+  return slopes
+end
+
+M.alibi_slopes = alibi_slopes
+
+local function read_choice(context, node, path, names, default)
+  if not node then
+    return default
+  end
+  for _, name in ipairs(names) do
+    if node.value == name then
+      return name
+    end
+  end
+  local near = type(node.value) == "string" and diagnostics.nearest(node.value, names)
+  return context.report(node, path, found(node) .. " does not fit here", table.concat(names, ", "),
+    near and ('did you mean "%s"?'):format(near) or nil)
+end
+
+local function integer_of(node, low, high)
+  local whole = node and type(node.value) == "number" and math.tointeger(node.value)
+  return whole and whole >= low and whole <= high and whole or nil
+end
+
+-- Size and first index, both nil for a single value; false after an error.
+local function read_extent(context, fields, path)
+  local shape, index = fields.shape, fields.index
+  if shape and index then
+    context.report(shape, path .. ".shape", "stands beside index", "one of the two")
+    return false
+  elseif shape then
+    local size = integer_of(shape, 1, MOST)
+    if not size then
+      context.report(shape, path .. ".shape", found(shape) .. " does not fit here",
+        ("an integer from 1 to %d: how many values, read from 0 on"):format(MOST))
+    end
+    return size or false, 0
+  elseif not index then
+    return nil
+  end
+  local items = index.items or {}
+  local first, last = integer_of(items[1], -MOST, MOST), integer_of(items[2], -MOST, MOST)
+  if #items ~= 2 or next(index.fields) or not first or not last or last < first or last - first >= MOST then
+    context.report(index, path .. ".index", tree.is_table(index) and "is no range" or found(index)
+      .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MOST))
+    return false
+  end
+  return last - first + 1, first
+end
+
+local function read_outside(context, node, path)
+  if not node or node.value == "clip" or type(node.value) == "number" then
+    return node and node.value
+  end
+  context.report(node, path .. ".outside", found(node) .. " does not fit here",
+    'a number, which is read there, or "clip", which reads the nearest value')
+  return false
+end
+
+-- The legal lengths of a list in words.
+local function lengths_text(p, heads)
+  local words = { "1 (for all)" }
+  if p.size then
+    words[#words + 1] = p.size .. " (its values)"
+  end
+  if per_head(p.per) then
+    words[#words + 1] = heads .. " (one per head)"
+  end
+  if p.size and per_head(p.per) then
+    words[#words + 1] = ("%d (%d heads x %d values: head after head)"):format(heads * p.size, heads, p.size)
+  end
+  return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
+end
+
+-- One number per (head, index) from a list of any legal length; nil if it has none.
+local function expand(list, p, heads)
+  local rows, size = per_head(p.per) and heads or 1, p.size or 1
+  local count, full = #list, {}
+  for row = 0, rows - 1 do
+    for i = 1, size do
+      local at = count == 1 and 1 or count == rows * size and row * size + i or count == size and i
+        or count == rows and row + 1
+      if not at then
+        return nil
+      end
+      full[#full + 1] = list[at] + 0.0
+    end
+  end
+  return full
+end
+
+local function read_list(context, node, path, p)
+  local list = {}
+  for i, item in ipairs(node.items) do
+    if type(item.value) ~= "number" then
+      return context.report(item, locate.join(path, i), found(item) .. " is no number", "a flat list of numbers",
+        tree.is_table(item) and "write row after row in one list" or nil)
+    end
+    list[i] = item.value
+  end
+  local full = expand(list, p, context.heads)
+  if not full then
+    return context.report(node, path, ("the list has %d values"):format(#list), lengths_text(p, context.heads))
+  end
+  return full
+end
+
+local function read_name(context, node, path, p)
+  if node.value ~= "alibi_slopes" then
+    local near = diagnostics.nearest(node.value, { "alibi_slopes" })
+    return context.report(node, path, show(node.value) .. " names no values", M.INIT_TEXT,
+      near and 'did you mean "alibi_slopes"?' or nil)
+  elseif not per_head(p.per) or p.size then
+    return context.report(node, path, p.size and "alibi_slopes are single numbers, and this has a shape"
+      or ("alibi_slopes are one number per head, and this is per %s"):format(p.per),
+      'per = "head" or "layer_head", without shape or index')
+  end
+  return alibi_slopes(context.heads)
+end
+
+local SPREADS = { "normal", "truncated_normal" }
+
+-- { normal = sigma } or { truncated_normal = sigma }.
+local function read_spread(context, node, path)
+  local kind, sigma = next(node.fields)
+  local known = kind == SPREADS[1] or kind == SPREADS[2]
+  if not known or next(node.fields, kind) or type(sigma.value) ~= "number" or sigma.value <= 0 then
+    return context.report(node, path, known and sigma.value and ("sigma is %s"):format(show(sigma.value))
+      or "a table that does not fit here", M.INIT_TEXT .. ", sigma above 0")
+  end
+  return { kind = kind, sigma = sigma.value + 0.0 }
+end
+
+-- Fills p.init or p.values from the node of either.
+local function read_start(context, node, path, p)
+  local list
+  if type(node.value) == "number" then
+    if p.learned then
+      p.init = node.value + 0.0
+      return true
+    end
+    list = expand({ node.value }, p, context.heads)
+  elseif type(node.value) == "string" then
+    list = read_name(context, node, path, p)
+  elseif not tree.is_table(node) then
+    context.report(node, path, found(node) .. " does not fit here", M.INIT_TEXT)
+  elseif #node.items > 0 then
+    list = read_list(context, node, path, p)
+  elseif not p.learned then
+    context.report(node, path, "random values for a parameter that is not learned", "a number, a list or a name")
+  else
+    p.init = read_spread(context, node, path)
+    return p.init ~= nil
+  end
+  p.values = list
+  return list ~= nil
+end
+
+local function check_fields(context, node, path)
+  local good = true
+  for name, inner in tree.each(node) do
+    local known = false
+    for _, legal in ipairs(FIELDS) do
+      known = known or legal == name
+    end
+    if not known then
+      local near = diagnostics.nearest(name, FIELDS)
+      context.report(inner, path .. "." .. name, "no such field", table.concat(FIELDS, ", "),
+        near and ("did you mean %s?"):format(near) or nil)
+      good = false
+    end
+  end
+  return good
+end
+
+local function check_name(context, name, node, path)
+  if not name:find(M.NAME) or #name > 40 then
+    context.report(node, path, ("%s is no name for a parameter"):format(show(name)),
+      "a letter a-z, then up to 39 of a-z, 0-9 and _")
+    return false
+  end
+  for _, symbol in ipairs(traced.SYMBOLS) do
+    if name == symbol then
+      context.report(node, path, ("x.%s has a meaning already"):format(name),
+        "another name than " .. table.concat(traced.SYMBOLS, ", "))
+      return false
+    end
+  end
+  return true
+end
+
+-- Whether it is learned: as it says, else as init or values stand; nil after an error.
+local function read_learned(context, node, path)
+  local fields = node.fields
+  if fields.init and fields.values then
+    return context.report(fields.values, path .. ".values", "stands beside init",
+      "init for what is learned, values for what is not")
+  elseif not fields.init and not fields.values then
+    return context.report(node, path, "has no values", "init, where it is learned, or values, where it is not")
+  elseif fields.learned and type(fields.learned.value) ~= "boolean" then
+    return context.report(fields.learned, path .. ".learned", found(fields.learned) .. " does not fit here",
+      "true or false")
+  end
+  local learned = fields.init ~= nil
+  if fields.learned then
+    learned = fields.learned.value
+  end
+  if learned and not fields.init then
+    return context.report(fields.learned, path .. ".learned", "true, and it has values",
+      "init in the place of values: what learning starts from")
+  end
+  return learned
+end
+
+-- Reports the first of these numbers that the precision cannot hold; true where there is none.
+local function check_size(context, node, path, numbers)
+  for _, value in ipairs(numbers) do
+    if math.abs(value) > context.largest then
+      context.report(node, path, ("%s is too large"):format(diagnostics.number(value)), M.LARGEST_TEXT)
+      return false
+    end
+  end
+  return true
+end
+
+-- Takes the values of a parameter from what is left of all.
+local function take_room(context, node, path, p)
+  local room = context.room
+  room.values = room.values - (p.size or 1) * (per_head(p.per) and context.heads or 1)
+  if room.values >= 0 then
+    return true
+  end
+  context.report(node, path, ("the parameters have more than %d values together"):format(M.MOST_VALUES),
+    "fewer or smaller ones")
+end
+
+-- Reads one parameter. context: report, heads, largest, room = { values = how many more there may be }.
+function M.read(context, name, node, path)
+  if not check_name(context, name, node, path) then
+    return nil
+  end
+  node = entries.long_form(node)
+  if not check_fields(context, node, path) then
+    return nil
+  end
+  local fields = node.fields
+  local p = { name = name }
+  p.per = read_choice(context, fields.per, path .. ".per", PER, "model")
+  p.size, p.first = read_extent(context, fields, path)
+  p.outside = read_outside(context, fields.outside, path)
+  p.learned = read_learned(context, node, path)
+  if not p.per or p.size == false or p.outside == false or p.learned == nil then
+    return nil
+  elseif p.outside and not p.size then
+    return context.report(fields.outside, path .. ".outside", "a single value has no outside",
+      "shape or index beside it")
+  elseif not take_room(context, node, path, p) then
+    return nil
+  end
+  local start = fields.init or fields.values
+  local start_path = path .. (fields.init and ".init" or ".values")
+  if start == node.fields.values and start.origin == node.origin then
+    start_path = path
+  end
+  local outside = { type(p.outside) == "number" and p.outside or nil }
+  local good = read_start(context, start, start_path, p)
+    and check_size(context, start, start_path, p.values or { type(p.init) == "table" and p.init.sigma or p.init })
+    and check_size(context, fields.outside, path .. ".outside", outside)
+  return good and p or nil
+end
+
+-- What of a parameter enters the resolved spec.
+function M.data(p)
+  return { per = p.per, size = p.size, first = p.first, init = p.init, values = p.values, learned = p.learned,
+    outside = p.outside }
+end
+
+local SHOWN = 8 -- values that a line shows
+
+local function list_text(list)
+  local words = {}
+  for i = 1, math.min(#list, SHOWN) do
+    words[i] = diagnostics.number(list[i])
+  end
+  return ("{ %s%s }"):format(table.concat(words, ", "), #list > SHOWN and (", ... (%d values)"):format(#list) or "")
+end
+
+-- One parameter of the resolved spec as a line of text.
+function M.text(p)
+  local words = { "per " .. p.per:gsub("_", " and ") }
+  if p.size then
+    words[#words + 1] = ("index %d to %d"):format(p.first, p.first + p.size - 1)
+  end
+  if p.outside then
+    words[#words + 1] = "outside " .. (p.outside == "clip" and "clipped" or diagnostics.number(p.outside))
+  end
+  local from = p.values and list_text(p.values) or type(p.init) == "number" and diagnostics.number(p.init)
+    or ("%s(%s)"):format(p.init.kind, diagnostics.number(p.init.sigma))
+  words[#words + 1] = (p.learned and "learned from " or "constant ") .. from
+  return table.concat(words, ", ")
+end
+
+return M

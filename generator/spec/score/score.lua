@@ -1,0 +1,277 @@
+-- The score of an encoding: from the functions of a spec to one formula.
+--
+-- Input: the context of validate.lua, after the schema has been applied, with score_node and parameters_node, which
+-- values.lua found; the texts of the files. Output: resolved.encoding.score (the formula as text) and .parameters
+-- (plain data); the formula itself { root, builder, parameters } for the planner, parameters sorted by name, only those
+-- which the formula reads. Errors are in the diagnostics.
+
+local diagnostics = require("base.diagnostics")
+local ir = require("expression.ir")
+local locate = require("spec.locate")
+local parameters = require("spec.score.parameters")
+local sandbox = require("spec.sandbox")
+local traced = require("expression.traced")
+local tree = require("spec.tree")
+
+local M = {}
+
+local LARGEST = 3.4028234663852886e38 -- float32
+
+local WANTED = "return x.score + ..., a number for each pair of tokens"
+
+local function adder(context)
+  return function(node, path, what, expected, hint)
+    local at = not node.origin.default and node.origin or context.root.origin
+    context.diagnostics:add({ at = at, field = path, what = what, expected = expected, hint = hint })
+  end
+end
+
+-- The functions in the order in which they apply: { f, parameters, path } each, nodes and path; nil after an error.
+local function list_entries(context, report)
+  local score, own = context.score_node, context.parameters_node
+  if not tree.is_table(score) then
+    return { { f = score, parameters = own, path = "encoding.score", below = "encoding.parameters" } }
+  end
+  for name, node in tree.each(own or tree.table()) do
+    if not node.unstated then
+      return report(node, "encoding.parameters." .. name, "the score is a list, whose entries have parameters each",
+        "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant beside its use")
+    end
+  end
+  local list = {}
+  for i, item in ipairs(score.items) do
+    local path = locate.join("encoding.score", i)
+    list[i] = { f = item.fields.score, parameters = item.fields.parameters, path = path,
+      below = path .. ".parameters" }
+  end
+  return list
+end
+
+-- A name that no earlier entry took: slope, slope_2, slope_3 ...
+local function free_name(taken, name)
+  local free, i = name, 1
+  while taken[free] do
+    i = i + 1
+    free = ("%s_%d"):format(name, i)
+  end
+  taken[free] = true
+  return free
+end
+
+-- Parameters of one entry by the name in the spec; nil after errors.
+local function read_parameters(state, entry)
+  local list, good = {}, true
+  local own = entry.parameters
+  if own and (not tree.is_table(own) or #own.items > 0) then
+    return state.report(own, entry.below, "is no table of names", "{ name = " .. parameters.TEXT .. ", ... }")
+  end
+  for name, node in tree.each(own or tree.table()) do
+    local p = parameters.read({ report = state.report, heads = state.heads, largest = state.largest,
+      room = state.room }, name, node,
+      entry.below .. "." .. name)
+    good = good and p ~= nil
+    if p then
+      p.local_name, p.name = name, free_name(state.taken, name)
+      p.inlined = not p.learned and not p.size and (p.per == "model" or p.per == "layer")
+      p.node = node
+      list[name] = p
+    end
+  end
+  return good and list or nil
+end
+
+-- Names of a table of parameters, sorted.
+local function sorted(list)
+  local names = {}
+  for name in next, list do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return names
+end
+
+local function builder_for(resolved)
+  local positions = resolved.encoding.positions
+  local first = positions.range == "one_based" and 1 or 0
+  return ir.new({ heads = resolved.model.heads, layers = resolved.model.layers,
+    positions = positions.kind == "index" and "index" or positions.reading or "drawn",
+    first_position = first, max_position = positions.max_position and positions.max_position + first })
+end
+
+local RETURNS = {
+  nothing = "the function returns nothing", truth = "the function returns a truth value",
+  table = "the function returns a whole table", x = "the function returns x itself",
+  other = "the function returns no number",
+}
+
+-- A number in a formula that its precision cannot hold, or nil.
+local function too_large(root, largest)
+  local seen, found = {}, nil
+  local function visit(node)
+    if not seen[node] then
+      seen[node] = true
+      for _, value in ipairs(node.edges or { node.op == "number" and node.value or 0 }) do
+        found = found or math.abs(value) > largest and value or nil
+      end
+      for _, argument in ipairs(node) do
+        visit(argument)
+      end
+    end
+  end
+  visit(root)
+  return found
+end
+
+-- Calls the function with tracing objects: the node that it returns and the session; nil after an error.
+local function trace(state, entry, list)
+  local function fail(record)
+    record.field = entry.path
+    state.context.diagnostics:add(record)
+  end
+  local origin = entry.f.origin
+  local text = state.texts[origin.path]
+  local begins = text and sandbox.place(text, entry.f.value)
+  if not begins then
+    return fail({ at = origin, what = origin.set and "a function cannot come from the command line"
+      or "this is one of the functions that a score may call", expected = "function(x) return x.score + ... end"
+      .. (origin.set and " in a spec file" or ""), hint = origin.set
+      and "--set encoding.parameters.<name>=... changes a parameter" or nil })
+  end
+  local session = { builder = state.builder, heads = state.heads, layers = state.layers, score = state.root,
+    parameters = list }
+  local x = traced.begin(session)
+  local good, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
+  traced.finish()
+  if not good then
+    error(value, 0)
+  elseif problem then
+    return fail({ path = origin.path, line = problem.line, col = problem.col, what = problem.what,
+      expected = problem.expected, hint = problem.hint })
+  end
+  local at = { path = origin.path, line = begins.line, col = begins.col }
+  local kind, node = traced.classify(value)
+  if RETURNS[kind] then
+    return fail({ at = at, what = RETURNS[kind], expected = WANTED })
+  elseif kind == "number" or not ir.depends(node, state.builder:symbol("score")) then
+    return fail({ at = at, what = "the score does not use x.score", expected = WANTED,
+      hint = "x.score is the logit of the pair so far; without it the tokens themselves would not matter" })
+  end
+  if ir.written(node) > ir.WRITTEN then
+    return fail({ at = at, what = ("the formula has more than %d operations, written out"):format(ir.WRITTEN),
+      expected = "a smaller one", hint = "parts of a sum are written wherever they are used" })
+  end
+  local large = too_large(node, state.largest)
+  if large then
+    return fail({ at = at, what = ("the formula holds %s"):format(diagnostics.number(large)),
+      expected = parameters.LARGEST_TEXT })
+  end
+  return node, session
+end
+
+-- Parameters that a formula reads.
+local function parameters_in(root)
+  local seen, found = {}, {}
+  local function visit(node)
+    if not seen[node] then
+      seen[node] = true
+      found[node.parameter or node] = node.parameter
+      for _, argument in ipairs(node) do
+        visit(argument)
+      end
+    end
+  end
+  visit(root)
+  return found
+end
+
+-- Reports parameters that the formula does not need; those inherited with another score are dropped.
+local function check_used(state, entry, list, node, session)
+  local needed = parameters_in(node)
+  for _, name in ipairs(sorted(list)) do
+    local p = list[name]
+    local used = session.used[name] and (p.inlined or needed[p])
+    if used then
+      state.all[p.name] = p
+    elseif p.node.unstated then
+      state.taken[p.name] = nil
+    else
+      state.report(p.node, entry.below .. "." .. name, ("parameter %s is not used"):format(name),
+        ("x.%s in the function, or no such parameter"):format(name), session.used[name]
+        and "the function reads it, but the formula comes out without it" or nil)
+    end
+  end
+end
+
+-- One function after the other; false after an error.
+local function apply_entries(state, list)
+  local good = true
+  for _, entry in ipairs(list) do
+    local own = read_parameters(state, entry)
+    local node, session
+    if own then
+      node, session = trace(state, entry, own)
+    end
+    if node then
+      check_used(state, entry, own, node, session)
+      state.root = node
+    end
+    good = good and node ~= nil
+  end
+  return good
+end
+
+-- What info.score and the resolved spec hold.
+local function finish(state, resolved)
+  local formula = { root = state.root, builder = state.builder, parameters = {} }
+  local needed, data = parameters_in(state.root), {}
+  for _, name in ipairs(sorted(state.all)) do
+    local p = state.all[name]
+    data[name] = parameters.data(p)
+    state.context.origins["encoding.parameters." .. name] = p.node.origin
+    p.node = nil
+    if needed[p] then
+      formula.parameters[#formula.parameters + 1] = p
+    end
+  end
+  resolved.encoding.score = ir.text(state.root)
+  resolved.encoding.parameters = next(data) and data or nil
+  return formula
+end
+
+-- Whether everything is known that a formula needs.
+local function is_ready(resolved)
+  local positions = resolved.encoding.positions
+  return resolved.model.heads and resolved.model.layers and positions and positions.kind
+    and (positions.kind == "index" or positions.max_position)
+end
+
+-- Traces the score of a spec: the formula, or nil where there is none or an error.
+function M.resolve(context, texts)
+  local resolved, report = context.resolved, adder(context)
+  local score, own = context.score_node, context.parameters_node
+  if score == nil then
+    local name, node = tree.each(own or tree.table())()
+    if name then
+      report(node, "encoding.parameters." .. name, "there is no score to use it",
+        "encoding.score = function(x) ... end")
+    end
+    return nil
+  elseif not score or not is_ready(resolved) then
+    return nil
+  end
+  local list = list_entries(context, report)
+  local state = { context = context, report = report, texts = texts, builder = builder_for(resolved), taken = {},
+    all = {}, budget = sandbox.budget(), room = { values = parameters.MOST_VALUES },
+    heads = resolved.model.heads, layers = resolved.model.layers,
+    largest = resolved.precision == "float64" and math.huge or LARGEST }
+  local before = context.diagnostics:count()
+  if not list or not apply_entries(state, list) or context.diagnostics:count() > before then
+    return nil
+  elseif state.root == state.builder:symbol("score") then
+    return report(score, "encoding.score", "the formula comes out as x.score itself",
+      "one that changes it, or no score")
+  end
+  return finish(state, resolved)
+end
+
+return M

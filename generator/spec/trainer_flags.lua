@@ -1,0 +1,120 @@
+-- The flags of a trainer's verb train, read from the tables that the trainer itself parses with.
+--
+-- Input: the words behind `--`, the repository's root. Output: what is wrong with them, as the trainer would say it, or
+-- nil. A row of those tables begins a line, as {"--name", LH_OPTION_KIND, where, least, most, ...
+-- Invariants: refuses nothing that the trainer takes; what only the trainer can know it leaves to the trainer.
+
+local diagnostics = require("base.diagnostics")
+local usual = require("spec.usual")
+local write = require("base.write")
+
+local M = {}
+
+local SOURCES = { "verb_train.c", "data_files.c" }
+local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
+
+-- All flags: by name { kind, least, most }, and their names in the list part.
+function M.read(root)
+  local flags = {}
+  for _, source in ipairs(SOURCES) do
+    local text = write.read(root .. "/runtime/cli/" .. source) or ""
+    for name, kind, least, most in text:gmatch(ROW) do
+      flags[name] = { kind = kind, least = tonumber(least), most = tonumber(most) }
+      flags[#flags + 1] = name
+    end
+  end
+  return flags
+end
+
+-- The flag among those that a word means, with its value where it has one; else a hint at a field, or nil.
+function M.meant(word, flags, root)
+  local meant = usual.meanings(word, root)
+  for _, flag in ipairs(meant.flags) do
+    if flags[flag:match("^%S+")] then
+      return flag
+    end
+  end
+  local near = not meant.fields[1] and diagnostics.nearest(word, flags)
+  if near then
+    return near
+  end
+  return nil, meant.fields[1] and ("%s is a field of the spec: --set %s=... before the --"):format(meant.fields[1],
+    meant.fields[1]) or meant.why
+end
+
+local function unknown(word, flags, root)
+  if word:sub(1, 1) ~= "-" then
+    return ("train: '%s' is not a flag\nhint: the flags of the trainer: %s"):format(word, table.concat(flags, " "))
+  end
+  local flag, hint = M.meant(word, flags, root)
+  hint = flag and ("did you mean %s?"):format(flag) or hint or "there are " .. table.concat(flags, " ")
+  return ("train: no such flag: %s\nhint: %s"):format(word, hint)
+end
+
+local function number_problem(name, flag, text, whole)
+  local value = tonumber(text)
+  if not value or whole and value ~= math.floor(value) then
+    return ("%s: '%s' is not %s"):format(name, text, whole and "an integer" or "a number")
+  elseif flag.least and value < flag.least or flag.most and value > flag.most then
+    return ("%s: %s is out of range\nexpected: from %s to %s"):format(name, text,
+      flag.least and diagnostics.number(flag.least) or "less", flag.most and diagnostics.number(flag.most) or "more")
+  end
+end
+
+local values = {}
+
+function values.TEXT(name, _, text)
+  return text == "" and ("%s: the value is empty"):format(name) or nil
+end
+
+function values.INTEGER(name, flag, text)
+  return number_problem(name, flag, text, true)
+end
+
+function values.NUMBER(name, flag, text)
+  return number_problem(name, flag, text)
+end
+
+local function each(name, flag, text, whole)
+  for part in text:gmatch("[^\n]+") do
+    local problem = number_problem(name, flag, part, whole)
+    if problem then
+      return problem
+    end
+  end
+end
+
+function values.NUMBERS(name, flag, text)
+  return each(name, flag, (text:gsub(",", "\n")))
+end
+
+function values.RANGE(name, flag, text)
+  return each(name, flag, (text:gsub(":", "\n", 1)), true)
+end
+
+-- What is wrong with the words, or nil.
+function M.problem(words, root)
+  local flags, i = M.read(root), 1
+  while words[i] and words[i] ~= "--help" and words[i] ~= "-h" do
+    local name, value = words[i]:match("^([^=]*)=?(.*)$")
+    local flag, inline = flags[name], words[i]:find("=", 1, true) ~= nil
+    if not flag then
+      return unknown(name, flags, root)
+    elseif flag.kind == "SWITCH" and inline then
+      return ("%s: takes no value"):format(name)
+    elseif flag.kind ~= "SWITCH" then
+      i = inline and i or i + 1
+      value = inline and value or words[i]
+      if not value then
+        return ("%s: the value is missing"):format(name)
+      end
+      local problem = values[flag.kind] and values[flag.kind](name, flag, value)
+      if problem then
+        return problem
+      end
+    end
+    i = i + 1
+  end
+end
+
+return M

@@ -1,0 +1,147 @@
+-- Values with their origins: what a spec file returned, as nodes that remember where each value was written.
+--
+-- A node is { origin, value } for a scalar, { origin, fields, items } for a table: fields by name, items 1..n in order.
+-- An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
+-- Input: Lua values from the sandbox. Output: nodes that share nothing with them.
+-- Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large; its numbers are finite.
+
+local diagnostics = require("base.diagnostics")
+local locate = require("spec.locate")
+
+local M = {}
+
+local DEPTH = 16
+local NODES = 150000
+
+-- Keys of a table in a fixed order: integers ascending, then names. Other keys come back as nil and the culprit.
+local function sorted_keys(value)
+  local integers, names = {}, {}
+  for key in next, value do
+    if math.type(key) == "integer" then
+      integers[#integers + 1] = key
+    elseif type(key) == "string" then
+      names[#names + 1] = key
+    else
+      return nil, key
+    end
+  end
+  table.sort(integers)
+  table.sort(names)
+  return integers, names
+end
+
+local build
+
+-- Adds an error at path.
+local function refuse(context, path, what, expected)
+  context.report(path, what, expected)
+  return nil
+end
+
+-- The same for faults that would repeat without end: nothing is built after it.
+local function give_up(context, path, what, expected)
+  context.failed = true
+  return refuse(context, path, what, expected)
+end
+
+local function build_table(context, value, path, depth)
+  if context.open[value] then
+    return refuse(context, path, "the table contains itself", "a tree of tables")
+  elseif depth > DEPTH then
+    return give_up(context, path, ("nested deeper than %d tables"):format(DEPTH), "a flatter spec")
+  end
+  local integers, names = sorted_keys(value)
+  if not integers then
+    return refuse(context, path, ("a key is %s"):format(diagnostics.show(names)), "names, or a list from 1 on")
+  end
+  for i, key in ipairs(integers) do
+    if key ~= i then
+      return refuse(context, path, ("the list has item %d but no item %d"):format(key, i), "a list without holes")
+    end
+  end
+  context.open[value] = true
+  local node = { origin = context.origin(path), fields = {}, items = {} }
+  for _, key in ipairs(integers) do
+    node.items[key] = build(context, value[key], locate.join(path, key), depth + 1)
+  end
+  for _, key in ipairs(names) do
+    node.fields[key] = build(context, value[key], locate.join(path, key), depth + 1)
+  end
+  context.open[value] = nil
+  return node
+end
+
+function build(context, value, path, depth)
+  context.nodes = context.nodes + 1
+  if context.failed then
+    return nil
+  elseif context.nodes > NODES then
+    return give_up(context, path, ("more than %d values"):format(NODES), "a smaller spec")
+  end
+  if type(value) == "table" then
+    return build_table(context, value, path, depth)
+  elseif type(value) == "number" and (value ~= value or value == math.huge or value == -math.huge) then
+    return refuse(context, path, ("%s is not a finite number"):format(value ~= value and "NaN" or value),
+      "a finite number")
+  elseif type(value) == "userdata" or type(value) == "thread" then
+    return refuse(context, path, ("a %s is no value of a spec"):format(type(value)), "a constant or a table")
+  end
+  return { origin = context.origin(path), value = value }
+end
+
+-- A tree from a Lua value. origin(path) gives the origin of the value at a path; report(path, what, expected) takes an
+-- error. Wrong parts are left out; the caller looks at its error count.
+function M.build(value, origin, report)
+  return build({ origin = origin, report = report, nodes = 0, open = {} }, value, "", 0)
+end
+
+function M.is_table(node)
+  return node ~= nil and node.fields ~= nil
+end
+
+-- A table node's fields in the order of their names: for name, node in tree.each(node).
+function M.each(node)
+  local _, names = sorted_keys(node.fields)
+  local i = 0
+  return function()
+    i = i + 1
+    return names[i], node.fields[names[i]]
+  end
+end
+
+-- A new, empty table node.
+function M.table(origin)
+  return { origin = origin, fields = {}, items = {} }
+end
+
+local function kind_of(node)
+  return node.fields.kind and node.fields.kind.value
+end
+
+-- Lays the tree `over` upon `base`, field by field, depth first; returns a new tree. Lists and scalars replace. A kind
+-- that differs drops the other fields of that table; where base leaves its kind to the default, its fields are marked
+-- `unstated`, so that validation can drop those which the new kind does not have.
+function M.merge(base, over)
+  if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 then
+    return over
+  end
+  local over_kind, base_kind = kind_of(over), kind_of(base)
+  if over_kind ~= nil and base_kind ~= nil and over_kind ~= base_kind then
+    return over
+  end
+  local unstated = over_kind ~= nil and base_kind == nil
+  local merged = M.table(over.origin)
+  for name, node in next, base.fields do
+    merged.fields[name] = node
+    if unstated and over.fields[name] == nil then
+      merged.fields[name] = { origin = node.origin, value = node.value, fields = node.fields, items = node.items,
+        unstated = true }
+    end
+  end
+  for name, node in next, over.fields do
+    merged.fields[name] = merged.fields[name] and M.merge(merged.fields[name], node) or node
+  end
+  return merged
+end
+
+return M

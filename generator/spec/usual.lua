@@ -1,0 +1,125 @@
+-- What fields of a spec and flags of a trainer are called elsewhere.
+--
+-- Input: a word as somebody wrote it, --lr or num_heads; the repository's root. Output: what it means here. Words for
+-- flags stand in runtime/cli/usual_flags.c, which trainers answer from and which is read here; the table below adds
+-- the names that other libraries and papers have for fields.
+-- Invariants: pure apart from reading that file; a word that is not in the tables means nothing.
+
+local write = require("base.write")
+
+local M = {}
+
+-- Words of a line mean the first of its fields, or another of them where that one is in the section at hand.
+local FIELDS = {
+  { "train.learning_rate", "lr step_size base_lr peak_lr max_lr init_lr" },
+  { "train.batch", "batch_size bs batchsize minibatch train_batch_size per_device_train_batch_size" },
+  { "train.steps", "max_steps num_steps n_steps total_steps training_steps num_train_steps iterations iters max_iters "
+    .. "num_iterations" },
+  { "train.epochs", "num_epochs n_epochs max_epochs num_train_epochs" },
+  { "train.optimizer", "optim optimiser" },
+  { "train.optimizer.beta1", "b1 beta_1 adam_beta1 betas momentum" },
+  { "train.optimizer.beta2", "b2 beta_2 adam_beta2" },
+  { "train.optimizer.epsilon", "eps adam_epsilon adam_eps" },
+  { "train.clip.max_norm", "grad_clip clip_grad max_grad_norm gradient_clipping gradient_clip_val clip_norm" },
+  { "train.log_every", "log_interval log_freq logging_steps log_steps print_every" },
+  { "train.checkpoint.every", "save_every save_steps save_interval checkpoint_every checkpoint_interval ckpt_every" },
+  { "train.lengths", "train_lengths train_length max_train_length min_length" },
+  { "train.shards", "grad_accum gradient_accumulation_steps accumulate_grad_batches" },
+  { "eval.lengths", "eval_lengths test_lengths test_length max_test_length eval_length" },
+  { "eval.examples", "eval_examples num_eval_examples num_samples n_samples eval_size" },
+  { "eval.batch", "eval_batch_size test_batch_size per_device_eval_batch_size" },
+  { "eval.during.every", "eval_every eval_interval eval_steps eval_freq val_every val_check_interval" },
+  { "model.layers", "num_layers n_layers n_layer nlayers num_hidden_layers num_blocks n_blocks depth encoder_layers" },
+  { "model.heads", "num_heads n_heads n_head nhead nheads num_attention_heads attention_heads" },
+  { "model.width", "d_model hidden_size hidden_dim embed_dim embedding_dim embedding_size emb_dim n_embd n_embed dim "
+    .. "model_dim d_embed channels" },
+  { "model.feedforward", "dim_feedforward d_ff d_ffn ff_dim ffn_dim ffn_hidden_size intermediate_size mlp_dim d_mlp "
+    .. "hidden_mult mlp_ratio widening_factor" },
+  { "model.dropout", "dropout_rate dropout_prob dropout_p hidden_dropout_prob resid_pdrop attn_dropout p_drop" },
+  { "encoding.rotation.base", "theta rope_theta rope_base rotary_base rotary_emb_base" },
+  { "encoding.rotation.scaling", "rope_scaling" },
+  { "encoding.positions.max_position", "max_len maxlen max_length num_positions n_positions max_positions "
+    .. "noise_max_length", "encoding.additive.rows" },
+  { "encoding.additive.rows", "num_embeddings max_position_embeddings" },
+  { "encoding.additive.init_sigma", "init_std initializer_range init_scale" },
+  { "encoding", "pos_encoding position_encoding positional_encoding pos_enc pe pos_emb position_embedding "
+    .. "position_embedding_type positional_encodings" },
+  { "encoding.mask.kind", "causal is_causal attention_mask attn_mask" },
+  { "encoding.mask.left", "window window_size sliding_window" },
+  { "encoding.score", "bias attention_bias attn_bias score_mod" },
+  { "encoding.relative.clip", "max_relative_position clip_distance max_distance" },
+  { "task.kind", "task_name" },
+  { "task.data", "dataset data_path train_file data_file" },
+  { "task.eval", "validation_file test_file eval_data" },
+  { "precision", "dtype torch_dtype fp16 bf16 amp float_type" },
+}
+
+local CONSTANT_RATE = "the learning rate is constant, train.learning_rate; nothing warms up or decays"
+local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "
+  .. "of random positions"
+
+-- What has no field, and why.
+local WITHOUT = {
+  { CONSTANT_RATE, "warmup warmup_steps warmup_ratio num_warmup_steps scheduler lr_scheduler lr_schedule schedule "
+    .. "lr_decay decay_steps min_lr lr_scheduler_type" },
+  { "Adam has no weight decay here", "weight_decay wd l2" },
+  { NO_LENGTH, "max_len maxlen max_length max_seq_len max_seq_length seq_len seq_length sequence_length "
+    .. "block_size context_length context_size" },
+  { "a head's width is model.width / model.heads", "head_dim d_head head_width d_k d_v dim_head d_kv head_size" },
+  { "the task says what its alphabets are: ./longhand list tasks", "vocab_size vocab n_vocab num_tokens num_classes" },
+  { "a spec is named after its file", "name id title run_name experiment_name" },
+  { "layers are normalised after each block, and the feed-forward layers use ReLU",
+    "activation act hidden_act norm norm_first pre_norm prenorm layer_norm layer_norm_eps" },
+}
+
+-- The rows of usual_flags.c: word, with _ for -, and the meanings in their order.
+local function read_flags(root)
+  local words = {}
+  local text = write.read(root .. "/runtime/cli/usual_flags.c") or ""
+  for word, meaning in text:gmatch('\n%s*{"([%w-]+)", "([^"]+)"}') do
+    word = word:gsub("-", "_")
+    words[word] = words[word] or {}
+    table.insert(words[word], meaning)
+  end
+  return words
+end
+
+local function by_word(rows, value_of)
+  local words = {}
+  for _, row in ipairs(rows) do
+    for word in row[2]:gmatch("%S+") do
+      words[word] = words[word] or value_of(row)
+    end
+  end
+  return words
+end
+
+local fields = by_word(FIELDS, function(row) return { row[1], row[3] } end)
+local without = by_word(WITHOUT, function(row) return row[1] end)
+local flags = {} -- by root
+
+-- Fields that a word means, the likeliest first, and flags with their values ("--device cuda"); or why there is none.
+function M.meanings(word, root)
+  word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
+  flags[root] = flags[root] or read_flags(root)
+  local found = { fields = table.move(fields[word] or {}, 1, 2, 1, {}), flags = {}, why = without[word] }
+  for _, meaning in ipairs(flags[root][word] or {}) do
+    table.insert(meaning:find("^%-%-") and found.flags or found.fields, meaning)
+  end
+  return found
+end
+
+-- All fields and flags that words mean, for tests.
+function M.targets(root)
+  local list = {}
+  for _, row in ipairs(FIELDS) do
+    list[#list + 1] = row[1]
+    list[#list + 1] = row[3]
+  end
+  for _, meanings in next, read_flags(root) do
+    table.move(meanings, 1, #meanings, #list + 1, list)
+  end
+  return list
+end
+
+return M

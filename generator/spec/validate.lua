@@ -1,0 +1,390 @@
+-- Applies the schema to a loaded spec, then the rules between fields.
+--
+-- Input: what load.spec returned, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
+-- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score }: where each
+-- value comes from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop nothing; the
+-- task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters } of the score
+-- (spec/score/score.lua), nil without one.
+-- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
+-- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
+
+local canonical = require("base.canonical")
+local diagnostics = require("base.diagnostics")
+local features = require("spec.features")
+local locate = require("spec.locate")
+local options = require("spec.options")
+local parameters = require("spec.score.parameters")
+local rules = require("spec.rules")
+local schema = require("spec.schema")
+local score = require("spec.score.score")
+local sections = require("spec.sections")
+local tongues = require("base.tongues")
+local tree = require("spec.tree")
+local unknown = require("spec.unknown")
+local values = require("spec.values")
+
+local M = {}
+
+local show = diagnostics.show
+local add = values.add
+local DEFAULT = { default = true }
+
+-- Records where a value comes from, and its parts.
+local function record_origin(context, path, node)
+  context.origins[path] = node.origin
+  for i, item in ipairs(node.items or {}) do
+    record_origin(context, locate.join(path, i), item)
+  end
+  for name, inner in next, node.fields or {} do
+    record_origin(context, locate.join(path, name), inner)
+  end
+end
+
+local function copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local new = {}
+  for key, inner in next, value do
+    new[key] = copy(inner)
+  end
+  return new
+end
+
+local function default_of(context, field)
+  local value = field.default
+  if type(value) == "function" then
+    value = value(context.resolved)
+  end
+  if field.type == "number" and value then
+    value = value + 0.0
+  end
+  return copy(value)
+end
+
+-- Facets of one family of attentions, in a model that does not have it.
+local function unknown_family(context, node, path)
+  for _, kind in ipairs(schema.at["model.kind"].kinds) do
+    if kind.name == (context.resolved.model or {}).kind then
+      add(context, node, path, ('model.kind = "%s" has no attentions of that name'):format(kind.name),
+        ("facets written directly in encoding: they hold for its attentions, %s"):format(
+          table.concat(kind.families, ", ")))
+      return
+    end
+  end
+end
+
+local function unknown_field(context, node, path, kind, legal)
+  if schema.FAMILIES[path:match("^encoding%.(%l+)$") or ""] then
+    unknown_family(context, node, path)
+    return
+  end
+  local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
+  local kind_text = kind and (' for kind "%s"'):format(kind) or ""
+  local expected = {}
+  for i, child in ipairs(legal) do
+    expected[i] = child.name
+  end
+  local function hint()
+    if field then
+      return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
+        .. (kind == "none" and (": set %s.kind"):format(parent) or "")
+    end
+    return unknown.hint(path, expected, context.loaded.root)
+      or type(node.value) == "function" and "encoding.score takes a function, no other field"
+  end
+  add(context, node, path, "no such field" .. kind_text, table.concat(expected, ", "), hint)
+end
+
+-- Reports positional values and fields that a table of this kind does not have.
+local function check_names(context, node, path, kind)
+  if #node.items > 0 then
+    add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
+  end
+  local legal, allowed = {}, {}
+  for _, child in ipairs(schema.children[path]) do
+    if kind == false or schema.allows(child, kind) then -- false: the kind itself is wrong
+      legal[#legal + 1] = child
+      allowed[child.name] = true
+    end
+  end
+  for name, inner in tree.each(node) do
+    local inner_path = locate.join(path, name)
+    if not allowed[name] and not (inner.unstated and schema.at[inner_path]) then
+      unknown_field(context, inner, inner_path, kind, legal)
+    end
+  end
+end
+
+local read_table
+
+local function read_field(context, field, node, into)
+  if field.type == "table" then
+    if node or not field.optional then
+      read_table(context, field, node, into)
+    end
+  elseif node then
+    record_origin(context, field.path, node)
+    into[field.name] = values.read(context, field, node)
+  elseif not field.required then
+    context.origins[field.path] = DEFAULT
+    into[field.name] = default_of(context, field)
+  end
+  if field.type ~= "table" and field.left_out ~= nil and into[field.name] == field.left_out then
+    into[field.name] = nil
+  end
+end
+
+-- Reads a table's fields into `into`: its kind first, then what that kind has.
+local function read_children(context, path, node, into)
+  local kind
+  local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
+  context.partial[path] = partial
+  local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
+  if kind_field then
+    read_field(context, kind_field, node.fields.kind, into)
+    kind = into.kind or false
+    if partial and not node.fields.kind then
+      kind = false -- the preset that is not there may have said it
+    end
+  end
+  if kind_field and kind_field.of then
+    kind = nil -- a task has no fields of its own
+  end
+  check_names(context, node, path, kind)
+  for _, child in ipairs(schema.children[path]) do
+    local applies = kind == nil or schema.allows(child, kind)
+    if child ~= kind_field and applies then
+      read_field(context, child, node.fields[child.name], into)
+    end
+    if child.required and applies and not node.fields[child.name] and not partial then
+      add(context, node, child.path, "is missing", child.type == "kind"
+        and table.concat(values.kind_names(context, child), ", ") or schema.expected(child))
+    end
+  end
+end
+
+function read_table(context, field, node, into)
+  local inner = {}
+  into[field.name] = inner
+  if node and not tree.is_table(node) then
+    local is_name = type(node.value) == "string" and not field.path:find(".", 1, true)
+    local key = (field.name == "task" or field.name == "encoding") and "kind" or "use"
+    values.wrong_type(context, field, node, is_name and ("write %s = { %s = %s }"):format(field.name, key,
+      show(node.value)))
+    return
+  end
+  context.origins[field.path] = node and node.origin or DEFAULT
+  if node or not field.required then
+    read_children(context, field.path, node or tree.table(DEFAULT), inner)
+  end
+  if field.left_out and inner.kind == field.left_out then
+    into[field.name] = nil
+  end
+end
+
+-- Takes the lengths out of a section: a file of examples has its own. Those that were given are an error.
+local function drop_lengths(context, path, section)
+  local origin = section and context.origins[path .. ".lengths"]
+  if origin and not origin.default then
+    context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "does not go with task.data",
+      expected = "no lengths; a file has those of its examples",
+      hint = origin.path and origin.path ~= context.loaded.source and "give the preset's other fields here" or nil })
+  elseif section then
+    section.lengths = nil
+  end
+end
+
+-- The facts of a task of finite data; the trainer reads its files.
+local function data_facts(context, given, task)
+  for _, name in ipairs({ "input_symbols", "output_symbols" }) do
+    if not given.fields[name] then
+      add(context, given, "task." .. name, "is missing", schema.TEXT.symbols)
+    end
+  end
+  if not given.fields.longest then
+    task.longest = schema.LONGEST_DATA
+  end
+  local files, train, eval = context.files, context.resolved.train, context.resolved.eval
+  drop_lengths(context, "train", train)
+  drop_lengths(context, "eval", eval)
+  drop_lengths(context, "eval.during", eval and eval.during)
+  return { kind = "data", input_symbols = task.input_symbols, output_symbols = task.output_symbols,
+    chance = task.output_symbols and 1 / #task.output_symbols, path = files.data and files.data.shown,
+    data = { train = files.data and files.data.shown, eval = files.eval and files.eval.shown, longest = task.longest } }
+end
+
+local function settle_steps(context, facts)
+  local given, train = context.root.fields.train, context.resolved.train
+  local epochs = tree.is_table(given) and given.fields.epochs
+  if not epochs or not train then
+    return
+  elseif given.fields.steps then
+    add(context, epochs, "train.epochs", "stands beside train.steps", "one of the two")
+  elseif facts and not facts.data then
+    add(context, epochs, "train.epochs", "does not go with a sampler", "train.steps; only task.data has epochs")
+  end
+  train.steps = nil
+end
+
+-- Exactly one of the ways in which a task is chosen; returns its name, or nil after an error.
+local function choice_of(context, given)
+  local choice
+  for _, name in ipairs(sections.TASK_CHOICES) do
+    if given.fields[name] and choice then
+      add(context, given.fields[name], "task." .. name, "stands beside task." .. choice, "one of the two")
+      return nil
+    end
+    choice = given.fields[name] and name or choice
+  end
+  if not choice then
+    local names = table.concat(values.kind_names(context, schema.at["task.kind"]), ", ")
+    add(context, given, "task.kind", "is missing", names,
+      'or of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
+  end
+  return choice
+end
+
+-- The facts of a task, which specs share, with what one spec says.
+local function with_computation(facts, computation)
+  local new = facts and copy(facts)
+  if new then
+    new.computation = computation
+  end
+  return new
+end
+
+-- What the task is: context.task, its facts. A user's own is of the kind that its file is named after.
+local function settle_task(context)
+  local given, task = context.root.fields.task, context.resolved.task
+  if not task or not tree.is_table(given) then
+    return
+  end
+  local choice = not context.partial.task and choice_of(context, given)
+  for _, field in ipairs(schema.children.task) do
+    local node = field.with and given.fields[field.name]
+    if node and choice and choice ~= field.with then
+      add(context, node, field.path, "does not go with task." .. choice, "task." .. field.with)
+    end
+  end
+  if choice == "source" and context.own_task then
+    task.kind = context.own_task.kind
+    context.origins["task.kind"] = given.fields.source.origin
+  end
+  local facts = choice == "data" and data_facts(context, given, task) or context.own_task or context.tasks[task.kind]
+  task.options = options.settle(context, facts)
+  context.task = with_computation(facts, task.computation)
+  settle_steps(context, context.task)
+end
+
+local function origin_text(origin)
+  if origin.default then
+    return "default"
+  elseif origin.set then
+    return origin.set
+  end
+  return ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
+end
+
+-- The formula of the score, or nil; positions that only a score reads are drawn anew for every block.
+local function resolve_score(context, texts)
+  local encoding = context.resolved.encoding
+  if not encoding or not context.resolved.model then
+    return nil
+  end
+  local formula = score.resolve(context, texts)
+  if formula and encoding.positions.kind == "randomized" and features.score_reads_positions(context.resolved)
+    and context.origins["encoding.positions.draw"] == DEFAULT then
+    encoding.positions.draw = "layer"
+  end
+  return formula
+end
+
+-- Validates a loaded spec. given.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
+-- the diagnostics hold an error, from here or from before.
+function M.resolve(loaded, d, given)
+  local context = { diagnostics = d, tasks = given.tasks, root = loaded.tree, loaded = loaded, origins = {},
+    files = {}, partial = {}, resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
+  read_children(context, "", loaded.tree, context.resolved)
+  settle_task(context)
+  local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
+  local formula = known and resolve_score(context, loaded.texts)
+  context.good = d:count() == 0
+  local warnings = known and rules.apply(context)
+  if d:count() > 0 then
+    return nil
+  end
+  local origins = {}
+  for path, origin in next, context.origins do
+    origins[path] = origin_text(origin)
+  end
+  return context.resolved, { origins = origins, warnings = warnings, task = context.task, files = context.files,
+    score = formula or nil }
+end
+
+local function list_text(list)
+  return "{ " .. table.concat(list, ", ") .. " }"
+end
+
+local function value_text(value)
+  if type(value) ~= "table" then
+    return show(value)
+  elseif value.list then
+    return "{ list = " .. list_text(value.list) .. " }"
+  elseif value.first then
+    local step = value.step > 1 and ", step = " .. value.step or ""
+    return ("{ %d, %d%s }"):format(value.first, value.last, step)
+  end
+  return list_text(value)
+end
+
+-- A line for each parameter of the score.
+local function parameter_rows(list, origins, rows)
+  local names = {}
+  for name in next, list or {} do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local path = "encoding.parameters." .. name
+    rows[#rows + 1] = { path, parameters.text(list[name]), origins[path] }
+  end
+end
+
+local function option_rows(chosen, origins, rows)
+  for _, name in ipairs(canonical.sorted_keys(chosen or {})) do
+    local path = "task.options." .. name
+    rows[#rows + 1] = { path, show(chosen[name]), origins[path] }
+  end
+end
+
+-- A resolved spec as text, one line per field with its value and origin: what `check --print` prints.
+function M.print_resolved(resolved, origins)
+  local rows, widest_path, widest_value = {}, 0, 0
+  for _, field in ipairs(schema.fields) do
+    local value = resolved
+    for name in field.path:gmatch("[^%.]+") do
+      value = type(value) == "table" and value[name]
+    end
+    if field.type == "parameters" then
+      parameter_rows(value, origins, rows)
+    elseif field.type == "options" then
+      option_rows(value, origins, rows)
+    elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
+      and origins[field.path] then
+      rows[#rows + 1] = { field.path, field.type == "score" and value or value_text(value),
+        origins[field.path] or "default" }
+    end
+  end
+  for _, row in ipairs(rows) do
+    widest_path = math.max(widest_path, #row[1])
+    widest_value = math.max(widest_value, math.min(#row[2], 32))
+  end
+  local out = {}
+  for i, row in ipairs(rows) do
+    out[i] = ("%-" .. widest_path .. "s = %-" .. widest_value .. "s  %s"):format(row[1], row[2], row[3])
+  end
+  return ("%s (%s)\n%s\n"):format(resolved.id, resolved.source, table.concat(out, "\n"))
+end
+
+return M

@@ -1,0 +1,333 @@
+-- Reads one value of a spec: a node and its schema entry in, a plain value out.
+--
+-- Input: the context of validate.lua (diagnostics, tasks, root, loaded), a schema entry, a node. Output: M.read's
+-- value, or nil after errors, which are in the diagnostics. A source's facts go to context.own_task,
+-- the places of files to context.files.
+-- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
+
+local diagnostics = require("base.diagnostics")
+local locate = require("spec.locate")
+local load_module = require("spec.load")
+local schema = require("spec.schema")
+local tasks = require("spec.tasks")
+local tree = require("spec.tree")
+
+local M = {}
+
+local show = diagnostics.show
+
+-- Adds an error about the field at path, at the place of the node; a default stands at the spec's own table.
+local function add(context, node, path, what, expected, hint)
+  local at = node and not node.origin.default and node.origin or context.root.origin
+  context.diagnostics:add({ at = at, field = path, what = what, expected = expected, hint = hint })
+end
+
+-- What a node holds, for a sentence that starts with it.
+local function found(node)
+  if tree.is_table(node) then
+    return "a table"
+  end
+  return show(node.value) .. (type(node.value) == "string" and " is a string" or "")
+end
+
+-- Says that a value is of the wrong type for its field.
+local function wrong_type(context, field, node, hint, expected)
+  local text = found(node)
+  if type(node.value) == "function" then
+    hint = "encoding.score takes a function, no other field"
+  end
+  add(context, node, field.path, text .. (text:find(" is ", 1, true) and "" or " does not fit here"),
+    expected or schema.expected(field), hint)
+end
+
+local function nearest_multiple(field, value)
+  local step = field.multiple
+  local near = math.floor(value / step + 0.5) * step
+  near = math.max(field.min, math.min(field.max, near))
+  return ("%d is the nearest legal value"):format(near)
+end
+
+-- What is wrong with a number of the right type, or nil; and a hint.
+local function number_fault(field, value)
+  local text = diagnostics.number(value)
+  if field.min and value < field.min then
+    return ("%s is below %s"):format(text, diagnostics.number(field.min))
+  elseif field.max and value > field.max then
+    return ("%s is above %s"):format(text, diagnostics.number(field.max))
+  elseif field.above and value <= field.above then
+    return ("%s is not above %s"):format(text, diagnostics.number(field.above))
+  elseif field.below and value >= field.below then
+    return ("%s is not below %s"):format(text, diagnostics.number(field.below))
+  elseif field.multiple and value % field.multiple ~= 0 then
+    return ("%s is not a multiple of %d"):format(text, field.multiple), nearest_multiple(field, value)
+  end
+end
+
+local readers = {}
+
+function readers.number(context, field, node)
+  local value = node.value
+  if type(value) ~= "number" then
+    local number = type(value) == "string" and tonumber(value)
+    wrong_type(context, field, node, number and ("write %s without quotes"):format(value) or nil)
+    return nil
+  end
+  local whole = math.tointeger(value)
+  if field.type == "integer" and not whole and value == math.floor(value) then
+    whole = value -- beyond 64 bits; the range says so
+  elseif field.type == "integer" and not whole then
+    add(context, node, field.path, show(value) .. " is not an integer", schema.expected(field))
+    return nil
+  end
+  local fault, hint = number_fault(field, value)
+  if fault then
+    add(context, node, field.path, fault, schema.expected(field), hint)
+    return nil
+  end
+  return field.type == "integer" and whole or value + 0.0
+end
+
+readers.integer = readers.number
+
+function readers.boolean(context, field, node)
+  if type(node.value) ~= "boolean" then
+    wrong_type(context, field, node)
+    return nil
+  end
+  return node.value
+end
+
+local function one_of(context, field, node, names, expected)
+  local value = node.value
+  if type(value) ~= "string" then
+    wrong_type(context, field, node, nil, expected)
+    return nil
+  end
+  for _, name in ipairs(names) do
+    if name == value then
+      return value
+    end
+  end
+  local near = diagnostics.nearest(value, names)
+  local what = show(value) .. " does not fit here"
+  if field.type == "kind" then
+    what = ("there is no %s %s"):format(field.of == "tasks" and "task" or "kind", show(value))
+  end
+  add(context, node, field.path, what, expected, near and ('did you mean "%s"?'):format(near) or nil)
+  return nil
+end
+
+function readers.choice(context, field, node)
+  return one_of(context, field, node, field.choices, schema.expected(field))
+end
+
+local function kind_names(context, field)
+  local names = {}
+  for i, kind in ipairs(field.of == "tasks" and context.tasks.list or field.kinds) do
+    names[i] = kind.name or kind.kind
+  end
+  return names
+end
+
+function readers.kind(context, field, node)
+  local names = kind_names(context, field)
+  return one_of(context, field, node, names, #names > 0 and table.concat(names, ", ") or "a task; none were found")
+end
+
+-- An integer inside a list or a range, or nil after an error.
+local function small_integer(context, node, path, most)
+  local value = node.value
+  local whole = type(value) == "number" and math.tointeger(value)
+  if whole and whole >= 1 and whole <= most then
+    return whole
+  end
+  add(context, node, path, found(node) .. (whole and " is out of range" or " is no integer"):gsub("^ is",
+    type(value) == "string" and ", which is" or " is"), ("an integer from 1 to %d"):format(most))
+  return nil
+end
+
+-- A strictly ascending list of integers, or nil after errors.
+local function ascending(context, node, path, most)
+  if not tree.is_table(node) or #node.items == 0 or next(node.fields) then
+    add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
+      or found(node) .. " is no list", ("a list of ascending integers from 1 to %d"):format(most))
+    return nil
+  end
+  local list, good = {}, true
+  for i, item in ipairs(node.items) do
+    list[i] = small_integer(context, item, locate.join(path, i), most)
+    if not list[i] then
+      good = false
+    elseif list[i - 1] and list[i] <= list[i - 1] then
+      add(context, item, locate.join(path, i), ("%d follows %d"):format(list[i], list[i - 1]), "an ascending list")
+      good = false
+    end
+  end
+  return good and list or nil
+end
+
+local function read_range(context, path, node)
+  local first = small_integer(context, node.items[1], locate.join(path, 1), schema.LONGEST)
+  local last = small_integer(context, node.items[2], locate.join(path, 2), schema.LONGEST)
+  local step = 1
+  if node.fields.step then
+    step = small_integer(context, node.fields.step, path .. ".step", schema.LONGEST)
+  end
+  if first and last and first > last then
+    add(context, node.items[2], locate.join(path, 2), ("%d is below the first length, %d"):format(last, first),
+      "{ first, last } with first <= last")
+    return nil
+  end
+  return first and last and step and { first = first, last = last, step = step } or nil
+end
+
+local function read_list_text(node)
+  local words = {}
+  for i = 1, math.min(#node.items, 6) do
+    words[i] = tree.is_table(node.items[i]) and "{ ... }" or show(node.items[i].value)
+  end
+  return table.concat(words, ", ") .. (#node.items > 6 and ", ..." or "")
+end
+
+function readers.lengths(context, field, node)
+  local path, expected = field.path, schema.expected(field)
+  if not tree.is_table(node) then
+    local hint = math.type(node.value) == "integer" and ("write { %d, %d }"):format(node.value, node.value) or nil
+    wrong_type(context, field, node, hint)
+    return nil
+  end
+  local good = true
+  local legal = #node.items > 0 and "step" or "list"
+  for name, inner in tree.each(node) do
+    if name ~= legal then
+      add(context, inner, path .. "." .. name, (name == "step" or name == "list")
+        and ("%s does not go with this form"):format(name) or "no such field", expected)
+      good = false
+    end
+  end
+  if #node.items == 0 and not node.fields.list then
+    if good then
+      add(context, node, path, "no lengths are given", expected)
+    end
+    return nil
+  elseif #node.items == 0 then
+    local list = ascending(context, node.fields.list, path .. ".list", schema.LONGEST)
+    return good and list and { list = list } or nil
+  elseif #node.items ~= 2 then
+    add(context, node, path, ("%d lengths stand where a range has two"):format(#node.items), expected,
+      ("for these lengths alone write { list = { %s } }"):format(read_list_text(node)))
+    return nil
+  end
+  local range = read_range(context, path, node)
+  return good and range or nil
+end
+
+function readers.keep(context, field, node)
+  if tree.is_table(node) then
+    return ascending(context, node, field.path, 2147483647)
+  end
+  return one_of(context, field, node, field.choices, schema.expected(field))
+end
+
+-- The path of a file that the trainer reads. Whether it is there is the trainer's affair.
+function readers.file(context, field, node)
+  local name = node.value
+  if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") or not utf8.len(name) then
+    wrong_type(context, field, node)
+    return nil
+  end
+  context.files[field.name] = context.loaded.place(node.origin, name)
+  return name
+end
+
+local function read_names(context, field, node)
+  local names, seen = {}, {}
+  for i, item in ipairs(node.items) do
+    local name, path = item.value, locate.join(field.path, i)
+    if type(name) ~= "string" or name == "" or name:find('[^!-~]') or name:find('["\\]') then
+      add(context, item, path, (name and show(name) or "a table") .. " is no symbol",
+        "printable ASCII without blanks, quotes or backslashes")
+      return nil
+    elseif seen[name] then
+      add(context, item, path, ("the symbol %s stands twice"):format(show(name)), "each once")
+      return nil
+    end
+    names[i], seen[name] = name, true
+  end
+  return names
+end
+
+-- An alphabet: the names of its symbols; a number stands for 0, 1, 2, ...
+function readers.symbols(context, field, node)
+  local count = tree.is_table(node) and #node.items or math.type(node.value) and math.tointeger(node.value)
+  if not count or tree.is_table(node) and next(node.fields) then
+    wrong_type(context, field, node)
+    return nil
+  elseif count < 1 or count > schema.MOST_SYMBOLS then
+    add(context, node, field.path, ("%d symbols are out of range"):format(count), schema.expected(field))
+    return nil
+  elseif tree.is_table(node) then
+    return read_names(context, field, node)
+  end
+  local names = {}
+  for i = 1, count do
+    names[i] = tostring(i - 1)
+  end
+  return names
+end
+
+-- A user's own task file: its name as given.
+function readers.source(context, field, node)
+  local name = node.value
+  if type(name) ~= "string" then
+    wrong_type(context, field, node)
+    return nil
+  elseif not load_module.is_id(name:match("([^/]*)%.c$") or "") then
+    add(context, node, field.path, show(name) .. " does not fit here", schema.expected(field))
+    return nil
+  end
+  local shown, text, message = context.loaded.beside(node.origin, name)
+  if not text then
+    add(context, node, field.path, ("cannot read %s: %s"):format(shown, message), schema.expected(field))
+    return nil
+  end
+  context.own_task = tasks.own(shown, text, context.diagnostics)
+  return name
+end
+
+-- Options are read when the task is known (options.lua).
+function readers.options(context, field, node)
+  if not tree.is_table(node) or #node.items > 0 then
+    wrong_type(context, field, node)
+  else
+    context.options_node = node
+  end
+end
+
+-- A score and its parameters are read together, when the rest is known (spec/score/score.lua).
+function readers.score(context, field, node)
+  context.score_node = node
+  if type(node.value) ~= "function" and not tree.is_table(node) then
+    wrong_type(context, field, node, node.origin.set
+      and 'a function cannot come from the command line; a preset can: { use = "alibi" }' or nil)
+    context.score_node = false
+  end
+end
+
+function readers.parameters(context, field, node)
+  if not tree.is_table(node) or #node.items > 0 then
+    wrong_type(context, field, node)
+    context.score_node = false
+  else
+    context.parameters_node = node
+  end
+end
+
+-- The value of a node for a field that is no table.
+function M.read(context, field, node)
+  return readers[field.type](context, field, node)
+end
+
+M.add, M.wrong_type, M.kind_names = add, wrong_type, kind_names
+
+return M

@@ -1,0 +1,143 @@
+-- Analyses of trained runs, side by side: what their trainers trace becomes numbers, tables and pictures.
+--
+-- Input: { project, what, runs, lengths, out, seed, trainer, say, provide } and the options of the analysis: see
+-- cli.lua; say prints a line, provide builds a spec and returns its folder. Output: an exit code and, where it is not
+-- 0, a message; the files are in `out`. Temporary files are removed.
+
+local analyses = { attention = require("study.analyse.analyze_attention"), pca = require("study.analyse.analyze_pca") }
+local draw = require("study.report.draw")
+local input = require("base.input")
+local run_files = require("study.read.run_files")
+local shell = require("base.shell")
+local tensors = require("study.read.tensors")
+local trained = require("study.read.trained")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+-- What an analysis may ask of one run; errors end the analysis (error with { code, text }).
+local Source = {}
+Source.__index = Source
+
+local function stop(code, text)
+  error({ code = code, text = text }, 0)
+end
+
+function Source:call(verb, words)
+  table.insert(words, 1, verb)
+  table.insert(words, 1, self.trainer)
+  local log = self.folder .. "/log"
+  local code = shell.run(words, { output = log, errors_too = true })
+  if code ~= 0 then
+    stop(code, ("%s: trainer %s failed:\n%s"):format(self.run.dir, verb, write.read(log) or ""))
+  end
+  return write.read(log)
+end
+
+-- Tokens of an example's input and output. Of finite data a length is that of the input.
+function Source:parts(length, tokens)
+  if self.run.info.spec.task.data then
+    return length, tokens - length
+  end
+  local example = input.decode(self:call("sample", { "--length", length, "--count", 1, "--seed", self.seed }))
+  return #example.input, #example.target
+end
+
+-- An open file of `trainer trace` of the first `count` examples of each length, their tokens among the tensors.
+function Source:trace(kinds, lengths, count)
+  local path = self.folder .. "/trace.safetensors"
+  self:call("trace", { "--checkpoint", self.run.checkpoint, "--what", kinds, "--seed", self.seed, "--out", path,
+    "--lengths", table.concat(lengths, ","), "--examples", count })
+  local file, message = tensors.open(path)
+  return file or stop(1, message)
+end
+
+-- Elements of a traced tensor; first and count as tensors.read has them.
+function Source.read(_, file, name, first, count)
+  local values, message = tensors.read(file, name, first, count)
+  return values or stop(1, message)
+end
+
+-- The shape of a traced tensor whose name ends so: of the right length, and with `count` examples.
+function Source:shape(file, length, ending, count)
+  local entry = file.entries[("n%d.%s"):format(length, ending)]
+  if not entry then
+    stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
+      self.run.dir, length))
+  elseif entry.shape[1] < count then
+    stop(1, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
+      wording.count(entry.shape[1], "example"), count))
+  end
+  return entry.shape
+end
+
+-- Token accuracy on the first `count` examples of each length, under the one draw that a trace of them sees.
+function Source:accuracy(lengths, count)
+  local out = self.folder .. "/eval"
+  write.remove_tree(out)
+  self:call("eval", { "--checkpoint", self.run.checkpoint, "--lengths", table.concat(lengths, ","), "--examples", count,
+    "--draws", 1, "--seed", self.seed, "--out", out })
+  local accuracy = {}
+  local damage = run_files.evaluations(out, {}, function(row)
+    accuracy[row.length] = row.accuracy
+  end)
+  return damage and stop(1, damage) or accuracy
+end
+
+local function open_all(options, folder)
+  local sources, runs = {}, {}
+  for i, path in ipairs(options.runs) do
+    local run, message = trained.open(path)
+    if not run then
+      stop(1, message)
+    end
+    runs[i] = run
+  end
+  local labels = trained.labels(runs)
+  for i, run in ipairs(runs) do
+    local trainer, code, message = trained.trainer(options.project, run, options.trainer, options.provide)
+    if not trainer then
+      stop(code, message)
+    end
+    sources[i] = setmetatable({ run = run, label = labels[i], trainer = trainer, folder = folder, seed = options.seed },
+      Source)
+  end
+  return sources
+end
+
+local function analyse(options, folder)
+  local sources = open_all(options, folder)
+  local out, message = trained.folder(sources[1].run, options.out, options.what)
+  if not out then
+    stop(1, message)
+  end
+  local files, names = analyses[options.what].run(sources, options), {}
+  for i, file in ipairs(files) do
+    names[i] = file.path
+  end
+  local _, problem, drawn = draw.run(files, { options.what })
+  local written
+  written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
+  if not written or problem then
+    stop(4, message or problem)
+  end
+  options.say(("%s: %s.svg, %s.png, %s"):format(out, options.what, options.what, table.concat(names, ", ")))
+end
+
+function M.run(options)
+  local folder, message = shell.temporary()
+  if not folder then
+    return 4, message
+  end
+  local ok, problem = xpcall(analyse, function(err)
+    return type(err) == "table" and err or { bug = debug.traceback(err) }
+  end, options, folder)
+  write.remove_tree(folder)
+  if not ok and problem.bug then
+    error(problem.bug, 0)
+  end
+  return ok and 0 or problem.code, not ok and problem.text or nil
+end
+
+return M

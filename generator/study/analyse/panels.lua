@@ -1,0 +1,76 @@
+-- Pictures of many panels, as gnuplot scripts that draw an SVG and a PNG.
+--
+-- Input: see M.script. Output: text; nothing is run here. The palette is viridis: equal steps look equal, also in grey.
+
+local tongues = require("base.tongues")
+
+local M = {}
+
+local TERMINALS = {
+  { "svg", "set terminal svg size %d,%d font 'Helvetica,12' background rgb 'white'", 1 },
+  { "png", "set terminal pngcairo size %d,%d font 'Sans,12' fontscale 1.6 linewidth 1.6 pointscale 1.6", 1.6 },
+}
+
+local PALETTE = [[
+set palette defined (0 '#440154', 1 '#472d7b', 2 '#3b528b', 3 '#2c728e', 4 '#21918c', 5 '#28ae80', 6 '#5ec962', \
+  7 '#addc30', 8 '#fde725')]]
+
+local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- pixels around all panels
+local ACROSS, DOWN = 42, 74                       -- and between them
+
+-- The left and the upper edge of a panel in pixels.
+local function corner(picture, row, column)
+  return LEFT + (column - 1) * (picture.panel + ACROSS), TOP + (row - 1) * (picture.panel + DOWN)
+end
+
+local function place(picture, row, column)
+  local x, y = corner(picture, row, column)
+  return ("set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
+    .. "set bmargin at screen %.6f"):format(x / picture.width, (x + picture.panel) / picture.width,
+    1 - y / picture.height, 1 - (y + picture.panel) / picture.height)
+end
+
+local function label(picture, number, text, y, size)
+  return ("set label %d %s at screen %.6f,%.6f left noenhanced font ',%d' front"):format(number, tongues.gnuplot(text),
+    LEFT / picture.width, 1 - y / picture.height, size)
+end
+
+local function draw(picture, lines)
+  for r, row in ipairs(picture.rows) do
+    local _, y = corner(picture, r, 1)
+    for c, panel in ipairs(row) do
+      lines[#lines + 1] = place(picture, r, c)
+      lines[#lines + 1] = c == 1 and label(picture, 3, row.label, y - 36, 11) or "unset label"
+      lines[#lines + 1] = ("set title %s noenhanced offset 0,-0.7 font ',10'"):format(tongues.gnuplot(panel.title))
+      table.move(panel.lines, 1, #panel.lines, #lines + 1, lines)
+    end
+  end
+end
+
+-- picture = { name, title, note, panel, settings, data, rows }: the files' name; two lines above the panels; their size
+-- in pixels; lines of the script; rows = { { label, panel ... } ... }, a panel being { title, lines }.
+function M.script(picture)
+  local columns = 1
+  for _, row in ipairs(picture.rows) do
+    columns = math.max(columns, #row)
+  end
+  picture.width = LEFT + RIGHT + columns * (picture.panel + ACROSS) - ACROSS
+  picture.height = TOP + BOTTOM + #picture.rows * (picture.panel + DOWN) - DOWN
+  local lines = { "set encoding utf8" }
+  table.move(picture.data or {}, 1, #(picture.data or {}), 2, lines)
+  for _, terminal in ipairs(TERMINALS) do
+    local scale = terminal[3]
+    lines[#lines + 1] = terminal[2]:format(math.floor(scale * picture.width), math.floor(scale * picture.height))
+    lines[#lines + 1] = ("set output %s"):format(tongues.gnuplot(picture.name .. "." .. terminal[1]))
+    lines[#lines + 1] = PALETTE
+    table.move(picture.settings, 1, #picture.settings, #lines + 1, lines)
+    lines[#lines + 1] = label(picture, 1, picture.title, 20, 14)
+    lines[#lines + 1] = label(picture, 2, picture.note, 40, 10)
+    lines[#lines + 1] = "set multiplot"
+    draw(picture, lines)
+    lines[#lines + 1] = "unset multiplot\nunset output\nreset"
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return M

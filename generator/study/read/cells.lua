@@ -1,0 +1,224 @@
+-- The cells of a study with their runs read, and what the scores of a cell come to.
+--
+-- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
+-- id, number, runs, summary, spec }; a run is as runs.lua has it, with `score`; a run that is not there has the state
+-- "missing". problems: folders that could not be read. summary is described at summarise.
+-- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
+
+local run_files = require("study.read.run_files")
+local runs = require("study.read.runs")
+local statistics = require("study.read.statistics")
+
+local M = {}
+
+local GOOD = 90 -- a seed above this has learned to generalise
+
+-- What should not differ among the runs of one cell, and how it is called.
+local SAME = {
+  { "source_digest", "generated sources" }, { "compiler", "compiler" }, { "level", "instruction-set level" },
+  { "variant", "device" }, { "precision", "precision" },
+}
+
+local function add_name(names, seen, name)
+  if not seen[name] then
+    seen[name] = true
+    names[#names + 1] = name
+  end
+end
+
+-- Differences among the evaluated runs of a cell: a list of texts.
+local function differences(list)
+  local found = {}
+  local function compare(name, pick)
+    local values, seen = {}, {}
+    for _, run in ipairs(list) do
+      add_name(values, seen, tostring(pick(run) or "not recorded"))
+    end
+    if #values > 1 then
+      table.sort(values)
+      found[#found + 1] = ("%s: %s"):format(name, table.concat(values, "; "))
+    end
+  end
+  for _, item in ipairs(SAME) do
+    compare(item[2], function(run)
+      return run.facts[item[1]]
+    end)
+  end
+  compare("spec digest", function(run)
+    return run.digest
+  end)
+  compare("last step", function(run)
+    return run.test.step
+  end)
+  compare("examples per length", function(run)
+    return run.test.mixed and "mixed" or run.test.examples
+  end)
+  compare("evaluated lengths", function(run)
+    local lengths = run.test.lengths
+    return ("%d, from %d to %d"):format(#lengths, lengths[1], lengths[#lengths])
+  end)
+  return found
+end
+
+local function scores_of(list)
+  local scores = {}
+  for _, run in ipairs(list) do
+    scores[#scores + 1] = run.score
+  end
+  return scores
+end
+
+-- { rate, asked, runs, scores, mean, sd } for each learning rate, in rising order.
+local function by_rate(list)
+  local rates, at = {}, {}
+  for _, run in ipairs(list) do
+    local rate = run.learning_rate or 0
+    if not at[rate] then
+      at[rate] = { rate = rate, asked = 0, runs = {} }
+      rates[#rates + 1] = at[rate]
+    end
+    at[rate].asked = at[rate].asked + 1
+    at[rate].runs[#at[rate].runs + 1] = run.score and run or nil
+  end
+  table.sort(rates, function(a, b)
+    return a.rate < b.rate
+  end)
+  for _, rate in ipairs(rates) do
+    rate.scores = scores_of(rate.runs)
+    rate.mean, rate.sd = statistics.mean(rate.scores), statistics.sd(rate.scores)
+  end
+  return rates
+end
+
+-- The rate of the highest mean; of equal ones the lowest rate.
+local function best_of(rates)
+  local best
+  for _, rate in ipairs(rates) do
+    if rate.mean and (not best or rate.mean > best.mean) then
+      best = rate
+    end
+  end
+  return best
+end
+
+local function hours_of(list)
+  local hours, machines, seen = {}, {}, {}
+  for _, run in ipairs(list) do
+    hours[#hours + 1] = run.facts.train_seconds and run.facts.train_seconds / 3600 or nil
+    add_name(machines, seen, run.facts.machine or "not recorded")
+  end
+  return { mean = statistics.mean(hours), sd = statistics.sd(hours), count = #hours, machines = machines }
+end
+
+-- asked: runs the study wants; states: how many of each; rates, best: see by_rate; max and its run; over all scores
+-- median, first and third quartile, share above GOOD; hours = { mean, sd, count, machines }; differences of the runs.
+local function summarise(cell)
+  local list, evaluated, states = cell.runs, {}, {}
+  for _, run in ipairs(list) do
+    states[run.state] = (states[run.state] or 0) + 1
+    evaluated[#evaluated + 1] = run.score and run or nil
+  end
+  local scores, rates = scores_of(evaluated), by_rate(list)
+  local top
+  for _, run in ipairs(evaluated) do
+    top = (not top or run.score > top.score) and run or top
+  end
+  return {
+    asked = #list, evaluated = #evaluated, states = states, rates = rates, best = best_of(rates),
+    max = top and top.score, top = top, scores = scores, median = statistics.quantile(scores, 0.5),
+    lower = statistics.quantile(scores, 0.25), upper = statistics.quantile(scores, 0.75),
+    good = statistics.share_above(scores, GOOD), hours = hours_of(evaluated), differences = differences(evaluated),
+  }
+end
+
+local function finish(study)
+  for number, cell in ipairs(study.cells) do
+    cell.number = number
+    for _, run in ipairs(cell.runs) do
+      run.score = runs.score(run)
+    end
+    cell.summary = summarise(cell)
+  end
+  return study
+end
+
+-- Reads the runs of an expanded study below `root`.
+function M.of_study(study, root)
+  local cells = {}
+  for i, cell in ipairs(study.cells) do
+    local list = {}
+    for j, wanted in ipairs(cell.runs) do
+      local dir = root .. "/" .. wanted.dir
+      list[j] = runs.read(dir, run_files.place(dir))
+        or { dir = dir, facts = {}, notes = {}, during = {}, state = "missing" }
+      list[j].seed, list[j].learning_rate = wanted.seed, wanted.learning_rate
+    end
+    cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, runs = list }
+  end
+  return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale, axes = study.axes,
+    report = study.report, cells = cells })
+end
+
+-- The name of a run's task: its kind, or the file that its examples are from.
+local function task_of(spec)
+  local task = spec and spec.task or {}
+  return task.kind or task.data and task.data:match("[^/]*$") or "?"
+end
+
+-- What a run's id says beside its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
+local function encoding_of(group)
+  local task = group.task_kind
+  local rest = group.id:sub(1, #task + 1) == task .. "_" and group.id:sub(#task + 2) or ""
+  return rest ~= "" and rest or group.id
+end
+
+-- The runs found below a folder, by id and digest.
+local function groups_of(root)
+  local groups, order = {}, {}
+  local list, problems = run_files.find(root)
+  for _, dir in ipairs(list) do
+    local place = run_files.place(dir)
+    local key = place.id .. "/" .. place.digest
+    if not groups[key] then
+      groups[key] = { id = place.id, digest = place.digest, runs = {} }
+      order[#order + 1] = groups[key]
+    end
+    table.insert(groups[key].runs, runs.read(dir, place))
+  end
+  return order, problems
+end
+
+-- The spec of a group's runs, which is that of any of them that is not damaged.
+local function spec_of(group)
+  for _, run in ipairs(group.runs) do
+    if run.facts.spec then
+      return run.facts.spec
+    end
+  end
+end
+
+-- A study of the runs found below a folder: a cell for each id and digest, by task and encoding. Where two have the
+-- same of both, the digest is added to the name.
+function M.of_folder(root)
+  local order, problems = groups_of(root)
+  local count = {}
+  for _, group in ipairs(order) do
+    group.task_kind = task_of(spec_of(group))
+    group.key = { task = group.task_kind, encoding = encoding_of(group) }
+    local name = group.key.task .. "/" .. group.key.encoding
+    count[name] = (count[name] or 0) + 1
+  end
+  local tasks, encodings, seen_tasks, seen_encodings = {}, {}, {}, {}
+  for _, group in ipairs(order) do
+    if count[group.key.task .. "/" .. group.key.encoding] > 1 then
+      group.key.encoding = ("%s (%s)"):format(group.key.encoding, group.digest:sub(1, 6))
+    end
+    add_name(tasks, seen_tasks, group.key.task)
+    add_name(encodings, seen_encodings, group.key.encoding)
+  end
+  return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
+    problems = problems,
+    axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } })
+end
+
+return M

@@ -1,0 +1,107 @@
+-- Numbers that papers print: CSV files under spec/published, and the settings they were measured in.
+--
+-- Input: a project and a name such as "ruoss_2023/table1". Output: { name, path, columns, rows }, rows as maps from
+-- column to text; or nil and a message.
+
+local write = require("base.write")
+
+local M = {}
+
+local FOLDER = "spec/published/"
+
+-- The field in quotes that starts at `at`, and where it ends; nil where its end is missing.
+local function quoted_field(line, at)
+  local text, after = "", at + 1
+  while true do
+    local part, stop = line:match('^([^"]*)"()', after)
+    if not part then
+      return nil
+    end
+    text, after = text .. part, stop
+    if line:sub(after, after) ~= '"' then
+      return text, after
+    end
+    text, after = text .. '"', after + 1
+  end
+end
+
+-- One line of CSV as a list; nil where a quote is not closed. A field in quotes may hold commas, and quotes twice.
+function M.fields(line)
+  local fields, at = {}, 1
+  repeat
+    local text, after
+    if line:sub(at, at) == '"' then
+      text, after = quoted_field(line, at)
+    else
+      text, after = line:match("^([^,]*)()", at)
+    end
+    if not text then
+      return nil
+    end
+    fields[#fields + 1] = text
+    at = after + 1
+  until line:sub(after, after) ~= ","
+  return fields
+end
+
+-- The text of a CSV file with a header line.
+function M.parse(text)
+  local columns, rows = nil, {}
+  local number = 0
+  for line in text:gmatch("[^\r\n]+") do
+    number = number + 1
+    local fields = M.fields(line)
+    if not fields or columns and #fields ~= #columns then
+      return nil, ("line %d: %d fields\n  expected: %d"):format(number, fields and #fields or 0,
+        columns and #columns or 1)
+    elseif not columns then
+      columns = fields
+    else
+      local row = {}
+      for i, name in ipairs(columns) do
+        row[name] = fields[i]
+      end
+      rows[#rows + 1] = row
+    end
+  end
+  return { columns = columns or {}, rows = rows }
+end
+
+function M.read(project, name)
+  local path = project:path(FOLDER .. name .. ".csv")
+  local text = write.read(path)
+  if not text then
+    local folder = FOLDER .. (name:match("^(.*)/") or "")
+    return nil, ("there is no %s\n  expected: a name such as ruoss_2023/table1; there are: %s"):format(path,
+      table.concat(project:names(folder, ".csv"), ", "))
+  end
+  local parsed, message = M.parse(text)
+  if not parsed then
+    return nil, ("%s: %s"):format(path, message)
+  end
+  parsed.name, parsed.path = name, path
+  return parsed
+end
+
+local function fits(row, key)
+  for name, value in pairs(key) do
+    if row[name] ~= nil and row[name] ~= tostring(value) then
+      return false
+    end
+  end
+  return true
+end
+
+-- A number of the row whose columns have the values of key, compared as text; columns that the file lacks are not
+-- compared. nil where the paper has none; and how many rows fit: with more than one, the first is taken.
+function M.lookup(published, key, column)
+  local found, count = nil, 0
+  for _, row in ipairs(published.rows) do
+    if fits(row, key) then
+      found, count = found or row, count + 1
+    end
+  end
+  return found and tonumber(found[column]), count
+end
+
+return M

@@ -1,0 +1,153 @@
+-- Which of two readings a run used, where a paper and its released code differ or a paper leaves a choice open.
+--
+-- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, of those that its spec decides; a
+-- field that an older run lacks counts as its default. docs/reports.md explains each.
+
+local get = require("spec.features").value_at
+
+local M = {}
+
+-- Only false is told from absent by this.
+local function flag(spec, path, default)
+  local parent, name = path:match("^(.*)%.([^.]+)$")
+  local at = get(spec, parent)
+  if type(at) ~= "table" or at[name] == nil then
+    return default
+  end
+  return at[name]
+end
+
+local function kind_of(facet)
+  return type(facet) == "table" and facet.kind or "none"
+end
+
+local function is_randomized(spec)
+  return get(spec, "encoding.positions.kind") == "randomized"
+end
+
+local READINGS = { drawn = "two-sided, signed by the order of the tokens", clamped = "clamped to one side",
+  difference = "differences of the drawn positions" }
+local DRAWS = { pass = "once per pass", layer = "once per layer" }
+local RANGES = { zero_based = "from 0", one_based = "from 1" }
+local USUAL_RANGE = "from 0 where positions are drawn, from 1 where distances are"
+
+local function lengths_text(field)
+  if type(field) ~= "table" then
+    return nil
+  elseif type(field.list) == "table" then
+    return table.concat(field.list, ", ")
+  elseif math.type(field.first) ~= "integer" or math.type(field.last) ~= "integer" then
+    return nil
+  end
+  local step = math.tointeger(field.step) or 1
+  return ("%d to %d"):format(field.first, field.last) .. (step > 1 and (" in steps of %d"):format(step) or "")
+end
+
+local function batch_text(spec)
+  local examples, batch = get(spec, "eval.examples"), get(spec, "eval.batch")
+  if not examples then
+    return nil
+  end
+  return batch and ("batches of %s, %s examples per length"):format(batch, examples)
+    or ("one batch of %s per length"):format(examples)
+end
+
+-- Each returns the answer, or nil where the spec does not raise the question.
+local QUESTIONS = {
+  { "randomized distances", function(spec)
+    if is_randomized(spec) and (kind_of(get(spec, "encoding.relative")) ~= "none" or get(spec, "encoding.score")) then
+      local reading = get(spec, "encoding.positions.reading") or "drawn"
+      return READINGS[reading] or tostring(reading)
+    end
+  end },
+  { "sides of a draw", function(spec)
+    return is_randomized(spec) and get(spec, "encoding.positions.sides") or nil
+  end },
+  { "positions are drawn", function(spec)
+    local draw = is_randomized(spec) and get(spec, "encoding.positions.draw")
+    return draw and (DRAWS[draw] or tostring(draw)) or nil
+  end },
+  { "range of the draws", function(spec)
+    if not is_randomized(spec) then
+      return nil
+    end
+    local range = get(spec, "encoding.positions.range")
+    return ("up to %s, %s%s"):format(get(spec, "encoding.positions.max_position"),
+      range and (RANGES[range] or tostring(range)) or USUAL_RANGE,
+      flag(spec, "encoding.positions.sorted", true) and "" or ", unsorted")
+  end },
+  { "rows of a learned table", function(spec)
+    local rows = get(spec, "encoding.additive.rows")
+    return rows and tostring(rows) or nil
+  end },
+  { "dropout in evaluation", function(spec)
+    return flag(spec, "eval.dropout", false) and "on" or "off"
+  end },
+  { "lengths evaluated", function(spec)
+    return lengths_text(get(spec, "eval.lengths"))
+  end },
+  { "evaluation batch", batch_text },
+  { "order of the outputs", function(spec)
+    local order = get(spec, "task.options.order")
+    return order and tostring(order):gsub("_", " ") or nil
+  end },
+  { "spare token", function(spec)
+    return flag(spec, "model.spare_token", true) and "one" or "none"
+  end },
+  { "training steps", function(spec)
+    local steps = get(spec, "train.steps")
+    return steps and tostring(steps) or nil
+  end },
+  { "arithmetic", function(spec)
+    return tostring(spec.precision or "float32")
+  end },
+}
+
+-- Steps come from where the run ended: flags go over the spec.
+function M.of(run)
+  local list, spec = {}, run.facts.spec
+  if type(spec) ~= "table" then
+    return list
+  end
+  for _, question in ipairs(QUESTIONS) do
+    local answer = question[2](spec)
+    if question[1] == "training steps" and run.test then
+      answer = ("%d"):format(run.test.step)
+    end
+    if answer then
+      list[#list + 1] = { question = question[1], answer = answer }
+    end
+  end
+  return list
+end
+
+-- Over many runs: a list of { question, answers = { { answer, count }, ... } }, most frequent answer first.
+function M.count(list)
+  local found, order = {}, {}
+  for _, run in ipairs(list) do
+    for _, item in ipairs(M.of(run)) do
+      if not found[item.question] then
+        found[item.question] = {}
+      end
+      found[item.question][item.answer] = (found[item.question][item.answer] or 0) + 1
+    end
+  end
+  for _, question in ipairs(QUESTIONS) do
+    local counts = found[question[1]]
+    local answers = {}
+    for answer, count in pairs(counts or {}) do
+      answers[#answers + 1] = { answer = answer, count = count }
+    end
+    table.sort(answers, function(a, b)
+      return a.count > b.count or a.count == b.count and a.answer < b.answer
+    end)
+    if counts then
+      order[#order + 1] = { question = question[1], answers = answers }
+    end
+  end
+  return order
+end
+
+M.lengths_text = lengths_text
+
+return M

@@ -1,0 +1,178 @@
+-- A resolved spec, as run.json has it, as the text of a spec file again.
+--
+-- Input: the table as run_files.lua reads it. Output: Lua text that resolves to the same table, so that a run can be
+-- planned and built long after its spec was changed; or nil and why not, where the spec names files of the user's own,
+-- or holds what no spec of this version does. That it is the same is for the caller to see, by the plan digest.
+-- Invariant: the text is that of one table of known fields, whatever stands in the strings of the input.
+
+local diagnostics = require("base.diagnostics")
+local schema = require("spec.schema")
+
+local M = {}
+
+local LEFT_OUT = { id = true, source = true }
+
+local write_value
+
+local function write_number(value)
+  if math.type(value) == "integer" then
+    return ("%d"):format(value)
+  end
+  local short = ("%.15g"):format(value)
+  return tonumber(short) == value and short or ("%.17g"):format(value)
+end
+
+local function sorted_keys(from)
+  local keys = {}
+  for key in next, from do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  return keys
+end
+
+-- Fields of a table whose names are given, in their order.
+local function write_fields(from, names, write)
+  local parts = {}
+  for _, name in ipairs(names) do
+    parts[#parts + 1] = ("%s = %s"):format(name, (write or write_value)(from[name]))
+  end
+  return "{ " .. table.concat(parts, ", ") .. " }"
+end
+
+local function write_list(list)
+  local parts = {}
+  for i, value in ipairs(list) do
+    parts[i] = write_value(value)
+  end
+  return "{ " .. table.concat(parts, ", ") .. " }"
+end
+
+function write_value(value)
+  if type(value) == "number" then
+    return write_number(value)
+  elseif type(value) ~= "table" then
+    return type(value) == "string" and ("%q"):format(value) or tostring(value)
+  elseif value.first and value.last then -- lengths
+    return ("{ %d, %d, step = %d }"):format(value.first, value.last, value.step or 1)
+  elseif #value > 0 then
+    return write_list(value)
+  end
+  return write_fields(value, sorted_keys(value))
+end
+
+-- Where the bracket closes that opens before `at`.
+local function closing(text, at)
+  local depth = 1
+  for i = at, #text do
+    local character = text:sub(i, i)
+    depth = depth + (character == "(" and 1 or character == ")" and -1 or 0)
+    if depth == 0 then
+      return i
+    end
+  end
+end
+
+-- "sum(8, i: term)" of a printed formula as a spec writes it.
+local function write_sums(text)
+  local from, to, count, index = text:find("%f[%w]sum%((%d+), (i%d*): ")
+  if not from then
+    return text
+  end
+  local close = closing(text, to + 1)
+  return ("%ssum(%s, function(%s) return %s end)%s"):format(text:sub(1, from - 1), count, index,
+    write_sums(text:sub(to + 1, close - 1)), write_sums(text:sub(close + 1)))
+end
+
+-- A formula as expression/text.lua prints it, as the function that it was traced from might have been. Constants that
+-- have become numbers of the formula are read, too: a parameter that is not is an error.
+local function write_score(formula, parameters)
+  local lines = {}
+  for _, name in ipairs(sorted_keys(parameters or {})) do
+    if not formula:find("%f[%w_]x%." .. name .. "%f[^%w_]") then
+      lines[#lines + 1] = "local _ = x." .. name
+    end
+  end
+  for part in (formula .. "; "):gmatch("(.-); ") do
+    local named = part:find("^%l%d* = ")
+    lines[#lines + 1] = (named and "local " or "return ") .. write_sums(part)
+  end
+  return "function(x) " .. table.concat(lines, " ") .. " end"
+end
+
+local function write_parameter(p)
+  local out = { ("per = %q"):format(p.per) }
+  if p.size then
+    out[#out + 1] = ("index = { %d, %d }"):format(p.first, p.first + p.size - 1)
+  end
+  local spread = type(p.init) == "table" and ("{ %s = %s }"):format(p.init.kind, write_number(p.init.sigma))
+  local start = p.values and write_list(p.values) or spread or write_number(p.init)
+  out[#out + 1] = (p.learned and "init = " or "values = ") .. start
+  if p.outside then
+    out[#out + 1] = "outside = " .. write_value(p.outside)
+  end
+  return "{ " .. table.concat(out, ", ") .. " }"
+end
+
+local function write_encoding(encoding)
+  local parts = {}
+  for _, name in ipairs(sorted_keys(encoding)) do
+    local value = encoding[name]
+    local text = name == "score" and write_score(value, encoding.parameters)
+      or name == "parameters" and write_fields(value, sorted_keys(value), write_parameter) or write_value(value)
+    parts[#parts + 1] = ("    %s = %s,\n"):format(name, text)
+  end
+  return "{\n" .. table.concat(parts) .. "  }"
+end
+
+-- Words that end a function, or begin what a formula has none of, and what would hide the rest of a line.
+local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
+
+local function is_formula(text)
+  for _, pattern in ipairs(FOREIGN) do
+    if text:find(pattern) then
+      return false
+    end
+  end
+  return true
+end
+
+-- What a spec of this version does not have, or nil.
+local function foreign(from, path)
+  for _, name in ipairs(sorted_keys(from)) do
+    local at = path .. name
+    local field = schema.at[at]
+    local inner = field and field.type == "table" and type(from[name]) == "table" and foreign(from[name], at .. ".")
+    if inner then
+      return inner
+    elseif not field and not LEFT_OUT[at] then
+      return "it has the field " .. diagnostics.show(at) .. ", which is none of this version"
+    end
+  end
+  local score = path == "" and from.encoding and from.encoding.score
+  return score and not is_formula(score) and "its encoding.score is no formula" or nil
+end
+
+-- The text of a spec file.
+function M.text(resolved)
+  local task = resolved.task or {}
+  if task.source or task.data then
+    return nil, ("its task is a file of the user's own, %s"):format(task.source or task.data)
+  end
+  local problem = foreign(resolved, "")
+  if problem then
+    return nil, problem
+  end
+  local parts = {}
+  for _, name in ipairs(sorted_keys(resolved)) do
+    if not LEFT_OUT[name] then
+      local text = name == "encoding" and write_encoding(resolved.encoding) or write_value(resolved[name])
+      parts[#parts + 1] = ("  %s = %s,\n"):format(name, text)
+    end
+  end
+  return "return {\n" .. table.concat(parts) .. "}\n"
+end
+
+return M

@@ -1,0 +1,261 @@
+-- The one reader of run folders: run.json, eval.jsonl and metrics.jsonl, and what sweep leaves beside them.
+--
+-- Input: folders. Output: values that fit run_shapes.lua, or nil and a line that says what is damaged: file, field,
+-- what was found and what was expected. nil alone: there is no such file.
+-- Invariants: writes nothing; opens regular files alone, of bounded size; a torn last line, as a killed trainer leaves
+-- it, is no damage: it is skipped and noted.
+
+local diagnostics = require("base.diagnostics")
+local input = require("base.input")
+local lfs = require("lfs")
+local run_shapes = require("study.read.run_shapes")
+local shapes = require("study.read.shapes")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl
+
+-- What is wrong with a file, as one line.
+local function line_of(name, problem, number)
+  local field = problem.field ~= "" and problem.field or nil
+  return tongues.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
+    field and field .. ": " or "", problem.found, problem.expected))
+end
+
+-- ---- run.json ----
+
+-- A resolved spec is long, and all runs of a digest have the same: each text is decoded and compared once.
+local specs = {}
+
+local function spec_of(text)
+  if specs[text] == nil then
+    local spec = input.decode(text)
+    specs[text] = spec and not shapes.problem(spec, run_shapes.spec) and spec or false
+  end
+  return specs[text]
+end
+
+-- Decoded facts; known: their spec is one that fits.
+local function decode_facts(text)
+  local _, front = text:find('"spec":', 1, true)
+  local spec = front and text:match("^%b{}", front + 1)
+  local known = spec and spec_of(spec)
+  if known then
+    local facts = input.decode(text:sub(1, front) .. "null" .. text:sub(front + #spec + 1))
+    if getmetatable(facts) == input.OBJECT then
+      return facts, nil, known
+    end
+  end
+  local facts, problem = input.decode(text) -- a brace inside a string, or a spec that does not fit
+  return facts, problem
+end
+
+-- What the folders say that a trainer's files lie in: { id, digest, name }.
+function M.place(dir)
+  local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
+  return { id = id, digest = digest, name = name }
+end
+
+-- Whether facts say what the names of the folders say.
+local function misplaced(facts, place)
+  for _, key in ipairs({ "id", "digest" }) do
+    if place[key] and place[key] ~= facts[key] then
+      return { field = key, found = diagnostics.show(facts[key]), expected = diagnostics.show(place[key])
+        .. ", the folder it lies in" }
+    end
+  end
+  local rate, seed = (place.name or ""):match("^lr(.-)%-seed(%d+)")
+  for key, text in pairs({ learning_rate = rate, seed = seed }) do
+    if tonumber(text) ~= facts[key] then
+      return { field = key, found = diagnostics.show(facts[key]), expected = text .. ", as its folder is called" }
+    end
+  end
+end
+
+-- run.json of a folder. place: as M.place gives it; absent where the folder may be called anything.
+function M.facts(dir, place)
+  local name = "run.json"
+  local text, problem = input.read(dir .. "/" .. name, run_shapes.LARGEST[name])
+  if not text then
+    return nil, problem and line_of(name, problem)
+  end
+  local facts, known
+  facts, problem, known = decode_facts(text)
+  if known then
+    facts.spec = setmetatable({}, input.OBJECT)
+    problem = shapes.problem(facts, run_shapes.facts_beside_spec)
+    facts.spec = known
+  else
+    problem = problem or shapes.problem(facts, run_shapes.facts)
+  end
+  problem = problem or misplaced(facts, place or {})
+  if problem then
+    return nil, line_of(name, problem)
+  end
+  facts.flags = facts.flags or {}
+  return facts
+end
+
+-- ---- lines ----
+
+-- Calls take(line) for each line; it returns nil, or what is wrong. Returns nil, or the first problem as text.
+local function each_line(dir, name, notes, take)
+  local text, problem = input.read(dir .. "/" .. name, run_shapes.LARGEST[name])
+  if not text then
+    return problem and line_of(name, problem)
+  end
+  local number, torn = 0, text:match("^.*\n()") or 1 -- where the last line begins that has no end
+  for at, line in text:gmatch("()([^\n]+)") do
+    number = number + 1
+    problem = #line > run_shapes.LONGEST_LINE and { field = "", found = ("%d bytes"):format(#line),
+      expected = ("at most %d"):format(run_shapes.LONGEST_LINE) } or take(line)
+    if problem and at == torn then
+      notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
+    elseif problem then
+      return line_of(name, problem, number)
+    end
+  end
+end
+
+local function decode_line(line, shape)
+  local value, problem = input.decode(line)
+  problem = problem or shapes.problem(value, shape)
+  if problem then
+    return nil, problem
+  end
+  return value
+end
+
+-- Lines as the runtime writes them. They are taken apart by this alone where their numbers fit run_shapes.lua; all
+-- others, with keys in another order or more of them, and those that are damaged, go through the JSON decoder.
+local EVALUATION = '^{"step":(%d+),"split":"(%a+)","by":{"[%a_][%w_]*":(%d+)},"examples":(%d+),"draws":(%d+),'
+  .. '"accuracy":([%d.e+-]+),"exact_match":([%d.e+-]+),"loss":([%d.e+-]+),"sd_over_draws":[%d.e+-]+}$'
+
+local SPLITS = { during = true, test = true, train = true }
+
+local function fits(row)
+  local fields = run_shapes.evaluation.fields
+  local exact, loss = tonumber(row.exact_match), tonumber(row.loss)
+  return SPLITS[row.split] and math.type(row.step) == "integer" and row.step <= fields.step.max
+    and math.type(row.length) == "integer" and row.length >= 1 and row.length <= run_shapes.LONGEST_EVALUATED
+    and math.type(row.examples) == "integer" and row.examples >= 1 and row.examples <= fields.examples.max
+    and math.type(row.draws) == "integer" and row.draws >= 1 and row.draws <= fields.draws.max
+    and row.accuracy and row.accuracy >= 0 and row.accuracy <= 1 and exact and exact >= 0 and exact <= 1
+    and loss and loss >= fields.loss.min and loss <= fields.loss.max
+end
+
+local function fill(row, step, split, length, examples, draws, accuracy, exact, loss)
+  row.step, row.split, row.length, row.examples = tonumber(step), split, tonumber(length), tonumber(examples)
+  row.draws, row.accuracy, row.exact_match, row.loss, row.seed = tonumber(draws), tonumber(accuracy), exact, loss, nil
+end
+
+local function take_evaluation(line, row, take)
+  local step, split, length, examples, draws, accuracy, exact, loss = line:match(EVALUATION)
+  if step then
+    fill(row, step, split, length, examples, draws, accuracy, exact, loss)
+    if fits(row) then
+      take(row)
+      return nil
+    end
+  end
+  local shape = run_shapes.evaluation
+  local value, problem = decode_line(line, shape)
+  if not value then
+    return problem
+  elseif not SPLITS[value.split] then
+    return { field = "split", found = diagnostics.show(value.split), expected = shape.fields.split.expected }
+  end
+  local _, n = next(value.by)
+  fill(row, value.step, value.split, n, value.examples, value.draws, value.accuracy,
+    tostring(value.exact_match or ""), tostring(value.loss or ""))
+  row.seed = value.seed
+  take(row)
+end
+
+-- Calls take(row) for every line of eval.jsonl: { step, split, length, examples, draws, accuracy, exact_match, loss,
+-- seed }, the last two measures as text, seed nil for the standard one. The row is the same table each time.
+-- Returns nil, or what is damaged.
+function M.evaluations(dir, notes, take)
+  local row = {}
+  return each_line(dir, "eval.jsonl", notes, function(line)
+    return take_evaluation(line, row, take)
+  end)
+end
+
+-- Likewise for metrics.jsonl; rows are numbers by name, and `step` is always there.
+function M.metrics(dir, notes, take)
+  return each_line(dir, "metrics.jsonl", notes, function(line)
+    local row, problem = decode_line(line, run_shapes.metrics)
+    if row then
+      take(row)
+    end
+    return problem
+  end)
+end
+
+-- The last whole line of metrics.jsonl, as far as it is one; nil where there is none.
+function M.last_metrics(dir)
+  local text = input.tail(dir .. "/metrics.jsonl", TAIL) or ""
+  local line = text:match("([^\n]*)\n[^\n]*$")
+  return line and (decode_line(line, run_shapes.metrics)) or nil
+end
+
+-- ---- folders ----
+
+-- Names in a folder, sorted; nil where it cannot be read. Those that begin with a dot do not count.
+local function names_in(path)
+  local names = {}
+  local good = pcall(function()
+    for name in lfs.dir(path) do
+      names[#names + 1] = name:sub(1, 1) ~= "." and name or nil
+    end
+  end)
+  table.sort(names)
+  return good and names or nil
+end
+
+local function folders(path, problems)
+  if lfs.attributes(path, "mode") ~= "directory" then
+    return {}
+  end
+  local names = names_in(path)
+  if not names then
+    problems[#problems + 1] = tongues.plain(path .. ": found a folder that cannot be read; expected runs")
+  end
+  return names or {}
+end
+
+-- Run folders below a folder, <id>/<digest>/<run>: a sorted list; and folders that cannot be read, as texts.
+function M.find(root)
+  local list, problems = {}, {}
+  for _, id in ipairs(folders(root, problems)) do
+    for _, digest in ipairs(folders(root .. "/" .. id, problems)) do
+      local parent = ("%s/%s/%s"):format(root, id, digest)
+      for _, name in ipairs(folders(parent, problems)) do
+        local dir = parent .. "/" .. name
+        list[#list + 1] = lfs.attributes(dir .. "/run.json", "mode") and dir or nil
+      end
+    end
+  end
+  return list, problems
+end
+
+-- What sweep wrote of the studies it ran in a folder: a list of { study, path, scale, set }, by name; and what is
+-- damaged. Other JSON files may lie there, too: one without `study` is none of these.
+function M.records(root)
+  local list, problems = {}, {}
+  for _, name in ipairs(names_in(root) or {}) do
+    local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.LARGEST.record)
+    local value = text and input.decode(text)
+    local problem = type(value) == "table" and value.study ~= nil and shapes.problem(value, run_shapes.record)
+    if problem then
+      problems[#problems + 1] = line_of(root .. "/" .. name, problem)
+    elseif problem == nil then
+      list[#list + 1] = value
+    end
+  end
+  return list, problems
+end
+
+return M

@@ -1,0 +1,136 @@
+-- THE table of what a run's files may hold: types, ranges and patterns of every field.
+--
+-- Input: none; the fields of a spec come from schema.lua. Output: shapes (shapes.lua): facts (run.json), evaluation and
+-- metrics (a line of eval.jsonl and of metrics.jsonl), record (what sweep leaves beside the runs); and the largest
+-- sizes of the files. A field that is not here is one of a later version: it is shown where all are, and never read.
+
+local load_module = require("spec.load")
+local parameters = require("spec.score.parameters")
+local schema = require("spec.schema")
+local shapes = require("study.read.shapes")
+
+local M = {}
+
+-- Bytes: some thousand times what trainers write, and little enough to be read at once.
+M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
+M.LONGEST_LINE = 65536
+M.LONGEST_EVALUATED = 1000000 -- of a task length that `trainer eval` takes: runtime/cli/options.h
+
+local MOST = 1 << 53 -- of a count: what a double holds exactly
+local LONGEST_TEXT = 16384 -- a flag with a path, or with all lengths that it may name
+local LONGEST_FORMULA = 1 << 20
+local MOST_FLAGS, MOST_VALUES = 4096, 1 << 21
+
+local TEXT = shapes.text(LONGEST_TEXT)
+local WORD = shapes.text(64, "^[%a_][%w_]*$", "a word: letters, digits and _")
+local NAME = shapes.text(64, "^[%w_][%w_.+ -]*$", "a name: letters, digits, blanks, _ . + and -")
+local COUNT = shapes.integer(0, MOST)
+local NUMBER = shapes.number({})
+local SHARE = shapes.number({ min = 0, max = 1 })
+local LENGTH = shapes.integer(1, schema.LONGEST)
+local DIGEST = shapes.text(64, "^%x+$", "hexadecimal digits")
+local RATE = shapes.number({ min = 0, max = 1e6 })
+
+M.id = shapes.text(load_module.ID_LONGEST, "^[a-z][a-z0-9_]+$", load_module.ID_TEXT)
+M.digest = shapes.text(16, "^" .. ("[0-9a-f]"):rep(16) .. "$", "16 hexadecimal digits")
+
+local LENGTHS = shapes.object({ first = LENGTH, last = LENGTH, step = LENGTH,
+  list = shapes.list(LENGTH, schema.LONGEST, true) }, {
+  expected = "{ first, last, step } or { list }",
+  check = function(value, path)
+    if value.list and value.first or not value.list and not (value.first and value.last) then
+      return { field = path, found = "another form", expected = "first and last, or a list" }
+    elseif value.first and value.first > value.last then
+      return { field = path .. ".last", found = ("%d"):format(value.last), expected = ("%d, which is first, or more")
+        :format(value.first) }
+    end
+  end })
+
+local PARAMETER = shapes.object({
+  per = WORD, size = shapes.integer(1, MOST), first = shapes.integer(-MOST, MOST), learned = shapes.boolean,
+  init = shapes.either(NUMBER, shapes.object({ kind = WORD, sigma = shapes.number({ above = 0 }) },
+    { required = { "kind", "sigma" } })),
+  values = shapes.list(NUMBER, MOST_VALUES), outside = shapes.either(NUMBER, WORD),
+}, { required = { "per" }, others = shapes.any, check = function(value, path)
+  if not value.init and not value.values then
+    return { field = path, found = "neither init nor values", expected = "one of them" }
+  elseif value.size and not value.first then
+    return { field = path .. ".first", found = "nothing", expected = "an integer, beside size" }
+  end
+end })
+
+local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
+
+-- Fields of a spec by their type; what else has a type of its own.
+local BY_TYPE = {
+  integer = function(field)
+    return shapes.integer(field.min, field.max)
+  end,
+  number = shapes.number,
+  boolean = function() return shapes.boolean end,
+  kind = function() return WORD end,
+  choice = function() return WORD end,
+  lengths = function() return LENGTHS end,
+  keep = function() return KEEP end,
+  score = function() return shapes.text(LONGEST_FORMULA) end,
+  parameters = function() return shapes.object({}, { others = PARAMETER, names = parameters.NAME }) end,
+  source = function() return TEXT end,
+  file = function() return TEXT end,
+  symbols = function() return shapes.list(TEXT, schema.MOST_SYMBOLS) end,
+  options = function() return shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = "^[%a_][%w_]*$" }) end,
+}
+
+-- The fields of a table of the spec, "" being the spec itself.
+local function fields_of(path)
+  local fields = {}
+  for _, field in ipairs(schema.children[path]) do
+    fields[field.name] = field.type == "table" and shapes.object(fields_of(field.path), { others = shapes.any })
+      or BY_TYPE[field.type](field)
+  end
+  return fields
+end
+
+local function spec()
+  local fields = fields_of("")
+  fields.id, fields.source = M.id, TEXT
+  return shapes.object(fields, { required = { "task", "model", "train", "eval" }, others = shapes.any })
+end
+
+M.spec = spec()
+
+local FACTS = {
+  id = M.id, digest = M.digest, model_digest = DIGEST, source_digest = DIGEST,
+  spec = M.spec, flags = shapes.list(TEXT, MOST_FLAGS),
+  data = shapes.object({ train = TEXT, train_sha256 = DIGEST, train_examples = COUNT, eval = TEXT,
+    eval_sha256 = DIGEST, eval_examples = COUNT }, { others = shapes.any }),
+  train_lengths = shapes.list(LENGTH, schema.LONGEST),
+  seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
+  parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
+  ended = TEXT, exit = shapes.integer(0, 255),
+}
+local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any }
+
+M.facts = shapes.object(FACTS, OF_FACTS)
+
+-- The same where the spec was compared before.
+M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
+
+M.evaluation = shapes.object({
+  step = COUNT, split = shapes.text(6, "^[a-z]+$", "during, test or train"),
+  by = shapes.object({}, { others = shapes.integer(1, M.LONGEST_EVALUATED), names = "^[%a_][%w_]*$",
+    expected = "{ length = n }", check = function(value, path)
+      local name = next(value)
+      return (not name or next(value, name)) and { field = path, found = name and "several" or "nothing",
+        expected = "one length" } or nil
+    end }),
+  examples = shapes.integer(1, MOST), batch = COUNT, draws = shapes.integer(1, MOST), accuracy = SHARE,
+  exact_match = SHARE, loss = NUMBER, sd_over_draws = NUMBER, seed = shapes.integer(math.mininteger, math.maxinteger),
+}, { required = { "step", "split", "by", "examples", "draws", "accuracy" }, others = shapes.any })
+
+M.metrics = shapes.object({ step = COUNT, accuracy = SHARE, seconds = shapes.number({ min = 0 }) },
+  { required = { "step" }, others = NUMBER, names = "^[%a_][%w_]*$", expected = "numbers by name" })
+
+M.record = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, set = shapes.list(TEXT, MOST_FLAGS) },
+  { required = { "study", "path" }, others = shapes.any })
+
+return M

@@ -1,0 +1,237 @@
+-- Runs: what run_files.lua reads of a folder, put together.
+--
+-- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, test, train, during,
+-- notes, damaged }: facts is run.json; test and train hold the last evaluation beyond and within the training lengths,
+-- { step, examples, draws, lengths, accuracy, exact_match, loss } with four lists in the order of lengths, the last two
+-- of them as text; during is a list of { step, accuracy }, means over lengths; notes says what could not be read. state
+-- is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within;
+-- seen: on the very examples of training.
+-- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
+-- killed trainer leaves it, is skipped and noted.
+
+local run_files = require("study.read.run_files")
+
+local M = {}
+
+-- The states of a run besides "evaluated", which is: it ended and has accuracies beyond the training lengths. missing:
+-- it has no folder; failed: it ended in an error; unfinished: it goes on, or was stopped or killed; not evaluated: it
+-- ended without accuracies; damaged: its files are not as trainers write them.
+M.UNSCORED = { "missing", "failed", "unfinished", "not evaluated", "damaged" }
+
+local STOPPED = 75 -- the exit code after a signal
+
+local function add_during(run, row)
+  local last = run.during[#run.during]
+  if not last or last.step ~= row.step then
+    last = { step = row.step, sum = 0, count = 0 }
+    run.during[#run.during + 1] = last
+  end
+  last.sum, last.count = last.sum + row.accuracy, last.count + 1
+end
+
+-- Adds one line to run.test or run.train: the last step counts, and of a length, the last line.
+local function add(run, row)
+  local evaluation = run[row.split]
+  if not evaluation or row.step > evaluation.step then
+    evaluation = { split = row.split, step = row.step, examples = row.examples, draws = row.draws, places = {},
+      lengths = {}, accuracy = {}, exact_match = {}, loss = {} }
+    run[row.split] = evaluation
+  elseif row.step < evaluation.step then
+    return
+  end
+  local place = evaluation.places[row.length] or #evaluation.lengths + 1
+  evaluation.places[row.length] = place
+  evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
+  evaluation.lengths[place], evaluation.accuracy[place] = row.length, row.accuracy
+  evaluation.exact_match[place], evaluation.loss[place] = row.exact_match, row.loss
+end
+
+local takers = { during = add_during, test = add, train = add }
+
+-- Puts the lists in the order of lengths, where an evaluation was made in pieces.
+local function in_order(evaluation)
+  local order, sorted = {}, true
+  for place in ipairs(evaluation.lengths) do
+    order[place] = place
+    sorted = sorted and (place == 1 or evaluation.lengths[place - 1] < evaluation.lengths[place])
+  end
+  if sorted then
+    return
+  end
+  table.sort(order, function(a, b)
+    return evaluation.lengths[a] < evaluation.lengths[b]
+  end)
+  for _, key in ipairs({ "lengths", "accuracy", "exact_match", "loss" }) do
+    local list = {}
+    for i, place in ipairs(order) do
+      list[i] = evaluation[key][place]
+    end
+    evaluation[key] = list
+  end
+end
+
+-- Lines of other evaluation seeds than the standard one do not count. Returns what is damaged, or nil.
+local function read_evaluations(run)
+  local damage = run_files.evaluations(run.dir, run.notes, function(row)
+    if row.seed == nil then
+      takers[row.split](run, row)
+    end
+  end)
+  for _, split in ipairs({ "test", "train" }) do
+    if run[split] then
+      run[split].places = nil
+      in_order(run[split])
+    end
+  end
+  for i, point in ipairs(run.during) do
+    run.during[i] = { step = point.step, accuracy = point.sum / point.count }
+  end
+  return damage
+end
+
+-- Whether a run was trained on examples of a file. Its lengths are then in run.json, not in the spec.
+local function has_data(run)
+  local spec = run.facts.spec
+  return spec ~= nil and spec.task.data ~= nil
+end
+
+-- The lengths of section.lengths of a run's spec as a list; of examples of a file, those that the trainer met there.
+-- Empty where there are none, or none are recorded.
+function M.lengths(run, section)
+  local spec = run.facts.spec
+  if has_data(run) then
+    return section == "train" and run.facts.train_lengths or {}
+  end
+  local field = spec and spec[section].lengths
+  if not field then
+    return {}
+  elseif field.list then
+    return field.list
+  end
+  local list = {}
+  for n = field.first, field.last, field.step or 1 do
+    list[#list + 1] = n
+  end
+  return list
+end
+
+-- How many lengths beyond training the spec asks for; 0 where it cannot be told.
+local function lengths_asked(run)
+  local trained, count = {}, 0
+  for _, n in ipairs(M.lengths(run, "train")) do
+    trained[n] = true
+  end
+  for _, n in ipairs(M.lengths(run, "eval")) do
+    count = count + (trained[n] and 0 or 1)
+  end
+  return count
+end
+
+-- Of examples of a file the split says which file; what lies beyond training, the lengths alone can tell.
+local function split_by_length(run)
+  local trained, parts = {}, {}
+  for _, n in ipairs(M.lengths(run, "train")) do
+    trained[n] = true
+  end
+  for _, evaluation in ipairs({ run.train or false, run.test }) do
+    for i, n in ipairs(evaluation and evaluation.lengths or {}) do
+      add(parts, { split = trained[n] and "train" or "test", length = n, step = evaluation.step,
+        examples = evaluation.examples, draws = evaluation.draws, accuracy = evaluation.accuracy[i],
+        exact_match = evaluation.exact_match[i], loss = evaluation.loss[i] })
+      parts[trained[n] and "train" or "test"].mixed = evaluation.mixed
+    end
+  end
+  for _, part in pairs(parts) do
+    part.places = nil
+  end
+  run.train, run.test = parts.train, parts.test
+end
+
+-- A run that is to be evaluated at nothing but training lengths is scored there.
+local function score_within(run)
+  local data = has_data(run) and #M.lengths(run, "train") > 0
+  if data then
+    split_by_length(run)
+  end
+  if not run.test and run.train and (data or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0) then
+    run.test, run.train, run.within = run.train, nil, true
+    run.seen = data and run.facts.data ~= nil and run.facts.data.eval == nil
+  end
+end
+
+local function state_of(run)
+  local exit = run.facts.exit
+  if exit and exit ~= 0 and exit ~= STOPPED then
+    return "failed"
+  end
+  local asked = run.within and #M.lengths(run, "eval") or lengths_asked(run)
+  local whole = run.test and (exit == 0 or asked > 0 and #run.test.lengths >= asked)
+  return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
+end
+
+-- A run whose files are damaged: nothing of them is shown but what is wrong.
+local function damaged(dir, damage)
+  return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
+end
+
+-- Reads one folder; nil where it has no run.json. place: what the folders it lies in say, as run_files.place gives
+-- it; absent where they may be called anything.
+function M.read(dir, place)
+  local facts, damage = run_files.facts(dir, place)
+  if not facts then
+    return damage and damaged(dir, damage)
+  end
+  local run = { dir = dir, notes = {}, during = {}, facts = facts }
+  for _, key in ipairs({ "id", "digest", "seed", "learning_rate", "exit" }) do
+    run[key] = facts[key]
+  end
+  damage = read_evaluations(run)
+  if damage then
+    return damaged(dir, damage)
+  end
+  score_within(run)
+  run.state = state_of(run)
+  return run
+end
+
+-- Notes damage that is found after the run was read.
+local function note_damage(run, damage)
+  if damage then
+    run.notes[#run.notes + 1], run.damaged = damage, true
+  end
+end
+
+-- metrics.jsonl as a list of rows, numbers by name; empty where it is damaged, which is noted.
+function M.metrics(run)
+  local rows = {}
+  local damage = run_files.metrics(run.dir, run.notes, function(row)
+    rows[#rows + 1] = row
+  end)
+  note_damage(run, damage)
+  return damage and {} or rows
+end
+
+-- Seconds of training behind steps, { { step, seconds }, ... }; empty where metrics.jsonl does not have them, or is
+-- damaged, which is noted.
+function M.clock(run)
+  local marks = {}
+  local damage = run_files.metrics(run.dir, run.notes, function(row)
+    marks[#marks + 1] = row.seconds and { row.step, row.seconds }
+  end)
+  note_damage(run, damage)
+  return damage and {} or marks
+end
+
+-- The score of an evaluated run in percent: the plain mean over the lengths beyond training. Others have none.
+function M.score(run)
+  if run.state ~= "evaluated" then
+    return nil
+  end
+  local sum = 0
+  for _, accuracy in ipairs(run.test.accuracy) do
+    sum = sum + accuracy
+  end
+  return 100 * sum / #run.test.accuracy
+end
+
+return M

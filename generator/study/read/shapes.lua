@@ -1,0 +1,198 @@
+-- What decoded JSON may hold: one function that compares a value with a description of it.
+--
+-- Input: a value as input.decode gives it, and a shape: { type, ... } as the makers below return it. Output: nil where
+-- it fits, or { field, found, expected }, the first of them. Fields that are null count as absent, and are taken away.
+-- Invariants: numbers are finite, integers are integers of Lua's, nothing nests deeper than DEEPEST.
+
+local diagnostics = require("base.diagnostics")
+local input = require("base.input")
+
+local M = {}
+
+local DEEPEST = 16
+local LARGEST = 1e300 -- of a number without a range: a little arithmetic leaves it finite
+local LONGEST_NAME = 60
+
+local judges = {}
+
+local function found_text(value)
+  if type(value) == "table" then
+    return value == input.NULL and "null" or getmetatable(value) == input.LIST and "a list" or "an object"
+  end
+  return diagnostics.show(value)
+end
+
+local function wrong(path, value, shape)
+  return { field = path, found = found_text(value), expected = shape.expected }
+end
+
+local function judge(value, shape, path, depth)
+  if depth > DEEPEST then
+    return { field = path, found = "tables in each other", expected = ("at most %d deep"):format(DEEPEST) }
+  end
+  return judges[shape.type](value, shape, path, depth)
+end
+
+function judges.integer(value, shape, path)
+  return not (math.type(value) == "integer" and value >= shape.min and value <= shape.max)
+    and wrong(path, value, shape) or nil
+end
+
+function judges.number(value, shape, path)
+  local fits = type(value) == "number" and value >= shape.min and value <= shape.max
+    and not (shape.above and value <= shape.above) and not (shape.below and value >= shape.below)
+  return not fits and wrong(path, value, shape) or nil
+end
+
+function judges.text(value, shape, path)
+  local fits = type(value) == "string" and #value <= shape.longest and value:find(shape.pattern or "") ~= nil
+  return not fits and wrong(path, value, shape) or nil
+end
+
+function judges.boolean(value, shape, path)
+  return type(value) ~= "boolean" and wrong(path, value, shape) or nil
+end
+
+-- Fits one of several shapes; of those that do not, the last one's problem is told.
+function judges.either(value, shape, path, depth)
+  local problem
+  for _, one in ipairs(shape.shapes) do
+    problem = judge(value, one, path, depth)
+    if not problem then
+      return nil
+    end
+  end
+  return type(value) == "table" and problem or wrong(path, value, shape)
+end
+
+local function is_empty(value)
+  return next(value) == nil and value ~= input.NULL
+end
+
+function judges.list(value, shape, path, depth)
+  if type(value) ~= "table" or getmetatable(value) ~= input.LIST and not is_empty(value) or #value > shape.most then
+    return wrong(path, value, shape)
+  end
+  for key in next, value do
+    if math.type(key) ~= "integer" then
+      return wrong(path, value, shape)
+    end
+  end
+  for i, item in ipairs(value) do
+    local at = ("%s[%d]"):format(path, i)
+    local problem = judge(item, shape.of, at, depth + 1)
+    if problem then
+      return problem
+    elseif shape.ascending and i > 1 and item <= value[i - 1] then
+      return wrong(at, item, { expected = ("more than %s, which is before it"):format(value[i - 1]) })
+    end
+  end
+end
+
+local function joined(path, name)
+  name = #name > LONGEST_NAME and name:sub(1, LONGEST_NAME) .. "..." or name
+  return path == "" and name or path .. "." .. name
+end
+
+local function missing(value, shape, path)
+  for _, name in ipairs(shape.required) do
+    if value[name] == nil then
+      return { field = joined(path, name), found = "nothing", expected = shape.fields[name].expected }
+    end
+  end
+end
+
+-- Its names in order, so that the first problem is always the same one; nil where one is no text.
+local function names_of(value)
+  local names = {}
+  for name in next, value do
+    if type(name) ~= "string" then
+      return nil
+    end
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return names
+end
+
+function judges.object(value, shape, path, depth)
+  local names = type(value) == "table" and getmetatable(value) == input.OBJECT and names_of(value)
+  if not names then
+    return wrong(path, value, shape)
+  end
+  for _, name in ipairs(names) do
+    local of = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
+    if value[name] == input.NULL then
+      value[name] = nil
+    elseif not of then
+      return { field = path, found = "the field " .. diagnostics.show(name), expected = shape.expected }
+    else
+      local problem = judge(value[name], of, joined(path, name), depth + 1)
+      if problem then
+        return problem
+      end
+    end
+  end
+  return missing(value, shape, path) or shape.more and shape.more(value, path)
+end
+
+-- Whatever a later version of Longhand may write.
+function judges.any(value, shape, path, depth)
+  if type(value) ~= "table" then
+    return nil
+  end
+  return judge(value, getmetatable(value) == input.LIST and shape.list or shape.object, path, depth)
+end
+
+function M.integer(min, max)
+  return { type = "integer", min = min, max = max, expected = ("an integer from %d to %d"):format(min, max) }
+end
+
+-- range: { min, max, above, below }, each where there is one.
+function M.number(range)
+  local words = {}
+  for _, name in ipairs({ "min", "above", "max", "below" }) do
+    words[#words + 1] = range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name,
+      diagnostics.number(range[name]))
+  end
+  return { type = "number", min = range.min or -LARGEST, max = range.max or LARGEST, above = range.above,
+    below = range.below, expected = "a number " .. (#words > 0 and table.concat(words, " ") or "that is finite") }
+end
+
+function M.text(longest, pattern, expected)
+  return { type = "text", longest = longest, pattern = pattern,
+    expected = expected or ("a text of at most %d bytes"):format(longest) }
+end
+
+function M.list(of, most, ascending)
+  return { type = "list", of = of, most = most, ascending = ascending, expected = ("a list of at most %d, each %s%s")
+    :format(most, of.expected, ascending and ", ascending" or "") }
+end
+
+-- fields: shapes by name; more: { required = list of names, others = a shape of all other fields, names = pattern of
+-- names, check = function(value, path) -> problem }.
+function M.object(fields, more)
+  more = more or {}
+  return { type = "object", fields = fields, required = more.required or {}, others = more.others, names = more.names,
+    more = more.check, expected = more.expected or "an object" }
+end
+
+function M.either(...)
+  local shapes, words = { ... }, {}
+  for i, shape in ipairs(shapes) do
+    words[i] = shape.expected
+  end
+  return { type = "either", shapes = shapes, expected = table.concat(words, ", or ") }
+end
+
+M.boolean = { type = "boolean", expected = "true or false" }
+
+M.any = { type = "any", expected = "anything" }
+M.any.list, M.any.object = M.list(M.any, math.maxinteger), M.object({}, { others = M.any })
+
+-- nil where the value fits; else { field, found, expected }, field "" for the value itself.
+function M.problem(value, shape)
+  return judge(value, shape, "", 0)
+end
+
+return M

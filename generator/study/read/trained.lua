@@ -1,0 +1,158 @@
+-- A trained run: its folder, its checkpoint, and the trainer and the spec that belong to it.
+--
+-- Input: a run's folder, or a checkpoint in one. Output: M.open gives { dir, checkpoint, info }, info being run.json as
+-- run_files.lua reads it; M.with_spec the spec as project:plan returns it; M.trainer the path of a trainer of the same
+-- plan digest, built where there is none. nil and a message where that is not possible.
+-- Invariant: no program is started but one that was built here from a plan of that digest, or that the user names.
+
+local build = require("render.build")
+local input = require("base.input")
+local lfs = require("lfs")
+local respec = require("study.read.respec")
+local run_files = require("study.read.run_files")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local write = require("base.write")
+
+local M = {}
+
+-- run.json; the folder of a run may have been moved, and be called anything.
+local function read_info(dir)
+  local info, damage = run_files.facts(dir)
+  if not info then
+    dir = tongues.plain(dir)
+    return nil, damage and ("%s/%s"):format(dir, damage)
+      or ("%s/run.json: no such file; expected the folder of a run, or a checkpoint in one"):format(dir)
+  elseif not info.spec.model.layers then
+    return nil, dir .. "/run.json: spec.model.layers: found nothing; expected an integer"
+  end
+  return info
+end
+
+-- The folder for results in that of a run where the user names none; or nil and a message.
+function M.folder(run, given, name)
+  if given then
+    return given
+  end
+  return write.below(run.dir, name)
+end
+
+function M.open(path)
+  path = path:gsub("(.)/+$", "%1")
+  local dir, checkpoint = path, path .. "/checkpoint.safetensors"
+  if path:find("%.safetensors$") then
+    dir, checkpoint = path:match("^(.*)/[^/]*$") or ".", path
+  end
+  local info, message = read_info(dir)
+  if not info then
+    return nil, message
+  elseif lfs.attributes(checkpoint, "mode") ~= "file" then
+    return nil, checkpoint .. ": no such file; has the run written a checkpoint yet?"
+  end
+  return { dir = dir, checkpoint = checkpoint, info = info }
+end
+
+-- Names that tell runs apart: ids, with seed and rate where ids are not enough.
+function M.labels(runs)
+  local count, labels = {}, {}
+  for _, run in ipairs(runs) do
+    count[run.info.id] = (count[run.info.id] or 0) + 1
+  end
+  for i, run in ipairs(runs) do
+    local info = run.info
+    labels[i] = count[info.id] == 1 and info.id or ("%s seed %s rate %s"):format(info.id, info.seed, info.learning_rate)
+  end
+  return labels
+end
+
+local function plan_of(project, path, digest)
+  local spec, message = project:plan(path, {})
+  if not spec then
+    return nil, message
+  elseif spec.plan.digest ~= digest then
+    return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, digest)
+  end
+  return spec
+end
+
+-- Calls use(spec, path) with run.json's spec in a temporary file.
+local function with_own_spec(project, info, use)
+  local text, message = respec.text(info.spec)
+  local folder, written, spec
+  if text then
+    folder, message = shell.temporary()
+  end
+  if not folder then
+    return nil, message
+  end
+  local path = ("%s/%s.lua"):format(folder, info.id)
+  written, message = write.files(folder, { { path = info.id .. ".lua", text = text } })
+  if written then
+    spec, message = plan_of(project, path, info.digest)
+  end
+  local results = table.pack(nil, message)
+  if spec and (spec.plan.task.text or spec.plan.task.data) then
+    results = table.pack(nil, "it names a file of its own") -- code that nobody here has asked for
+  elseif spec then
+    results = table.pack(use(spec, path))
+  end
+  write.remove_tree(folder)
+  return table.unpack(results, 1, results.n)
+end
+
+-- Calls use(spec, path) with the run's spec: `given`, or that of spec/runs where it is still the same, else run.json's
+-- in a temporary file. Returns what use returns, or nil and a message.
+function M.with_spec(project, run, given, use)
+  local info = run.info
+  if given then
+    local spec, message = plan_of(project, given, info.digest)
+    if not spec then
+      return nil, message
+    end
+    return use(spec, given)
+  end
+  local listed = project:path("spec/runs/" .. info.id .. ".lua")
+  local spec = lfs.attributes(listed, "mode") == "file" and plan_of(project, listed, info.digest)
+  if spec then
+    return use(spec, listed)
+  end
+  return with_own_spec(project, info, use)
+end
+
+local function digest_of(trainer)
+  local text, code = shell.capture({ trainer, "info", "--json" })
+  local info = code == 0 and input.decode(text)
+  return type(info) == "table" and info.digest or nil
+end
+
+-- A trainer for the run: `given`, which must be of its digest; one that was built before; or a new one by
+-- provide(path of a spec) -> folder or nil and an exit code. Returns its path; or nil, an exit code and a message.
+function M.trainer(project, run, given, provide)
+  local digest = run.info.digest
+  if given then
+    local path = given:find("/") and given or "./" .. given
+    local found = digest_of(path)
+    if found ~= digest then
+      return nil, 1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
+        run.dir, digest) or ("--trainer %s: is no trainer that runs here"):format(given)
+    end
+    return path
+  end
+  local built = build.folder(project, { id = run.info.id, plan = { digest = digest } }) .. "/trainer"
+  if lfs.attributes(built, "mode") == "file" and digest_of(built) == digest then
+    return built
+  end
+  local code
+  local trainer, message = M.with_spec(project, run, nil, function(_, path)
+    local dir
+    dir, code = provide(path)
+    return dir and (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
+  end)
+  if not trainer then
+    return nil, code or 1, message and ("%s: its trainer cannot be built again: %s\n  expected: --trainer FILE, the "
+      .. "trainer that made it, or one of the same spec"):format(run.dir, message)
+  end
+  return trainer
+end
+
+return M

@@ -1,0 +1,88 @@
+-- The colour, dash and point of each encoding: the same in every picture.
+--
+-- Input: an encoding's name. Output: { colour = "#rrggbb", dash, point }, as gnuplot has dashes and points.
+-- A randomized form is the stronger shade of its plain form's hue, and dashed; every hue has a point of its own, so
+-- that no two curves differ in hue alone. Points are filled or of strokes: in a hollow one the curve is seen, but at
+-- its ends, which then seem to mean something. The thirteen are at least 13 apart in CIE Lab for normal sight and for
+-- the three dichromacies, and at least 2.4 to 1 in contrast against white and near black.
+
+local canonical = require("base.canonical")
+
+local M = {}
+
+local SOLID, DASHED = "solid", "(9,4)"
+
+local TABLE = {
+  ["none"] = { "#666989", SOLID, 1 },
+  ["sincos"] = { "#d1a000", SOLID, 5 },
+  ["rand-sincos"] = { "#d24f00", DASHED, 5 },
+  ["relative"] = { "#5697ee", SOLID, 7 },
+  ["rand-relative"] = { "#005acf", DASHED, 7 },
+  ["alibi"] = { "#6aa898", SOLID, 9 },
+  ["rand-alibi"] = { "#00745f", DASHED, 9 },
+  ["rope"] = { "#e79079", SOLID, 11 },
+  ["rand-rope"] = { "#c10023", DASHED, 11 },
+  ["learned"] = { "#d48bcd", SOLID, 13 },
+  ["rand-learned"] = { "#7d48a3", DASHED, 13 },
+  ["geometric"] = { "#bba64d", SOLID, 2 },
+  ["rand-sincos-unsorted"] = { "#797544", "(2,3)", 3 },
+}
+
+-- For names that the table lacks; a name always gets the same.
+local FURTHER = { "#5b6fd6", "#2f9e9e", "#a3663f", "#c2558a", "#5d8f3c", "#8a7bc8", "#b0852c", "#4c7f99", "#cc6b4e",
+  "#6f9a6b" }
+local POINTS = { 1, 2, 3, 5, 7, 9, 11, 13 }
+local DASHES = { "(4,2)", "(12,3,2,3)", "(2,2)", SOLID }
+
+local ALIASES = { sinusoid = "sincos" }
+
+-- rand_sinusoid -> rand-sincos; a number at the end, as in relative-500, is no part of the encoding.
+local function usual(name)
+  name = name:gsub("_", "-"):gsub("%-%d+$", "")
+  local prefix, base = name:match("^(rand%-)(.*)$")
+  base = base or name
+  return (prefix or "") .. (ALIASES[base] or base)
+end
+
+-- A small hash of a text: Fowler, Noll and Vo's, 32 bits.
+local function hash(text)
+  local value = 2166136261
+  for i = 1, #text do
+    value = ((value ~ text:byte(i)) * 16777619) & 0xffffffff
+  end
+  return value
+end
+
+function M.of(name)
+  name = usual(name)
+  local entry = TABLE[name]
+  if entry then
+    return { colour = entry[1], dash = entry[2], point = entry[3] }
+  end
+  local number = hash(name)
+  return { colour = FURTHER[number % #FURTHER + 1], dash = DASHES[number // 16 % #DASHES + 1],
+    point = POINTS[number // 256 % #POINTS + 1] }
+end
+
+-- Styles of names that stand in one figure, by name: one whose colour is taken gets the next that is free.
+function M.all(names)
+  local styles, taken = {}, {}
+  for _, name in ipairs(names) do
+    local style = M.of(name)
+    for shift = 1, #FURTHER do
+      if not taken[style.colour] then
+        break
+      end
+      style.colour = FURTHER[(hash(name) + shift) % #FURTHER + 1]
+    end
+    taken[style.colour], styles[name] = true, style
+  end
+  return styles
+end
+
+-- The names of the table, sorted.
+function M.names()
+  return canonical.sorted_keys(TABLE)
+end
+
+return M

@@ -1,0 +1,51 @@
+-- Runs gnuplot on scripts, in a folder of its own: where results go, a link may lead elsewhere.
+--
+-- Input: files { path, text }, the scripts and what they read, and the names of the scripts without .gnuplot. Output:
+-- the text of each SVG by name, nil where they could not be drawn; what is wrong, or nil; the pictures as files.
+
+local shell = require("base.shell")
+local write = require("base.write")
+
+local M = {}
+
+local function has_gnuplot()
+  return shell.run({ "sh", "-c", "command -v gnuplot >/dev/null 2>&1" }) == 0
+end
+
+local function draw(folder, files, names)
+  local written, message = write.files(folder, files)
+  if not written then
+    return nil, message
+  end
+  local pictures, drawn = {}, {}
+  for _, name in ipairs(names) do
+    -- -d: the user's own settings, and a .gnuplot that lies about, are no part of a report.
+    local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot -d "$2.gnuplot"', "sh", folder, name })
+    local svg = code == 0 and write.read(("%s/%s.svg"):format(folder, name))
+    local png = svg and write.read(("%s/%s.png"):format(folder, name))
+    if not png then
+      return nil, ("gnuplot failed on %s.gnuplot; everything but the pictures is written"):format(name)
+    end
+    pictures[name] = svg
+    drawn[#drawn + 1] = { path = name .. ".svg", text = svg }
+    drawn[#drawn + 1] = { path = name .. ".png", text = png }
+  end
+  return pictures, nil, drawn
+end
+
+function M.run(files, names)
+  if #names == 0 then
+    return {}, nil, {}
+  elseif not has_gnuplot() then
+    return nil, "gnuplot is not installed; everything but the pictures is written", {}
+  end
+  local folder, message = shell.temporary()
+  if not folder then
+    return nil, message, {}
+  end
+  local pictures, problem, drawn = draw(folder, files, names)
+  write.remove_tree(folder)
+  return pictures, problem, drawn or {}
+end
+
+return M

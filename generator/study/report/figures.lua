@@ -1,0 +1,329 @@
+-- Figures of a report, from the cells of a study: accuracy by length, over training time, along an axis.
+--
+-- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend }, as
+-- curves.lua draws it, and for times a table, as views.lua makes them; nil where nothing was measured.
+
+local colours = require("study.report.colours")
+local curves = require("study.report.curves")
+local runs = require("study.read.runs")
+local statistics = require("study.read.statistics")
+local views = require("study.report.views")
+local wording = require("base.wording")
+
+local M = {}
+
+local FEW_DECADES = 20 -- times that differ less are drawn on a linear axis
+
+local function by_x(a, b)
+  return a[1] < b[1]
+end
+
+-- The last evaluation of a run, by length in percent: { { length, accuracy }, ... }.
+local function points_of(run)
+  local points = {}
+  for _, split in ipairs({ run.train or false, run.test }) do
+    for i, length in ipairs(split and split.step == run.test.step and split.lengths or {}) do
+      points[#points + 1] = { length, 100 * split.accuracy[i] }
+    end
+  end
+  table.sort(points, by_x)
+  return points
+end
+
+-- The mean over several lists of points at the x they have in common with any other.
+local function mean_curve(lists)
+  local sums, counts, xs = {}, {}, {}
+  for _, points in ipairs(lists) do
+    for _, point in ipairs(points) do
+      local x = point[1]
+      if not sums[x] then
+        sums[x], counts[x] = 0, 0
+        xs[#xs + 1] = x
+      end
+      sums[x], counts[x] = sums[x] + point[2], counts[x] + 1
+    end
+  end
+  table.sort(xs)
+  local mean = {}
+  for i, x in ipairs(xs) do
+    mean[i] = { x, sums[x] / counts[x] }
+  end
+  return mean
+end
+
+-- A bold curve and faint ones for its seeds.
+local function add_curves(panel, lists, style, mean, title)
+  for _, points in ipairs(#lists > 1 and lists or {}) do
+    panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true }
+  end
+  if #mean > 0 then
+    panel.curves[#panel.curves + 1] = { points = mean, style = style, title = title }
+  end
+end
+
+-- Chance and the analytic baseline of a task, their names apart where the values are close.
+local function levels_of(task)
+  if not task or not task.chance then
+    return {}
+  end
+  local levels = { { 100 * task.chance, ("chance %.0f%%"):format(100 * task.chance) } }
+  local baseline = task.baseline and 100 * task.baseline
+  if baseline and baseline > levels[1][1] + 0.05 then
+    local close = baseline - levels[1][1] < 8
+    levels[1][3] = close and -2 or 0
+    levels[2] = { baseline, ("majority %.1f%%"):format(baseline), close and 2 or 0 }
+  end
+  return levels
+end
+
+M.levels_of = levels_of
+
+-- The longest training length of a run; nil where it is not recorded.
+local function trained_to(run)
+  return statistics.max(runs.lengths(run, "train"))
+end
+
+local function add_mark(panel, length)
+  for _, mark in ipairs(panel.marks) do
+    if mark[1] == length then
+      return
+    end
+  end
+  panel.marks[#panel.marks + 1] = length and { length }
+end
+
+local function add_cell(panel, cell, line, style)
+  local best = cell.summary.best
+  local lists = {}
+  for i, run in ipairs(best and best.runs or {}) do
+    lists[i] = points_of(run)
+    add_mark(panel, trained_to(run))
+    panel.x[2] = math.max(panel.x[2], lists[i][#lists[i]][1] * 1.02)
+  end
+  panel.levels = levels_of(cell.task)
+  panel.thinned = panel.thinned or lists[1] and #lists[1] > curves.POINTS
+  add_curves(panel, lists, style, mean_curve(lists), line)
+end
+
+local function legend_of(axis, names, styles)
+  local legend = {}
+  for i, name in ipairs(names) do
+    legend[i] = { title = views.label(axis, name), style = styles[name] }
+  end
+  return legend
+end
+
+-- Accuracy by length, one panel per value of an axis, one colour per value of another.
+function M.by_length(study, item)
+  local names = views.axis(study, item.lines)
+  local styles = colours.all(names)
+  local figure = { panels = {}, legend = legend_of(item.lines, names, styles),
+    title = views.title_of(item, "Accuracy by length") }
+  local thinned = false
+  for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
+    local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
+      ylabel = "token accuracy", x = { 0, 1 }, y = { 0, 100 }, percent = true, curves = {}, marks = {} }
+    for _, line in ipairs(names) do
+      local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
+      local cell = views.find(study, key)
+      if cell then
+        add_cell(panel, cell, views.label(item.lines, line), styles[line])
+      end
+    end
+    thinned = thinned or panel.thinned
+    if #panel.curves > 0 then
+      figure.panels[#figure.panels + 1] = panel
+    end
+  end
+  figure.caption = "Bold: mean over the seeds at the best learning rate of each; faint: these seeds. Dashed: the "
+    .. "longest length of training; flat lines: chance, and the majority baseline where it is higher." .. (thinned
+    and (" Neighbouring lengths are averaged, so that a curve has at most %d points."):format(curves.POINTS) or "")
+  return #figure.panels > 0 and figure or nil
+end
+
+-- Seconds of training at a step, between the lines of metrics.jsonl; nil where they are not recorded.
+local function seconds_at(clock, step)
+  local before = { 0, 0 }
+  for _, mark in ipairs(clock) do
+    if mark[1] >= step then
+      local share = mark[1] > before[1] and (step - before[1]) / (mark[1] - before[1]) or 1
+      return before[2] + share * (mark[2] - before[2])
+    end
+    before = mark
+  end
+  return nil
+end
+
+-- Accuracies during training as { seconds, percent }.
+local function timed(run)
+  local clock, points = runs.clock(run), {}
+  for _, point in ipairs(run.during) do
+    local seconds = seconds_at(clock, point.step)
+    points[#points + 1] = seconds and seconds > 0 and { seconds, 100 * point.accuracy } or nil
+  end
+  return points
+end
+
+-- Seconds to the first evaluation at or above a threshold; nil where there is none.
+local function reached(points, threshold)
+  for _, point in ipairs(points) do
+    if point[2] >= threshold then
+      return point[1]
+    end
+  end
+end
+
+-- The mean at equal places of the lists, in seconds and in accuracy; as far as the shortest goes.
+local function mean_timed(lists)
+  local mean, count = {}, #lists > 0 and math.huge or 0
+  for _, points in ipairs(lists) do
+    count = math.min(count, #points)
+  end
+  for i = 1, count do
+    local x, y = 0, 0
+    for _, points in ipairs(lists) do
+      x, y = x + points[i][1], y + points[i][2]
+    end
+    mean[i] = { x / #lists, y / #lists }
+  end
+  return mean
+end
+
+-- The median, where runs that never get there count as longer than any.
+local function median_time(times, runs_made)
+  local padded = table.move(times, 1, #times, 1, {})
+  for i = #times + 1, runs_made do
+    padded[i] = math.huge
+  end
+  local median = statistics.quantile(padded, 0.5)
+  return median and median == median and median < math.huge and median or nil
+end
+
+local function time_text(seconds)
+  return seconds and wording.duration(seconds) or "not reached"
+end
+
+local function time_row(line, cell, lists, threshold)
+  local times = {}
+  for _, points in ipairs(lists) do
+    times[#times + 1] = reached(points, threshold)
+  end
+  local fastest = #times > 0 and math.min(table.unpack(times)) or nil
+  local median = median_time(times, #lists)
+  local texts = { ("%d of %d"):format(#times, #lists), time_text(median), time_text(fastest) }
+  local row = { title = line, cells = {}, median = median, fastest = fastest }
+  for i, text in ipairs(texts) do
+    row.cells[i] = { texts = { text }, number = cell and cell.number, missing = #lists == 0 }
+  end
+  return row
+end
+
+local function ratio_row(rows, item)
+  local at = {}
+  for _, row in ipairs(rows) do
+    at[row.title] = row
+  end
+  local slow, fast = at[item.slow], at[item.fast]
+  local row = { title = ("%s / %s"):format(item.slow, item.fast), cells = { { texts = { "" } } }, last = true }
+  for i, key in ipairs({ "median", "fastest" }) do
+    local ratio = slow and fast and slow[key] and fast[key] and slow[key] / fast[key]
+    row.cells[i + 1] = { texts = { ratio and ("%.1f times"):format(ratio) or views.MISSING }, missing = not ratio }
+  end
+  return row
+end
+
+local function time_table(rows, item, threshold)
+  rows[#rows + 1] = ratio_row(rows, item)
+  local about = ("Runs at the best learning rate; the first evaluation at or above %g%%; runs that never get there "
+    .. "count as longer than any in the median%s"):format(threshold, item.published
+    and ("; the paper prints a ratio of %g"):format(item.published) or "")
+  local title = views.title_of({ where = item.where }, ("Training time to %g%% accuracy"):format(threshold))
+  return { title = title, about = about, corner = item.lines, notes = {},
+    subs = { "" }, columns = { { title = "runs" }, { title = "median" }, { title = "fastest" } }, rows = rows }
+end
+
+-- Accuracy during training over seconds: the figure, and a table of times to a threshold.
+function M.by_time(study, item)
+  local names, threshold = views.axis(study, item.lines), item.threshold or 90
+  local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = "accuracy", y = { 0, 100 },
+    x = { math.huge, 0, log = 10 }, percent = true, curves = {},
+    levels = { { threshold, ("%g%%"):format(threshold) } } }
+  local rows, styles = {}, colours.all(names)
+  for _, line in ipairs(names) do
+    local cell = views.find(study, views.with(item.where, { [item.lines] = line }))
+    local best, lists = cell and cell.summary.best, {}
+    for _, run in ipairs(best and best.runs or {}) do
+      local points = timed(run)
+      lists[#lists + 1] = #points > 0 and points or nil
+    end
+    for _, points in ipairs(lists) do
+      panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
+    end
+    add_curves(panel, lists, styles[line], mean_timed(lists), views.label(item.lines, line))
+    rows[#rows + 1] = time_row(line, cell, lists, threshold)
+  end
+  if panel.x[2] < FEW_DECADES * panel.x[1] then
+    panel.x = { 0, panel.x[2] * 1.02 }
+  end
+  local figure = { panels = { panel }, title = views.title_of(item, "Accuracy over training time"),
+    caption = "Bold: mean over the seeds at the best learning rate; faint: these seeds. Accuracy is that of "
+      .. "evaluations during training." }
+  return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold)
+end
+
+local function axis_lines(study, item, values)
+  local lines = {}
+  for _, line in ipairs(item.lines and views.axis(study, item.lines) or { "" }) do
+    local entry = { name = line, max = {}, mean = {} }
+    for _, value in ipairs(values) do
+      local key = views.with(item.where, { [item.x] = value, [item.lines or item.x] = item.lines and line or value })
+      local cell = views.find(study, key)
+      local x, s = views.number(value), cell and cell.summary
+      if s and s.max then
+        table.insert(entry.max, { x, s.max })
+        table.insert(entry.mean, { x, s.best.mean })
+      end
+    end
+    table.sort(entry.max, by_x)
+    table.sort(entry.mean, by_x)
+    lines[#lines + 1] = #entry.max > 0 and entry or nil
+  end
+  return lines
+end
+
+-- From the lowest to the highest place with some room; in powers of two where nothing speaks against it.
+local function range_of(ticks)
+  local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
+  if low > 0 then
+    return { low / 1.2, high * 1.2, log = 2, ticks = ticks }
+  end
+  local room = high > low and 0.05 * (high - low) or 1
+  return { low - room, high + room, ticks = ticks }
+end
+
+-- Scores along an axis whose values are numbers: the maximum over all runs, and the mean at the best learning rate.
+function M.along_axis(study, item)
+  local values, ticks = views.axis(study, item.x), {}
+  for i, value in ipairs(values) do
+    ticks[i] = views.number(value)
+  end
+  local panel = { xlabel = item.x, ylabel = "score", y = { 0, 100 }, percent = true, curves = {},
+    x = range_of(ticks) }
+  local lines, names = axis_lines(study, item, values), {}
+  for i, line in ipairs(lines) do
+    names[i] = line.name
+  end
+  local styles = colours.all(names)
+  for _, line in ipairs(lines) do
+    local style = styles[line.name]
+    local thin = { colour = style.colour, dash = "(3,3)", point = style.point }
+    local comma = item.lines and views.label(item.lines, line.name) .. ", " or ""
+    panel.curves[#panel.curves + 1] = { points = line.max, style = { colour = style.colour, dash = "solid",
+      point = style.point }, title = comma .. "maximum" }
+    panel.curves[#panel.curves + 1] = { points = line.mean, style = thin, title = comma .. "mean" }
+  end
+  return #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, "Score along " .. item.x),
+    caption = "Maximum over all seeds and learning rates, and mean over seeds at the best learning rate." } or nil
+end
+
+return M

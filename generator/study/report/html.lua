@@ -1,0 +1,96 @@
+-- Pieces of HTML that is XML too: escaped text, elements, tables (views.lua), pictures put inline.
+--
+-- Input: text and tables. Output: text. Nothing here refers to another file.
+
+local tongues = require("base.tongues")
+local wording = require("base.wording")
+
+local M = {}
+
+local function heads(model)
+  local span = #model.subs > 1 and ' colspan="2"' or ""
+  local parts = { ('<th scope="col"%s>%s</th>'):format(span, tongues.html(model.corner)) }
+  for _, column in ipairs(model.columns) do
+    parts[#parts + 1] = ('<th scope="col">%s</th>'):format(tongues.html(column.title))
+  end
+  return "<tr>" .. table.concat(parts) .. "</tr>"
+end
+
+-- Each value of ours leads to the cell it is of.
+local function value(cell, i)
+  local text = tongues.html(cell.texts[i] or "")
+  if i > 1 then
+    return ("<td>%s</td>"):format(text)
+  elseif cell.number then
+    text = ('<a href="#cell-%d"%s>%s</a>'):format(cell.number,
+      cell.about and (' title="%s"'):format(tongues.html(cell.about)) or "", text)
+  end
+  local class = cell.missing and ' class="missing"' or cell.best and ' class="best"' or ""
+  local detail = cell.detail and (" <small>%s</small>"):format(tongues.html(cell.detail)) or ""
+  return ("<td%s>%s%s</td>"):format(class, text, detail)
+end
+
+-- A row of the table as one line for each value of its cells.
+local function lines_of(model, row)
+  local lines, count = {}, #model.subs
+  for i, sub in ipairs(model.subs) do
+    local cells = {}
+    for j, cell in ipairs(row.cells) do
+      cells[j] = value(cell, i)
+    end
+    local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
+      count > 1 and (' rowspan="%d"'):format(count) or "", tongues.html(row.title)) or ""
+    local second = count > 1 and ('<th scope="row">%s</th>'):format(tongues.html(sub)) or ""
+    local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"' or row.last and ' class="last"' or ""
+    lines[i] = ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))
+  end
+  return table.concat(lines, "\n")
+end
+
+local function notes_of(model)
+  local items = {}
+  for i, note in ipairs(model.notes) do
+    items[i] = "<li>" .. tongues.html(note) .. "</li>"
+  end
+  return #items > 0 and ('\n<details class="notes"><summary>* %s</summary><ul>%s</ul></details>'):format(
+    wording.count(#items, "note"), table.concat(items)) or ""
+end
+
+-- heading: what stands above the table, which a caption need not say again.
+function M.table(model, heading)
+  local parts = {}
+  parts[1] = model.title ~= heading and tongues.html(model.title) or nil
+  parts[#parts + 1] = model.about and model.about ~= model.title and tongues.html(model.about) or nil
+  local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, ": ")) or ""
+  local lines = { '<div class="wide"><table>', caption, "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
+  for _, row in ipairs(model.rows) do
+    lines[#lines + 1] = lines_of(model, row)
+  end
+  lines[#lines + 1] = "</tbody></table></div>"
+  return table.concat(lines, "\n") .. notes_of(model)
+end
+
+-- What is dark in a picture has the colour of the page's text, so that it can be read on a dark page.
+local DARK = 96 -- of 255, the strongest of red, green and blue
+
+local function colour_of_text(colour)
+  local strongest = 0
+  for digits in colour:gmatch("%d+") do
+    strongest = math.max(strongest, tonumber(digits))
+  end
+  return strongest < DARK and "currentColor" or nil
+end
+
+-- An SVG file of gnuplot's as an element: names that would clash with those of other pictures get a prefix, neutral
+-- colours become those of the page. gnuplot's groups set `color`, which would be the currentColor of what is in them.
+function M.picture(svg, name, title)
+  local body = svg:match("(<svg.*</svg>)"):gsub("<desc>.-</desc>", ""):gsub("<title>.-</title>\n?", "")
+  body = body:gsub("gp(%u%l+%d*)", name .. "-%1"):gsub("(id=['\"])gnuplot", "%1" .. name)
+    :gsub("(id=['\"])(%l+box)", "%1" .. name .. "-%2")
+  body = body:gsub('<rect x="0" y="0" width="[%d.]+" height="[%d.]+" fill="[^"]*"/>', "", 1)
+    :gsub('(<g [^>]-) color="[^"]*"', "%1")
+    :gsub("( %l+=[\"'])black([\"'])", "%1currentColor%2"):gsub("rgb%([%d, ]+%)", colour_of_text)
+  return ('<svg role="img" aria-label="%s"'):format(tongues.html(title)) .. body:sub(#"<svg" + 1)
+end
+
+return M

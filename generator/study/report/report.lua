@@ -1,0 +1,402 @@
+-- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page;
+-- of two runs, what differs (compare.lua).
+--
+-- Input: { project, runs, other, study, scale, out, say }. Output: an exit code, and a message where it is not 0.
+-- Writes only below `out`; the runs are read and left alone.
+
+local cells = require("study.read.cells")
+local compare = require("study.report.compare")
+local curves = require("study.report.curves")
+local draw = require("study.report.draw")
+local figures = require("study.report.figures")
+local grid = require("study.grid.grid")
+local items = require("study.report.items")
+local lfs = require("lfs")
+local published_module = require("study.read.published")
+local readings = require("study.read.readings")
+local report_csv = require("study.report.report_csv")
+local report_page = require("study.report.report_page")
+local run_files = require("study.read.run_files")
+local runs = require("study.read.runs")
+local settings = require("study.report.settings")
+local shell = require("base.shell")
+local table_latex = require("study.report.table_latex")
+local table_text = require("study.report.table_text")
+local tongues = require("base.tongues")
+local views = require("study.report.views")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local WIDTH = 100
+local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 12, 5
+
+local INPUT, ENVIRONMENT = 1, 4
+
+local function record_of(records, name)
+  for _, record in ipairs(records) do
+    if record.study == name:match("([^/]*)$"):gsub("%.lua$", "") then
+      return record
+    end
+  end
+end
+
+-- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message. What is
+-- damaged of the records comes third.
+local function expand(options)
+  local found, problems = run_files.records(options.runs)
+  local name = options.study or #found == 1 and (lfs.attributes(found[1].path or "", "mode") and found[1].path
+    or found[1].study)
+  if not name and #found > 1 then
+    local names = {}
+    for i, record in ipairs(found) do
+      names[i] = record.study
+    end
+    return nil, ("longhand report: %s holds runs of several studies: %s\n  hint: --study says which"):format(
+      options.runs, table.concat(names, ", "))
+  elseif not name then
+    return nil, nil, problems
+  end
+  local record = record_of(found, name) or {}
+  local study, message = grid.expand(options.project, name, { scale = options.scale or record.scale,
+    set = record.set or {} })
+  return study, message, problems
+end
+
+-- Chance and baseline of each cell's task.
+local function add_tasks(project, study)
+  local facts = project:tasks() or {}
+  for _, cell in ipairs(study.cells) do
+    cell.task = cell.spec and cell.spec.plan.task or facts[cell.task_kind or ""]
+  end
+end
+
+local function read_study(options)
+  local expanded, message, problems = expand(options)
+  if message then
+    return nil, message
+  end
+  local study = expanded and cells.of_study(expanded, options.runs) or cells.of_folder(options.runs)
+  if #study.cells == 0 then
+    return nil, ("longhand report: %s: there are no runs\n  expected: a folder that trainers wrote, with "
+      .. "<id>/<digest>/<run>/run.json in it"):format(options.runs)
+  end
+  study.problems = table.move(study.problems or {}, 1, #(study.problems or {}), #problems + 1, problems)
+  study.path = study.path or options.runs
+  study.set = expanded and expanded.set
+  add_tasks(options.project, study)
+  return study
+end
+
+-- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
+local function ambiguous(study, item, file)
+  for _, cell in ipairs(study.cells) do
+    local _, count = published_module.lookup(file, views.translate(cell.key, item.names), file.columns[1])
+    if count > 1 then
+      return views.key_text(study, cell)
+    end
+  end
+end
+
+-- The paper's files that the items name, by item; and the paper's setting.
+local function read_published(project, study, list)
+  local by_item, setting = {}, nil
+  for _, item in ipairs(list) do
+    local name = type(item.published) == "table" and item.published.file or item.published
+    if type(name) == "string" then
+      local file, message = published_module.read(project, name)
+      local key = file and ambiguous(study, item, file)
+      if key then
+        message = ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key)
+      end
+      if not file or key then
+        return nil, ("%s: error: report[%d].published: %s"):format(study.path, item.place, message)
+      end
+      by_item[item] = file
+    end
+    local of_setting = item.setting or type(name) == "string" and (name:match("^(.*/)") or "") .. "setting"
+    if of_setting and not setting then
+      local message
+      setting, message = published_module.read(project, of_setting)
+      if not setting then
+        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, item.place, message)
+      end
+    end
+  end
+  return { by_item = by_item, setting = setting }
+end
+
+local makers = {}
+
+function makers.table(study, item, published)
+  return nil, views.table(study, item, published)
+end
+
+function makers.best(study, item, published)
+  return nil, views.best(study, item, published)
+end
+
+makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
+
+-- Tables and figures in the order of the items, each with a name for its files.
+local function make_parts(study, list, papers)
+  local parts = {}
+  for i, item in ipairs(list) do
+    local figure, model = makers[item.kind](study, item, papers.by_item[item])
+    local name = ("%s%d"):format(item.kind, i)
+    if figure then
+      figure.name = name
+      parts[#parts + 1] = figure
+    end
+    if model then
+      model.name = name
+      parts[#parts + 1] = { title = model.title, table = model, name = name }
+    end
+  end
+  return parts
+end
+
+local function sweep_words(options, study)
+  local words = { "./longhand", "sweep", study.path }
+  if study.scale then
+    table.move({ "--scale", study.scale }, 1, 2, #words + 1, words)
+  end
+  for _, set in ipairs(study.set or {}) do
+    table.move({ "--set", set }, 1, 2, #words + 1, words)
+  end
+  return table.move({ "--out", options.runs }, 1, 2, #words + 1, words)
+end
+
+-- How the runs of a cell are made.
+local function command_of(options, study)
+  if not study.found then
+    local sweep = shell.line(sweep_words(options, study))
+    return function(cell)
+      return ("%s  # digest %s"):format(sweep, cell.spec.plan.digest)
+    end
+  end
+  return function(cell)
+    local source = cell.runs[1].facts.spec and cell.runs[1].facts.spec.source or cell.id
+    return ("%s  # digest %s; then trainer train with the flags of a run"):format(shell.line({ "./longhand", "build",
+      source }), tongues.plain(cell.digest))
+  end
+end
+
+-- Notes of all runs, and what became of those that have no score; of these, what is damaged.
+local function problems_of(study)
+  local list = table.move(study.problems, 1, #study.problems, 1, {})
+  local damaged = table.move(study.problems, 1, #study.problems, 1, {})
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      for _, note in ipairs(run.notes) do
+        list[#list + 1] = ("%s/%s"):format(run.dir, note)
+      end
+      damaged[#damaged + 1] = run.damaged and list[#list] or nil
+      if run.state == "failed" then
+        list[#list + 1] = ("%s: failed, exit code %d"):format(run.dir, run.exit)
+      end
+    end
+  end
+  return list, damaged
+end
+
+local function count_runs(study)
+  local counts = { asked = 0, evaluated = 0 }
+  for _, cell in ipairs(study.cells) do
+    counts.asked = counts.asked + cell.summary.asked
+    for state, count in pairs(cell.summary.states) do
+      counts[state] = (counts[state] or 0) + count
+    end
+  end
+  return counts
+end
+
+-- What a score is the mean of; all runs with one may have been evaluated at nothing but training lengths.
+local function score_text(study)
+  local beyond, within = false, false
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      beyond, within = beyond or run.score and not run.within, within or run.score and run.within
+    end
+  end
+  if within and not beyond then
+    return "all evaluated lengths, which are all training lengths (in distribution)"
+  end
+  return "all lengths beyond training (out of distribution)"
+end
+
+-- The heading's sentences: what is there, and how far it can be compared.
+local function lead_of(report, study)
+  local counts, parts = count_runs(study), {}
+  for _, state in ipairs(runs.UNSCORED) do
+    parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
+  end
+  report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the token accuracies at %s, at the last "
+    .. "step, in percent."):format(counts.evaluated, wording.count(counts.asked, "run"),
+    counts.evaluated == 1 and "has" or "have", #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "",
+    score_text(study)) }
+  report.flagged = {}
+  if report.paper and #report.differing > 0 then
+    report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "
+      .. "reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
+      table.concat(report.differing, ", ") .. (#report.differing == 1 and " differs" or " differ"))
+    report.flagged[2] = true
+  end
+end
+
+local function make_report(options, study, list, papers)
+  local evaluated = {}
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      evaluated[#evaluated + 1] = run.score and run or nil
+    end
+  end
+  local report = {
+    study = study,
+    title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
+    settings = settings.of(study, papers.setting), paper = papers.setting, parts = make_parts(study, list, papers),
+    distribution = views.distribution(study), readings = readings.count(evaluated),
+    command_of = command_of(options, study),
+    command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
+  }
+  report.problems, report.damaged = problems_of(study)
+  report.differing = settings.differing(report.settings)
+  lead_of(report, study)
+  return report
+end
+
+local function settings_text(report)
+  local lines, widest, names = {}, 0, 0
+  for _, item in ipairs(report.settings) do
+    widest, names = math.max(widest, #item.ours), math.max(names, #item.what)
+  end
+  for i, item in ipairs(report.settings) do
+    local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
+    local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,
+      item.differs and "  (differs)" or "") or ""
+    lines[i] = ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), tongues.plain(item.ours .. paper))
+  end
+  return table.concat(lines, "\n")
+end
+
+local function readings_text(report)
+  local lines = { "Readings (interpretations) of the paper and its code that the runs used" }
+  for _, item in ipairs(report.readings) do
+    local answers = {}
+    for j, answer in ipairs(item.answers) do
+      answers[j] = ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
+    end
+    lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(table.concat(answers, "; "), WIDTH - 29,
+      (" "):rep(29)))
+  end
+  return table.concat(lines, "\n")
+end
+
+-- The report as text; whole: with all cells and notes however many there are.
+local function text_of(report, whole)
+  local most = not whole and MOST_NOTES_ON_SCREEN or nil
+  local title = tongues.plain(report.title)
+  local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
+  for _, text in ipairs(report.lead) do
+    parts[#parts + 1] = table_text.wrap(text, WIDTH)
+  end
+  parts[#parts + 1] = "What was run\n" .. settings_text(report)
+  for _, part in ipairs(report.parts) do
+    parts[#parts + 1] = part.table and table_text.render(part.table, WIDTH, most):gsub("\n$", "") or nil
+  end
+  if whole or #report.study.cells <= MOST_CELLS_ON_SCREEN then
+    parts[#parts + 1] = table_text.render(report.distribution, WIDTH, most):gsub("\n$", "")
+  end
+  parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
+  if #report.problems > 0 then
+    local lines = { "What could not be read" }
+    for i, text in ipairs(report.problems) do
+      lines[i + 1] = "  " .. tongues.plain(text)
+    end
+    parts[#parts + 1] = table.concat(lines, "\n")
+  end
+  return table.concat(parts, "\n\n") .. "\n"
+end
+
+-- Text, LaTeX and gnuplot scripts; the page comes last, with the pictures in it.
+local function files_of(report)
+  local latex, files, names = { "% Needs \\usepackage{booktabs}.\n" }, {}, {}
+  for _, part in ipairs(report.parts) do
+    if part.table then
+      latex[#latex + 1] = table_latex.render(part.table)
+    else
+      names[#names + 1] = part.name
+      files[#files + 1] = { path = part.name .. ".gnuplot", text = curves.script(part) }
+    end
+  end
+  latex[#latex + 1] = table_latex.render(report.distribution)
+  files[#files + 1] = { path = "report.txt", text = text_of(report, true) }
+  files[#files + 1] = { path = "tables.tex", text = table.concat(latex, "\n") }
+  return files, names
+end
+
+-- What was left out of the report, or nil.
+local function damage_text(report, out)
+  local count, shown = #report.damaged, {}
+  local noun = #report.study.problems > 0 and "file" or "run"
+  for i = 1, math.min(count, MOST_DAMAGED_ON_SCREEN) do
+    shown[i] = "\n  " .. tongues.plain(report.damaged[i])
+  end
+  return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
+    wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out), table.concat(shown)) or nil
+end
+
+-- Draws, and writes everything or nothing; an exit code and a message.
+local function write_report(options, report, out)
+  local files, names = files_of(report)
+  local problem, drawn
+  report.pictures, problem, drawn = draw.run(files, names)
+  report.no_pictures = problem
+  table.move(drawn, 1, #drawn, #files + 1, files)
+  files[#files + 1] = { path = "index.html", text = report_page.render(report) }
+  local tables = report_csv.files(report.study)
+  table.move(tables, 1, #tables, #files + 1, files)
+  local ok, message = write.files(out, files)
+  if not ok then
+    return ENVIRONMENT, "longhand report: " .. message
+  end
+  options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
+    #drawn > 0 and ", " .. table.concat(names, ", ") .. " as .svg and .png" or ""))
+  local damage = damage_text(report, out)
+  problem = problem and "longhand report: " .. problem
+  return damage and INPUT or problem and ENVIRONMENT or 0, damage and problem and damage .. "\n" .. problem
+    or damage or problem
+end
+
+function M.run(options)
+  if options.other then
+    return compare.run(options)
+  elseif lfs.attributes(options.runs, "mode") ~= "directory" then
+    return INPUT, ("longhand report: there is no folder %s\n  expected: a folder of runs"):format(options.runs)
+  end
+  local study, message = read_study(options)
+  if not study then
+    return INPUT, message
+  end
+  local list, papers
+  list, message = items.check(study)
+  if list then
+    papers, message = read_published(options.project, study, list)
+  end
+  if not papers then
+    return INPUT, message
+  end
+  local report = make_report(options, study, list, papers)
+  options.say((text_of(report, false):gsub("\n$", "")))
+  local out = options.out
+  if not out then
+    out, message = write.below(options.runs, "report" .. (study.name and "-" .. study.name or ""))
+  end
+  if not out then
+    return INPUT, "longhand report: " .. message
+  end
+  return write_report(options, report, out)
+end
+
+return M

@@ -1,0 +1,145 @@
+-- What was run, beside what a paper ran.
+--
+-- Input: a study with its cells read, and the paper's setting, a file of spec/published with the columns setting and
+-- value. Output: a list of { what, ours, paper, differs }; differs only where both are known.
+
+local readings = require("study.read.readings")
+local runs = require("study.read.runs")
+local wording = require("base.wording")
+
+local M = {}
+
+local NOTHING = "nothing evaluated yet"
+
+local function sorted_texts(set)
+  local list = {}
+  for text in pairs(set) do
+    list[#list + 1] = text
+  end
+  table.sort(list, function(a, b)
+    local x, y = tonumber(a), tonumber(b)
+    if x and y then
+      return x < y
+    end
+    return a < b
+  end)
+  return list
+end
+
+-- Lengths as they are listed; nil where there are none.
+local function listed(lengths)
+  if #lengths == 0 then
+    return nil
+  end
+  local first, last = lengths[1], lengths[#lengths]
+  return last - first + 1 == #lengths and ("%d to %d"):format(first, last)
+    or ("%d of %d to %d"):format(#lengths, first, last)
+end
+
+-- A field of a run's spec; nil where it is not recorded.
+local function field(run, section, name)
+  local at = run.facts.spec and run.facts.spec[section]
+  return type(at) == "table" and at[name] or nil
+end
+
+-- Of evaluated runs.
+local PICKS = {
+  { "model", function(run)
+    local layers, heads = field(run, "model", "layers"), field(run, "model", "heads")
+    return layers and ("%s, %s, width %s, feed-forward %s"):format(wording.count(layers, "layer"),
+      wording.count(heads, "head"), field(run, "model", "width"), field(run, "model", "feedforward"))
+  end },
+  { "steps", function(run)
+    return ("%d"):format(run.test.step)
+  end },
+  { "batch", function(run)
+    return field(run, "train", "batch")
+  end },
+  { "training lengths", function(run)
+    return readings.lengths_text(field(run, "train", "lengths")) or listed(runs.lengths(run, "train"))
+  end },
+  { "test lengths", function(run)
+    return listed(run.test.lengths)
+  end },
+  { "examples per length", function(run)
+    return run.test.mixed and "mixed" or ("%d"):format(run.test.examples)
+  end },
+  { "precision", function(run)
+    return run.facts.precision or "float32"
+  end },
+  { "machine", function(run)
+    return run.facts.machine
+  end },
+  { "compiler, instruction-set level", function(run)
+    return run.facts.compiler and ("%s, %s"):format(run.facts.compiler, run.facts.level or "?")
+  end },
+}
+
+-- What each pick gives over all evaluated runs, and their rates and number of seeds.
+local function gather(study)
+  local sets, rates, seeds = {}, {}, {}
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.score then
+        rates[run.learning_rate and ("%g"):format(run.learning_rate) or "?"] = true
+        seeds[run.seed and ("%d"):format(run.seed) or "?"] = true
+      end
+      for _, pick in ipairs(run.score and PICKS or {}) do
+        local text = pick[2](run)
+        sets[pick[1]] = sets[pick[1]] or {}
+        sets[pick[1]][text and tostring(text) or "not recorded"] = true
+      end
+    end
+  end
+  return sets, sorted_texts(rates), #sorted_texts(seeds)
+end
+
+local function paper_map(published)
+  local map = {}
+  for _, row in ipairs(published and published.rows or {}) do
+    map[row.setting] = row.value
+  end
+  return map
+end
+
+-- Learning rates are written in several ways.
+local function rates_text(text)
+  local list = {}
+  for word in (text or ""):gmatch("%S+") do
+    list[#list + 1] = ("%g"):format(tonumber(word) or 0)
+  end
+  return #list > 0 and table.concat(list, ", ") or nil
+end
+
+function M.of(study, published)
+  local sets, rates, seeds = gather(study)
+  local paper, list = paper_map(published), {}
+  local function add(what, ours, theirs)
+    list[#list + 1] = { what = what, ours = ours or NOTHING, paper = theirs,
+      differs = theirs ~= nil and ours ~= nil and ours ~= theirs }
+  end
+  for _, pick in ipairs(PICKS) do
+    local texts = sorted_texts(sets[pick[1]] or {})
+    local shown = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
+      or table.concat(texts, "; ")
+    if #texts > 0 or paper[pick[1]] then
+      add(pick[1], #texts > 0 and shown or nil, paper[pick[1]])
+    end
+    if pick[1] == "training lengths" then
+      add("seeds", seeds > 0 and ("%d"):format(seeds) or nil, paper.seeds)
+      add("learning rates", #rates > 0 and table.concat(rates, ", ") or nil, rates_text(paper["learning rates"]))
+    end
+  end
+  return list
+end
+
+-- The settings in which ours differ from the paper's.
+function M.differing(list)
+  local names = {}
+  for _, item in ipairs(list) do
+    names[#names + 1] = item.differs and item.what or nil
+  end
+  return names
+end
+
+return M

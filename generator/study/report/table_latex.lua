@@ -1,0 +1,81 @@
+-- A table (views.lua) as LaTeX with the rules of the booktabs package, in pieces of a few columns below each other.
+--
+-- Input: a table. Output: text: one `table` environment; \usepackage{booktabs} is all it needs.
+
+local tongues = require("base.tongues")
+
+local M = {}
+
+local MOST_VALUES = 12 -- columns of numbers that fit a page
+local MOST_NOTES = 10
+
+-- A number; a minus sign is one.
+local function number(text)
+  return (tongues.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
+end
+
+local function cell_texts(model, cell)
+  local texts = {}
+  for i in ipairs(model.subs) do
+    local text = number(cell.texts[i] or "")
+    texts[i] = i == 1 and cell.best and not cell.missing and ("\\textbf{%s}"):format(text) or text
+  end
+  return table.concat(texts, " & ")
+end
+
+local function heads(model, from, to)
+  local subs = #model.subs
+  local titles, rules, seconds = { tongues.latex(model.corner) }, {}, { "" }
+  for column = from, to do
+    local title = tongues.latex(model.columns[column].title)
+    titles[#titles + 1] = subs > 1 and ("\\multicolumn{%d}{c}{%s}"):format(subs, title) or title
+    local start = 2 + (column - from) * subs
+    rules[#rules + 1] = ("\\cmidrule(lr){%d-%d}"):format(start, start + subs - 1)
+    for _, sub in ipairs(model.subs) do
+      seconds[#seconds + 1] = tongues.latex(sub)
+    end
+  end
+  local text = table.concat(titles, " & ") .. " \\\\\n"
+  return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(seconds, " & ") .. " \\\\\n" or text
+end
+
+local function tabular(model, from, to)
+  local lines = { ("\\begin{tabular}{l%s}\n\\toprule"):format(("r"):rep((to - from + 1) * #model.subs)),
+    heads(model, from, to) .. "\\midrule" }
+  local last
+  for _, row in ipairs(model.rows) do
+    if row.last and not last then
+      lines[#lines + 1] = "\\midrule"
+    end
+    last = row.last
+    local cells = { tongues.latex(row.title) }
+    for column = from, to do
+      cells[#cells + 1] = cell_texts(model, row.cells[column])
+    end
+    lines[#lines + 1] = table.concat(cells, " & ") .. " \\\\"
+  end
+  lines[#lines + 1] = "\\bottomrule\n\\end{tabular}"
+  return table.concat(lines, "\n")
+end
+
+function M.render(model)
+  local step = math.max(1, MOST_VALUES // #model.subs)
+  local parts = {}
+  for from = 1, #model.columns, step do
+    parts[#parts + 1] = tabular(model, from, math.min(from + step - 1, #model.columns))
+  end
+  local caption = tongues.latex(model.title)
+  if model.about and model.about ~= model.title then
+    caption = caption .. ": " .. tongues.latex(model.about)
+  end
+  local notes = ""
+  if #model.notes > 0 then
+    local text = #model.notes <= MOST_NOTES and table.concat(model.notes, ". ")
+      or ("%d cells have fewer runs than asked for, or runs that differ; report.txt lists them"):format(#model.notes)
+    notes = "\n\n\\smallskip\n\\raggedright\\footnotesize * " .. tongues.latex(text)
+  end
+  return ("\\begin{table}\n\\centering\\small\n\\caption{%s}\n\\label{tab:%s}\n%s%s\n\\end{table}\n"):format(caption,
+    model.name, table.concat(parts, "\n\n\\medskip\n"), notes)
+end
+
+return M

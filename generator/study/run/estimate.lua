@@ -1,0 +1,160 @@
+-- How long what is missing of a study would take here, from short measurements of trainers that are there.
+--
+-- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells of one
+-- encoding and model share a measurement; those that have none are scaled by their operations from the mean of the
+-- others.
+
+local bench = require("study.run.bench")
+local canonical = require("base.canonical")
+local costs = require("plan.costs")
+local ledger = require("study.run.ledger")
+local wording = require("base.wording")
+
+local M = {}
+
+local MOST = 16 -- measurements
+local SECONDS = 0.25 -- of each mode and length
+
+-- What cells have in common that take the same operations per second.
+local function group_of(cell)
+  local resolved = cell.spec.resolved
+  return canonical.text({ model = resolved.model, encoding = resolved.encoding, precision = resolved.precision,
+    batch = resolved.train.batch })
+end
+
+-- Operations of a measured step: `tokens` per sequence.
+local function operations(plan, row)
+  return costs.forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
+end
+
+local function middle(lengths)
+  if not lengths then
+    return nil
+  end
+  return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
+end
+
+-- Operations per second of all runs side by side, in training and in evaluation; nil where bench fails.
+local function measure(item, options)
+  local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
+  local train, eval = middle(resolved.train.lengths), middle(resolved.eval.lengths)
+  local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas",
+    math.min(options.replicas, #item.cell.missing), "--device", options.device }
+  if train then
+    table.move({ "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) }, 1, 2, #words + 1,
+      words)
+  end
+  local rates = { id = item.cell.id }
+  for _, row in ipairs(bench.rows(item.dir .. "/trainer", words) or {}) do
+    local wanted = row.mode == "train" and train or eval or train
+    if not wanted or row.length == wanted then
+      rates[row.mode] = row.steps_per_second * operations(plan, row)
+      rates.steps = row.mode == "train" and row.steps_per_second or rates.steps
+      rates.length = row.mode == "train" and row.length or rates.length
+    end
+  end
+  return rates.train and rates.eval and rates
+end
+
+-- Measures one trainer of each group that has one.
+local function measure_groups(items, options)
+  local known, list = {}, {}
+  for _, item in ipairs(items) do
+    local group = group_of(item.cell)
+    if item.fresh and not known[group] and #list < MOST then
+      known[group] = measure(item, options)
+      list[#list + 1] = known[group]
+    end
+  end
+  return known, list
+end
+
+local function mean_of(list)
+  local mean = { train = 0, eval = 0 }
+  for _, rates in ipairs(list) do
+    mean.train, mean.eval = mean.train + rates.train / #list, mean.eval + rates.eval / #list
+  end
+  return mean
+end
+
+-- Seconds that are left of a cell: training, evaluation.
+local function seconds_of(cell, rates)
+  local train, eval, wanted = 0, 0, cell.wanted
+  for _, run in ipairs(cell.missing) do
+    local done = ledger.progress(run.path, wanted).work
+    train = train + wanted.train_work - math.min(done, wanted.train_work)
+    eval = eval + wanted.work - wanted.train_work - math.max(0, done - wanted.train_work)
+  end
+  return train / rates.train, eval / rates.eval
+end
+
+local function row(name, sums)
+  return ("%-34s %6d %6d %12s %12s"):format(name, sums.cells, sums.runs, wording.duration(sums.train),
+    wording.duration(sums.eval))
+end
+
+local function add(sums, cell, train, eval)
+  sums.cells, sums.runs = sums.cells + 1, sums.runs + #cell.missing
+  sums.train, sums.eval = sums.train + train, sums.eval + eval
+end
+
+local function empty()
+  return { cells = 0, runs = 0, train = 0, eval = 0 }
+end
+
+-- The table: each value of each axis, then the total.
+local function table_of(study, known, mean)
+  local total, by_value = empty(), {}
+  for _, axis in ipairs(study.axes) do
+    by_value[axis.name] = {}
+    for _, value in ipairs(axis.values) do
+      by_value[axis.name][value] = empty()
+    end
+  end
+  for _, cell in ipairs(study.cells) do
+    local train, eval = seconds_of(cell, known[group_of(cell)] or mean)
+    add(total, cell, train, eval)
+    for axis, value in pairs(cell.key) do
+      add(by_value[axis][value], cell, train, eval)
+    end
+  end
+  local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
+  for _, axis in ipairs(study.axes) do
+    for _, value in ipairs(axis.values) do
+      lines[#lines + 1] = row(axis.name .. " " .. value, by_value[axis.name][value])
+    end
+  end
+  lines[#lines + 1] = row("in total", total)
+  return lines, total
+end
+
+-- options: threads, replicas (at most so many runs side by side), device. nil where no trainer could be measured.
+function M.lines(study, items, options)
+  local known, list = measure_groups(items, options)
+  if #list == 0 then
+    return nil
+  end
+  local lines, total = table_of(study, known, mean_of(list))
+  lines[#lines + 1] = ("about %s on this machine, %s"):format(wording.duration(total.train + total.eval),
+    wording.count(options.threads, "thread"))
+  lines[#lines + 1] = "measured:"
+  local scaled, epochs = 0, 0
+  for _, cell in ipairs(study.cells) do
+    scaled = scaled + (known[group_of(cell)] and 0 or 1)
+    epochs = epochs + (cell.wanted.steps and 0 or 1)
+  end
+  for _, rates in ipairs(list) do
+    lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
+  end
+  if scaled > 0 then
+    lines[#lines + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
+      wording.count(scaled, "cell"))
+  end
+  if epochs > 0 then
+    lines[#lines + 1] = ("not counted: %s trained for epochs, whose steps the trainer alone knows"):format(
+      wording.count(epochs, "cell"))
+  end
+  return lines
+end
+
+return M

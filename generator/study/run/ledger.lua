@@ -1,0 +1,131 @@
+-- What of a study is done, as the folders of its runs say; a sweep keeps no other record.
+--
+-- Input: the folder of all runs, cells of a study (grid.lua). Output: for a cell what its runs must come to, for a run
+-- how far it is. Reads files, writes none; what a trainer just writes is read as far as it is whole.
+
+local costs = require("plan.costs")
+local lfs = require("lfs")
+local run_files = require("study.read.run_files")
+local tasks = require("spec.tasks")
+local write = require("base.write")
+
+local M = {}
+
+local STOPPED = 75 -- the exit code after a signal
+
+local function condition(split, n, examples, draws)
+  return ("%s %d %d %d"):format(split, n, examples, draws)
+end
+
+-- What makes a run of this cell complete: { steps (nil for epochs), conditions = { [text] = true }, lengths, log_every,
+-- train_work, eval_work }; work is in operations, that of evaluation a list of sums up to each length.
+function M.wanted(cell)
+  local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
+  local eval, trained, sum = resolved.eval, {}, 0
+  local wanted = { steps = resolved.train.steps, log_every = resolved.train.log_every, conditions = {}, eval_work = {},
+    lengths = tasks.lengths(eval.lengths), train_work = (resolved.train.steps or 0) * plan.flops_per_step }
+  for _, n in ipairs(tasks.lengths(resolved.train.lengths)) do
+    trained[n] = true
+  end
+  local draws = plan.position_range + plan.distance_range > 0 and eval.draws or 1
+  for i, n in ipairs(wanted.lengths) do
+    wanted.conditions[condition(trained[n] and "train" or "test", n, eval.examples, draws)] = true
+    sum = sum + costs.forward(plan, tasks.tokens(task, n)) * eval.examples * draws
+    wanted.eval_work[i] = sum
+  end
+  wanted.work = wanted.train_work + sum
+  return wanted
+end
+
+-- Inodes of the files that some process has locked, where the system tells.
+function M.locks()
+  local held = {}
+  for inode in (write.read("/proc/locks") or ""):gmatch("FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)") do
+    held[math.tointeger(tonumber(inode))] = true
+  end
+  return held
+end
+
+-- Whether eval.jsonl has every condition that is wanted, evaluated after the last step; nil and what is damaged.
+local function is_evaluated(dir, wanted)
+  local missing, left = {}, 0
+  for text in pairs(wanted.conditions) do
+    missing[text], left = true, left + 1
+  end
+  local damage = run_files.evaluations(dir, {}, function(row)
+    local text = row.step == wanted.steps and not row.seed
+      and condition(row.split, row.length, row.examples, row.draws)
+    if text and missing[text] then
+      missing[text], left = nil, left - 1
+    end
+  end)
+  if damage then
+    return nil, damage
+  end
+  return left == 0
+end
+
+-- What its files say of a run that no process has: its state, and what is damaged.
+local function recorded(dir, wanted)
+  local facts, damage = run_files.facts(dir, run_files.place(dir))
+  if not facts then
+    return damage and "damaged" or "absent", damage
+  elseif facts.exit ~= 0 or wanted.steps and facts.step ~= wanted.steps then
+    return facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED and "failed" or "stopped"
+  end
+  local evaluated
+  evaluated, damage = is_evaluated(dir, wanted)
+  return evaluated and "done" or damage and "damaged" or "stopped", damage
+end
+
+-- The state of a run: "done", "running" (a process has its lock), "failed", "stopped" (by a signal or a kill),
+-- "damaged" (its files are not as trainers write them; what is wrong comes second) or "absent".
+function M.state(dir, wanted, locks)
+  local state, damage = recorded(dir, wanted)
+  if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
+    return "running"
+  end
+  return state, damage
+end
+
+local function count_evaluated(dir)
+  local count = 0
+  run_files.evaluations(dir, {}, function(row)
+    count = count + (row.split == "during" and 0 or 1)
+  end)
+  return count
+end
+
+-- How far a run is: { step, accuracy (nil before the first line), evaluated (lengths; nil before the first), work }.
+function M.progress(dir, wanted)
+  local row = run_files.last_metrics(dir) or { step = 0 }
+  local step = row.step
+  local far = { step = step, accuracy = row.accuracy, work = 0 }
+  if wanted.steps then
+    far.work = math.min(1, step / math.max(1, wanted.steps)) * wanted.train_work
+  end
+  if wanted.steps and step + wanted.log_every > wanted.steps then
+    local count = math.min(count_evaluated(dir), #wanted.lengths)
+    far.evaluated = count > 0 and count or nil
+    far.work = count > 0 and wanted.train_work + wanted.eval_work[count] or far.work
+  end
+  return far
+end
+
+-- Looks at every run of a study below `out`: run.state, run.damage (what is wrong with a damaged one), and cell.wanted,
+-- cell.missing (the runs that are not done).
+function M.survey(study, out)
+  local locks = M.locks()
+  for _, cell in ipairs(study.cells) do
+    cell.wanted, cell.missing = M.wanted(cell), {}
+    for _, run in ipairs(cell.runs) do
+      run.path = out .. "/" .. run.dir
+      run.state, run.damage = M.state(run.path, cell.wanted, locks)
+      if run.state ~= "done" then
+        table.insert(cell.missing, run)
+      end
+    end
+  end
+end
+
+return M

@@ -1,0 +1,31 @@
+/* The steps of a wide model: a sequence of launches on one stream, each of one phase, and of products by a library
+ * between them. C11 and CUDA C++, no includes, as cuda_interface.h: the kernels of such an experiment take the same
+ * arguments and, behind them, the place in the sequence. A phase goes through the shards of a step, or the examples of
+ * an evaluation, wherever the launch before has left them: activations lie in one workspace, all sequences behind one
+ * another. What a block adds up for its shard goes to the shard's partial; weights get their gradients from products.
+ */
+#ifndef LH_CUDA_PLACE_H
+#define LH_CUDA_PLACE_H
+
+enum {
+    LH_CUDA_BEGIN,      /* tables of the step */
+    LH_CUDA_EMBED,      /* dropout masks, the first layer's input */
+    LH_CUDA_ATTEND,     /* from queries, keys and values */
+    LH_CUDA_NORM1,      /* of the layer's input and what attention gave */
+    LH_CUDA_HIDDEN,     /* bias and rectifier */
+    LH_CUDA_NORM2,      /* of norm 1 and what the feed-forward network gave, its bias first */
+    LH_CUDA_CLASSIFY,   /* logits, loss, in training their gradients down to the last layer's output */
+    LH_CUDA_NORM2_BACK, /* and so on back */
+    LH_CUDA_HIDDEN_BACK,
+    LH_CUDA_NORM1_BACK,
+    LH_CUDA_ATTEND_BACK,
+    LH_CUDA_EMBED_BACK,
+    LH_CUDA_END /* folds what shards have added up, clips, updates, reports */
+};
+
+typedef struct lh_cuda_place {
+    int phase, layer;
+    int first; /* evaluation: of the group's examples; they are as many as the group holds or as are left */
+} lh_cuda_place;
+
+#endif

@@ -1,0 +1,25 @@
+% local loops = {
+%     query = "for (int i = 0; i < s->queries; i += LANES) {",
+%     key = "for (int j = 0; j < s->queries; j += LANES) {",
+%     distance = "for (int o = 1 - T; o < s->queries; o += LANES) {",
+%     sum = "for (int t = 0; t < T + s->queries; t += LANES) {",
+% }
+% include("parts/statements.tpl", { list = nest.outer })
+% if nest.class == "uniform" then
+% if nest.head[1] then
+for (int h = 0; h < ${PREFIX}HEADS; h++) {
+    % include("parts/statements.tpl", { list = nest.head })
+}
+% end
+% elseif nest.class == "pair" then
+for (int j = 0; j < T; j++) {
+    % include("parts/statements.tpl", { list = nest.key })
+    for (int i = 0; i < s->queries; i += LANES) {
+        % include("cpu/score_lane.tpl", { nest = nest })
+    }
+}
+% else
+${loops[nest.class]}
+    % include("cpu/score_lane.tpl", { nest = nest })
+}
+% end

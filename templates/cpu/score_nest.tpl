@@ -1,0 +1,17 @@
+% if nest.block then
+{
+% for _, sum in ipairs(nest.sums) do
+    vector ${sum.name}[${sum.extent}] = {{0}};
+% end
+    % include("cpu/score_loops.tpl", { nest = nest })
+% for _, sum in ipairs(nest.sums) do
+% if sum.extent == "1" then
+    ${sum.member}[0] += sum_lanes(${sum.name}[0]);
+% else
+    for (int c = 0; c < ${sum.extent}; c++) ${sum.member}[c] += sum_lanes(${sum.name}[c]);
+% end
+% end
+}
+% else
+% include("cpu/score_loops.tpl", { nest = nest })
+% end

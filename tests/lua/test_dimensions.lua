@@ -1,0 +1,45 @@
+-- generator/plan/dimensions.lua: the network of a plan, its scales, its tokens, what it drops out.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local plans = require("plans")
+
+local plan_of, task = plans.plan_of, plans.task
+
+TestDimensions = {}
+
+function TestDimensions.test_tokens_of_the_model_come_behind_the_input_s()
+  local function tokens(spare, computation)
+    local facts = task(7, 2)
+    facts.computation = computation
+    local plan = plan_of({ ["model.spare_token"] = spare,
+      ["task.computation"] = computation and tostring(computation) }, facts)
+    return { plan.tokens, plan.empty_token, plan.computation and plan.computation.token }
+  end
+  lu.assertEquals(tokens("true"), { 9, 8, false })
+  lu.assertEquals(tokens("false"), { 8, 7, false })
+  lu.assertEquals(tokens("true", 3), { 9, 8, 7 })
+  lu.assertEquals(tokens("false", 3), { 9, 8, 7 })
+end
+
+function TestDimensions.test_dropout()
+  local plan = plan_of({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
+  lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
+  lu.assertEquals(plan.additive.dropout.threshold, 16384)
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- 16 bits hold it
+  lu.assertEquals(plan.dropouts, { plan.dropout, plan.additive.dropout })
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
+  lu.assertEquals(plan_of({}).additive.dropout, { kind = "none" })
+end
+
+function TestDimensions.test_scales()
+  local plan = plan_of({ ["model.width"] = "48", ["model.heads"] = "4" })
+  local family = plan.attentions[1]
+  lu.assertEquals({ family.head_width, family.head_part }, { 12, 4 })
+  lu.assertEquals(plan.embedding_scale, math.sqrt(48))
+  lu.assertEquals(family.logit_scale, 1 / math.sqrt(12))
+  lu.assertEquals({ plan.tokens, plan.empty_token }, { 7, 6 })
+end
+
+support.run()

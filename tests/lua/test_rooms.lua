@@ -1,0 +1,261 @@
+-- The rooms of generator/: which there are, what each may require, and that every arrow between them goes one way; the
+-- folders of templates/, which meet in parts/ alone; and what C may include.
+
+local support = dofile("tests/lua/support.lua")
+
+local lfs = require("lfs")
+local lu = require("luaunit")
+
+-- { room, what it may require besides itself }, in the order of the pipeline: a room stands below all that it requires.
+-- A folder without a row belongs to the room around it. ARCHITECTURE.md says what is in each.
+local ROOMS = {
+  { "base" },
+  { "expression", "base" },
+  { "spec", "base expression" },
+  { "network" },
+  { "plan", "base expression spec network" },
+  { "render", "base plan" },
+  { "project", "base spec plan render" },
+  { "study.grid", "base spec project" },
+  { "study.read", "base spec render" },
+  { "study.run", "base spec plan render study.grid study.read" },
+  { "study.report", "base study.grid study.read" },
+  { "study.analyse", "base study.read study.report" },
+  { "study.demo", "base study.read study.run study.report" },
+  { "export", "base expression render study.read" },
+  { "cli", "base spec" },
+  { "main", "base spec plan render project study.grid study.run study.report study.analyse study.demo export cli" },
+}
+
+local LIBRARIES = { argparse = true, dkjson = true, lfs = true }
+
+local function words(text)
+  local list = {}
+  for word in (text or ""):gmatch("%S+") do
+    list[#list + 1] = word
+  end
+  return list
+end
+
+-- Modules of the generator, as require knows them; sorted.
+local function modules()
+  local list = {}
+  local function collect(folder, prefix)
+    for name in lfs.dir("generator/" .. folder) do
+      local module = name:match("^([^.]+)%.lua$")
+      if module then
+        list[#list + 1] = prefix .. module
+      elseif not name:find(".", 1, true) then
+        collect(folder .. name .. "/", prefix .. name .. ".")
+      end
+    end
+  end
+  collect("", "")
+  table.sort(list)
+  return list
+end
+
+local function path_of(module)
+  return "generator/" .. module:gsub("%.", "/") .. ".lua"
+end
+
+local rows = {}
+for i, row in ipairs(ROOMS) do
+  rows[row[1]] = { at = i, list = words(row[2]) }
+end
+
+-- The room that a module is in: the innermost folder with a row. nil: none.
+local function room_of(module)
+  local room = module
+  while room and not rows[room] do
+    room = room:match("^(.*)%.[^.]*$")
+  end
+  return room
+end
+
+-- What a module requires, by name.
+local function required(module)
+  local list = {}
+  for name in support.read(path_of(module)):gmatch('require%(?%s*"([%w_.]+)"') do
+    list[#list + 1] = name
+  end
+  return list
+end
+
+-- For every room: the rooms whose modules its own require, each with one place that does.
+local function arrows()
+  local from = {}
+  for _, module in ipairs(modules()) do
+    local room = room_of(module) or "no room"
+    from[room] = from[room] or {}
+    for _, name in ipairs(required(module)) do
+      local other = not LIBRARIES[name] and room_of(name)
+      if other and other ~= room then
+        from[room][other] = ("%s requires %s"):format(module, name)
+      end
+    end
+  end
+  return from
+end
+
+TestRooms = {}
+
+function TestRooms.test_every_module_is_in_a_room()
+  for _, module in ipairs(modules()) do
+    lu.assertNotNil(room_of(module), path_of(module) .. ": its folder has no row in the table above")
+  end
+end
+
+function TestRooms.test_what_is_required_is_there()
+  local there = {}
+  for _, module in ipairs(modules()) do
+    there[module] = true
+  end
+  for module in pairs(there) do
+    for _, name in ipairs(required(module)) do
+      lu.assertTrue(LIBRARIES[name] or there[name] or false, ("%s requires %s"):format(path_of(module), name))
+    end
+  end
+end
+
+function TestRooms.test_rooms_require_what_the_table_says_and_no_more()
+  local from = arrows()
+  for _, row in ipairs(ROOMS) do
+    local room, may = row[1], {}
+    lu.assertNotNil(from[room], room .. " has a row and no module")
+    for _, other in ipairs(rows[room].list) do
+      may[other] = true
+      lu.assertNotNil(from[room][other], ("%s may require %s, and does not"):format(room, other))
+    end
+    for other, place in pairs(from[room]) do
+      lu.assertTrue(may[other] or false, ("%s may not require %s: %s"):format(room, other, place))
+    end
+  end
+end
+
+function TestRooms.test_arrows_go_one_way()
+  for room, row in pairs(rows) do
+    for _, other in ipairs(row.list) do
+      lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s requires %s"):format(room, other))
+    end
+  end
+end
+
+-- What is in a room requires without a circle, too.
+function TestRooms.test_no_module_requires_itself_by_way_of_others()
+  local state = {}
+  local function visit(module, chain)
+    lu.assertNotEquals(state[module], "open", chain)
+    if state[module] or LIBRARIES[module] then
+      return
+    end
+    state[module] = "open"
+    for _, name in ipairs(required(module)) do
+      visit(name, chain .. " > " .. name)
+    end
+    state[module] = "done"
+  end
+  for _, module in ipairs(modules()) do
+    visit(module, module)
+  end
+end
+
+-- Templates, as include knows them, each with the folders whose templates reach it.
+local function templates()
+  local includes, reached = {}, {}
+  for folder in lfs.dir("templates") do
+    for name in lfs.dir("templates/" .. folder) do
+      local path = folder .. "/" .. name
+      if name:find("%.tpl$") then
+        includes[path], reached[path] = {}, {}
+        for other in support.read("templates/" .. path):gmatch('"([%w_]+/[%w_.]+%.tpl)"') do
+          table.insert(includes[path], other)
+        end
+      end
+    end
+  end
+  local function reach(path, folder)
+    if not reached[path][folder] then -- a template names itself, for its banner
+      reached[path][folder] = true
+      for _, other in ipairs(includes[path]) do
+        reach(other, folder)
+      end
+    end
+  end
+  for path in pairs(includes) do
+    local folder = path:match("^[^/]+")
+    if folder ~= "parts" then
+      reach(path, folder)
+    end
+  end
+  return includes, reached
+end
+
+TestTemplates = {}
+
+function TestTemplates.test_parts_is_for_what_two_folders_use()
+  local _, reached = templates()
+  for path, folders in pairs(reached) do
+    if path:find("^parts/") then
+      local first = next(folders)
+      lu.assertNotNil(first, path .. " is used by no template")
+      lu.assertNotNil(next(folders, first), ("%s is used in %s alone"):format(path, first))
+    end
+  end
+end
+
+function TestTemplates.test_folders_meet_in_parts_alone()
+  for path, others in pairs((templates())) do
+    for _, other in ipairs(others) do
+      local folder = other:match("^[^/]+")
+      lu.assertTrue(folder == "parts" or folder == path:match("^[^/]+"), ("%s includes %s"):format(path, other))
+    end
+  end
+end
+
+-- { folder, the folders that C in it may name in an include }. Kernels and runtime meet in longhand/ alone, and the two
+-- folders that are called cuda are named from the root.
+local RUNTIME = "longhand runtime/cuda base bench cli data data/tasks eval train"
+local INCLUDES = {
+  { "runtime/include", "longhand" },
+  { "runtime", RUNTIME },
+  { "kernels/cpu", "kernels/cpu longhand" },
+  { "kernels/cuda", "" },
+  { "kernels/ref", "kernels/ref longhand" },
+  { "templates", "kernels/cpu longhand" },
+  { "tests", RUNTIME .. " kernels/cpu kernels/cuda kernels/ref emulation expressions fuzz reference support" },
+}
+
+-- What the C in a folder and below it includes by a name with a folder: { { path, folder }... }.
+local function includes_below(root)
+  local list = {}
+  for name in lfs.dir(root) do
+    local path = root .. "/" .. name
+    if lfs.attributes(path, "mode") == "directory" then
+      for _, other in ipairs(name:find("^%.") and {} or includes_below(path)) do
+        list[#list + 1] = other
+      end
+    elseif name:find("%.[ch]$") or name:find("%.cp?[pu]$") or name:find("%.inc$") or name:find("%.tpl$") then
+      for folder in ("\n" .. support.read(path)):gmatch('\n#%s*include "([^"]+)/[^"/]+"') do
+        list[#list + 1] = { path = path, folder = folder }
+      end
+    end
+  end
+  return list
+end
+
+TestIncludes = {}
+
+function TestIncludes.test_arrows_go_one_way()
+  for _, row in ipairs(INCLUDES) do
+    local may = {}
+    for _, folder in ipairs(words(row[2])) do
+      may[folder] = true
+    end
+    for _, include in ipairs(includes_below(row[1])) do
+      lu.assertTrue(may[include.folder] or false, ("%s includes a file of %s"):format(include.path, include.folder))
+    end
+  end
+end
+
+support.run()
