@@ -64,7 +64,7 @@ local function relative_rows(plan, T)
   return relative.behind and math.min(T * (T - 1) + 1, 2 * plan.max_position - 1) or 0
 end
 
--- Elements of all sets of the score's tables: lay_out_score in templates/cpu/score.inc.tpl.
+-- Elements of all sets of the score's tables: lay_out_self_scores in templates/cpu/score.inc.tpl.
 local function score_elements(plan, T, lanes)
   local family = plan.attentions[1]
   local score = family.score

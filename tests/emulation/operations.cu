@@ -1,8 +1,8 @@
 /* Each hand-written operation of kernels/cuda as a kernel of its own. */
-#include "cuda/product.cu"
-#include "cuda/sums.cu"
-#include "cuda/dropout.cu"
-#include "cuda/adam.cu"
+#include "kernels/cuda/product.cu"
+#include "kernels/cuda/sums.cu"
+#include "kernels/cuda/dropout.cu"
+#include "kernels/cuda/adam.cu"
 
 static_assert(LH_ROWS == (int)ROWS && LH_COLUMNS == (int)COLUMNS, "orders of operations.h");
 static_assert(LH_STORE == (int)FINISH_STORE && LH_BIAS == (int)FINISH_BIAS && LH_BIAS_RELU == (int)FINISH_BIAS_RELU &&

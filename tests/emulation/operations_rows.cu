@@ -1,9 +1,9 @@
 /* Likewise norms and activations, which are the same in all precisions of products. */
-#include "cuda/layernorm.cu"
-#include "cuda/norm.cu"
-#include "cuda/rms_norm.cu"
-#include "cuda/functions.cu"
-#include "cuda/activations.cu"
+#include "kernels/cuda/layernorm.cu"
+#include "kernels/cuda/norm.cu"
+#include "kernels/cuda/rms_norm.cu"
+#include "kernels/cuda/functions.cu"
+#include "kernels/cuda/activations.cu"
 
 /* keep: bits, or nothing. */
 static __global__ void norm_kernel(const lh_norm n, const real *residual, const real *branch, const unsigned char *keep,
