@@ -17,14 +17,15 @@ local score_facet = require("plan.facets.score")
 
 local M = {}
 
--- What is written directly in the encoding holds for all families, but for what encoding.<family> has in its place.
+-- What is written directly in the encoding holds for all families, but for what encoding.<family> has in its place;
+-- false there: without it.
 local function facets_of(encoding, name)
   local own = {}
   for facet, fields in next, encoding do
     own[facet] = fields
   end
   for facet, fields in next, encoding[name] or {} do
-    own[facet] = fields
+    own[facet] = fields or nil
   end
   return own
 end
@@ -60,7 +61,7 @@ local function derive_family(plan, family, facts)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
   family.score = score_facet.plan(encoding.score and facts.score, family, plan.precision)
-  family.score_text = encoding.score or nil
+  family.score_text = encoding.score
   if family.cross then
     refuse_one_sided(family)
   end

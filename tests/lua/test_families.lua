@@ -39,6 +39,10 @@ local function derive(plan, score)
   return plan
 end
 
+local function template(name)
+  return support.read((name:find("^families") and "tests/families/" or "templates/") .. name)
+end
+
 function TestFamilies.test_facets_of_a_family_stand_in_the_place_of_those_of_all()
   local plan = derive(two_families("{ rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }", CROSS))
   local own, cross = plan.attentions[1], plan.attentions[2]
@@ -72,14 +76,21 @@ function TestFamilies.test_facets_of_one_sequence_are_refused()
   end
 end
 
-local function template(name)
-  return support.read((name:find("^families") and "tests/families/" or "templates/") .. name)
-end
-
 local function write(name, path, plan, family)
   local text, problem = render.render(name, plan, template, nil, family)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   return support.write("families/" .. path, text)
+end
+
+-- Drawn distances of a family have its name wherever its score reads them.
+function TestFamilies.test_drawn_distances_of_one_family()
+  local drawn = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
+  local plan = derive(two_families(drawn, { score = false }))
+  lu.assertEquals(plan.attentions[2].positions.kind, "index")
+  local text = render.render("cpu/score.inc.tpl", plan, template, nil, plan.attentions[1])
+  lu.assertStrContains(text, "static vector self_distances_from(const int32_t *drawn, int o, int T) {")
+  lu.assertStrContains(text, "const int32_t *drawn = ((const shared *)step->shared)->self_distance[l];")
+  lu.assertStrContains(text, "self_drawn_distance(drawn, ")
 end
 
 function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do()
