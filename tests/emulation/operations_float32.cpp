@@ -5,7 +5,7 @@ typedef float real;
 #include "operations_sizes.h"
 #include "kernels/cuda/product_fma.cu"
 #include "operations.cu"
-#include "cuda/functions_float32.cu"
+#include "kernels/cuda/functions_float32.cu"
 #include "operations_rows.cu"
 
 OPERATIONS("float32")

@@ -218,8 +218,8 @@ int main(void) {
             lh_cpu_step step = {.mode = LH_MODE_TRAIN, .shape = {SEQUENCES, {S, T}, 1}};
             workspace w = {.step = &step, .sequences = SEQUENCES, .target = {T}, .source = {S}};
             step.shared = room(${last_behind}_end(&step.shape));
-            void *tables = room(tables_bytes(64));
-            make_tables(tables, 64);
+            void *tables = room(tables_bytes((const int[LH_MAX_STREAMS]){64, 64}));
+            make_tables(tables, (const int[LH_MAX_STREAMS]){64, 64});
             step.tables = tables;
             begin(&step);
             check_self(&w, T);
