@@ -40,8 +40,9 @@ end
 local function adder(list)
   local known = {}
   return function(buffer)
-    if not known[buffer.name] then
-      known[buffer.name] = buffer
+    local name = buffer.name or buffer.family.name
+    if not known[name] then
+      known[name] = buffer
       list[#list + 1] = buffer
     end
   end
