@@ -42,7 +42,7 @@ local function geometric_parameters(list, family, path, direction)
     tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ZERO } } }
   list[#list + 1] = direction
   local numbers = {
-    { path .. "geometric.scale", { 1 }, { kind = "constant", value = 1 / math.sqrt(family.head_width) } },
+    { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
     { path .. "geometric.offset", { 1 }, initial.ZERO },
   }
   if direction then
@@ -140,6 +140,7 @@ local function compose(builder, scope, name, queries, keys, options)
     builder.check_value(scope, direction, "directions")
   end
   local attended = builder.push(scope, op, is.prefix .. "attended", C)
+  attended.about = "heads side by side"
   local branch, output = product("branch", attended, C, { weight = is.output, tensors = { path .. "output" },
     role = is.output, use = "attended" })
   order[#order + 1] = output
@@ -154,7 +155,7 @@ local function compose(builder, scope, name, queries, keys, options)
   for _, p in ipairs(M.score_parameters(family, "", false)) do
     table.insert(scope.net.late, p)
   end
-  branch.from = is.keep
+  branch.from, branch.about = is.keep, "what a residual connection adds"
   return branch
 end
 

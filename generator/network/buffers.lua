@@ -137,6 +137,10 @@ end
 function M.derive(net, lists, evaluates)
   local workspace, by_scope = {}, {}
   local add = adder(workspace)
+  if net.scopes[1] then
+    add({ name = "output", form = "rows", width = net.widths.WIDTH, stream = net.streams[1], training = false,
+      about = "of the last layer" })
+  end
   for _, scope in ipairs(lists.order) do
     local of = lists[scope]
     local kept, read = collect(scope, of.forward, of.backward, add, evaluates)

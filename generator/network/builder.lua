@@ -278,7 +278,7 @@ function Scope:feedforward(x, options)
   end
   local y = self:product("branch", h, x.width, { weight = prefix .. "down", tensors = { path .. "down" }, bias = bias,
     role = prefix .. "feedforward_output" })
-  y.from = name or "feedforward"
+  y.from, y.about = name or "feedforward", "what a residual connection adds"
   return y
 end
 

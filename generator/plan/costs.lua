@@ -31,6 +31,7 @@ function M.forward(plan, T)
 end
 
 local function products(plan, tokens, squares)
+  local family = plan.attentions[1]
   local C, F, L, B = plan.width, plan.feedforward, plan.layers, plan.resolved.train.batch
   local list = {}
   local function add(what, forward)
@@ -38,11 +39,11 @@ local function products(plan, tokens, squares)
   end
   add("query, key and value projections", 2 * 3 * C * C * tokens)
   add("attention: logits and weighted values", 4 * squares * C)
-  if plan.relative.kind ~= "none" then
+  if family.relative.kind ~= "none" then
     add("attention: vectors of distances", 2 * squares * C)
   end
-  if plan.normaliser.directional then
-    add("map to directions", 4 * plan.heads * C * tokens)
+  if family.normaliser.directional then
+    add("map to directions", 4 * family.heads * C * tokens)
   end
   add("attention output projection", 2 * C * C * tokens)
   add("feed-forward network", 4 * C * F * tokens)
@@ -55,7 +56,8 @@ end
 
 -- Rows of vectors of distances for sequences of T tokens, at most; 0 where the code makes none.
 local function relative_rows(plan, T)
-  local relative = plan.relative
+  local family = plan.attentions[1]
+  local relative = family.relative
   if relative.toeplitz then
     return 2 * T - 1
   end
@@ -64,7 +66,8 @@ end
 
 -- Elements of all sets of the score's tables: lay_out_score in templates/cpu/score.inc.tpl.
 local function score_elements(plan, T, lanes)
-  local score = plan.score
+  local family = plan.attentions[1]
+  local score = family.score
   if score.kind == "none" then
     return 0
   end
@@ -73,15 +76,16 @@ local function score_elements(plan, T, lanes)
     distance = (T + lanes - 2) // lanes * lanes + queries + lanes }
   local total = 0
   for _, t in ipairs(score.tables) do
-    total = total + counts[t.class] * ((t.per_head and plan.heads or 1) + (t.row and 1 or 0))
+    total = total + counts[t.class] * ((t.per_head and family.heads or 1) + (t.row and 1 or 0))
   end
   return score.sets * total
 end
 
 -- Elements that a shard's blocks add up: lay_out_sums in templates/cpu/sums.tpl.
 local function sums_elements(plan, T, lanes)
-  local relative = plan.relative
-  local gradients = plan.score.trains and score_elements(plan, T, lanes) or 0
+  local family = plan.attentions[1]
+  local relative = family.relative
+  local gradients = family.score.trains and score_elements(plan, T, lanes) or 0
   if relative.kind == "none" then
     return gradients
   end
@@ -91,7 +95,8 @@ end
 
 -- Elements behind the struct shared: templates/cpu/relative_tables.tpl.
 local function behind_elements(plan, T)
-  local relative, rows = plan.relative, relative_rows(plan, T)
+  local family = plan.attentions[1]
+  local relative, rows = family.relative, relative_rows(plan, T)
   if rows == 0 then
     return 0
   end
@@ -103,21 +108,23 @@ end
 -- of groups of queries, twice, and directions: lay_out_attention in templates/cpu/attention_geometric.inc.tpl. Behind
 -- them are gradients by offset and of directions, columns of keys and values, and what a shard adds up.
 local function geometric_elements(plan, T, lanes, sequences, rows)
-  local normaliser = plan.normaliser
+  local family = plan.attentions[1]
+  local normaliser = family.normaliser
   if normaliser.kind ~= "geometric" then
     return 0, 0
   end
   local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
   local directions = rows * (normaliser.direction_width or 0)
   local of_query = keys + 2 * (lanes - 1) - (normaliser.normalised and 0 or 1)
-  local columns = 2 * plan.head_width * ((queries // lanes + 2) | 1) * lanes
+  local columns = 2 * family.head_width * ((queries // lanes + 2) | 1) * lanes
   local sums = plan.layers * (plan.width + (normaliser.directional and 3 or 2)) * lanes
-  return sequences * plan.heads * queries * of_query + directions, queries * (lanes - 1) + directions + columns + sums
+  return sequences * family.heads * queries * of_query + directions, queries * (lanes - 1) + directions + columns + sums
 end
 
 -- Bytes of a block of sequences of T tokens in training; as lay_out in templates/cpu/layers.inc.tpl counts them for the
 -- widest level, without rounding to cache lines.
 local function block_bytes(plan, T)
+  local family = plan.attentions[1]
   local C, F, real = plan.width, plan.feedforward, real_bytes(plan)
   local lanes = 64 // real
   local shard = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
@@ -125,13 +132,13 @@ local function block_bytes(plan, T)
   local rows = (sequences * T + 5) // 6 * 6
   local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
   local geometric_layer, geometric_backward = geometric_elements(plan, T, lanes, sequences, rows)
-  local layer = rows * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1) + geometric_layer
-  local dlogits = plan.relative.toeplitz and queries * (T + 8) + 8 * lanes or queries * keys
-  local backward = rows * (8 * C + F) + dlogits + plan.relative.vectors * T * plan.head_width
+  local layer = rows * (8 * C + F + 2) + sequences * family.heads * queries * (keys + 1) + geometric_layer
+  local dlogits = family.relative.toeplitz and queries * (T + 8) + 8 * lanes or queries * keys
+  local backward = rows * (8 * C + F) + dlogits + family.relative.vectors * T * family.head_width
     + sums_elements(plan, T, lanes) + geometric_backward
   local masks = plan.dropout.kind == "none" and 0 or rows * C * 2
   local embedding_mask = plan.additive.dropout.kind == "none" and 0 or rows * C
-  local positions = plan.positions.kind == "sequence" and (sequences * T + plan.max_position) * 4 or 0
+  local positions = family.positions.kind == "sequence" and (sequences * T + plan.max_position) * 4 or 0
   return plan.layers * (layer * real + masks) + backward * real + embedding_mask + positions
 end
 
@@ -148,30 +155,33 @@ end
 -- Bytes of the position tables, of the draws and of what hangs on distances, for sequences of up to T tokens, as the
 -- widest level has them.
 local function position_bytes(plan, T)
+  local family = plan.attentions[1]
   local rows = plan.max_position or T
-  local row = (plan.sinusoids and plan.width or 0) + (plan.rotation.kind == "rope" and 2 * plan.rotation.period or 0)
-  local distance = plan.positions.distance
-  local draws = 2 * (plan.positions.draws or 0) + (distance.draws or 0) * (distance.independent and 3 or 2)
-  local numbers = plan.relative.behind and not plan.relative.toeplitz and 2 * plan.relative.sets * rows or 0
+  local turns = family.rotation.kind == "rope"
+  local row = (plan.sinusoids and plan.width or 0) + (turns and 2 * family.rotation.period or 0)
+  local distance = family.positions.distance
+  local draws = 2 * (family.positions.draws or 0) + (distance.draws or 0) * (distance.independent and 3 or 2)
+  local numbers = family.relative.behind and not family.relative.toeplitz and 2 * family.relative.sets * rows or 0
   local real = real_bytes(plan)
   local lanes = 64 // real
   if numbers > 0 then -- where the rows of pairs start
-    numbers = numbers + plan.relative.sets * T * ((T + lanes - 1) // lanes * lanes)
+    numbers = numbers + family.relative.sets * T * ((T + lanes - 1) // lanes * lanes)
   end
   return (rows * row + behind_elements(plan, T) + score_elements(plan, T, lanes)) * real
     + (plan.max_position and (draws * rows + numbers) * 4 or 0)
 end
 
 function M.derive(plan, facts)
+  local family = plan.attentions[1]
   local C, F, L = plan.width, plan.feedforward, plan.layers
-  local directions = plan.normaliser.directional and 2 * plan.heads or 0
+  local directions = family.normaliser.directional and 2 * family.heads or 0
   local weights = L * (4 * C * C + 2 * C * F + directions * C)
   plan.flops = {
     weights = weights,
     attention = L * C,
-    pair_factor = plan.relative.kind == "none" and 4 or 6,
-    pair_words = plan.relative.kind == "none" and "twice" or "three times",
-    relative = plan.relative.toeplitz and plan.relative.biases and L * C * C or 0,
+    pair_factor = family.relative.kind == "none" and 4 or 6,
+    pair_words = family.relative.kind == "none" and "twice" or "three times",
+    relative = family.relative.toeplitz and family.relative.biases and L * C * C or 0,
     output = C * plan.classes,
     products_text = string.format("%d layers x (4 x %d^2 + 2 x %d x %d%s) = %d", L, C, C, F,
       directions > 0 and (" + %d x %d"):format(directions, C) or "", weights),

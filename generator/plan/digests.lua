@@ -12,8 +12,9 @@ local M = {}
 -- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
 -- what task.longest settles.
 local function task_identity(plan)
+  local family = plan.attentions[1]
   local resolved = plan.resolved
-  local task, scaling = plan.task, plan.rotation.scaling or {}
+  local task, scaling = plan.task, family.rotation.scaling or {}
   local given = resolved.task
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
     or task.data and { data = { task.input_count, task.output_count }, original_length = scaling.original_length,

@@ -1,8 +1,9 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
--- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into the
--- plan: positions, additive, rotation, mask, normaliser, relative, score, as facets/*.lua have them; dropouts of the
--- whole model; limit on the tokens, false without one; ranges of what is drawn; which tables of positions there are.
+-- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
+-- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; into the
+-- plan: additive; dropouts of the whole model; limit on the tokens, false without one; ranges of what is drawn; which
+-- tables of positions there are. The input is placed by the positions of the first family.
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
@@ -16,18 +17,41 @@ local score_facet = require("plan.facets.score")
 
 local M = {}
 
-local function derive_facets(plan, facts)
+-- The facets of a family: those that are written directly in the encoding hold for all.
+local function derive_family(plan, family, facts)
   local resolved = plan.resolved
   local encoding = resolved.encoding
-  plan.positions = positions_facet.plan(encoding, plan.layers)
-  plan.additive = additive_facet.plan(encoding)
-  plan.rotation = rotation_facet.plan(encoding, plan.head_width, plan.positions,
+  family.positions = positions_facet.plan(encoding, family.layers)
+  family.rotation = rotation_facet.plan(encoding, family,
     (costs.token_counts(resolved.train.lengths, facts.task)))
-  plan.mask = mask_facet.plan(encoding)
-  plan.normaliser = normaliser_facet.plan(encoding, resolved.model)
-  plan.relative = relative_facet.plan(encoding, resolved.model, plan.positions)
-  plan.score = score_facet.plan(facts.score, plan)
-  plan.score_text = encoding.score
+  family.mask = mask_facet.plan(encoding)
+  family.normaliser = normaliser_facet.plan(encoding, family)
+  family.relative = relative_facet.plan(encoding, family, plan.width)
+  family.score = score_facet.plan(facts.score, family, plan.precision)
+  family.score_text = encoding.score
+  family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+end
+
+-- What hangs on all families: whether blocks of a shard add up more than the gradient, what lies behind the struct
+-- `shared`, headers of the kernels.
+local function derive_shared(plan)
+  local wanted = {}
+  plan.sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
+  for _, family in ipairs(plan.attentions) do
+    local scored, geometric = family.score.kind ~= "none", family.normaliser.kind == "geometric"
+    plan.sums = plan.sums or family.sums
+    family.behind = family.relative.behind or scored
+    family.behind_previous = plan.last_behind
+    plan.last_behind = family.behind and family.name or plan.last_behind
+    plan.signed_sinusoids = plan.signed_sinusoids or family.relative.biases
+    wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
+    wanted.score = wanted.score or scored or family.mask.kind ~= "none"
+    wanted.functions = wanted.functions or geometric
+    wanted.math = wanted.math or geometric
+  end
+  for _, header in ipairs({ "rotation", "score", "functions", "math" }) do
+    plan.cpu_headers[#plan.cpu_headers + 1] = wanted[header] and header or nil
+  end
 end
 
 -- The dropouts of the whole model: of its branches, and of the sum of embedding and encoding.
@@ -43,7 +67,8 @@ local function derive_dropouts(plan)
 end
 
 local function limit_of(plan)
-  local range, distance = plan.positions.range, plan.positions.distance
+  local positions = plan.attentions[1].positions
+  local range, distance = positions.range, positions.distance
   if range or distance.range then -- distances alone: one fewer than there are tokens
     return { tokens = range or distance.max_position,
       because = "encoding.positions.max_position = " .. (range or distance.range) }
@@ -55,19 +80,24 @@ end
 
 -- What is drawn, and what reads it: the input, or tables of positions.
 local function derive_draws(plan)
-  local positions, distance = plan.positions, plan.positions.distance
+  local family = plan.attentions[1]
+  local positions, distance = family.positions, family.positions.distance
   plan.draws_distances = distance.draws ~= nil
   plan.position_range = positions.max_position or 0
   plan.distance_range = distance.max_position or 0
   plan.first_position = positions.first or 0
   plan.max_position = positions.max_position or distance.max_position or false
   plan.input_draw = positions.kind ~= "index" and plan.additive.kind ~= "none"
-  plan.sinusoids = plan.additive.kind == "sinusoid" or plan.relative.kind == "transformer_xl"
-  plan.tables = plan.sinusoids or plan.rotation.kind == "rope"
+  plan.sinusoids = plan.additive.kind == "sinusoid" or family.relative.kind == "transformer_xl"
+  plan.tables = plan.sinusoids or family.rotation.kind == "rope"
 end
 
 function M.derive(plan, facts)
-  derive_facets(plan, facts)
+  plan.additive = additive_facet.plan(plan.resolved.encoding)
+  for _, family in ipairs(plan.attentions) do
+    derive_family(plan, family, facts)
+  end
+  derive_shared(plan)
   derive_dropouts(plan)
   derive_draws(plan)
   plan.limit = limit_of(plan)
@@ -76,11 +106,12 @@ end
 -- How often training meets each position or distance of the range, on average; nil where nothing is drawn, or where
 -- the lengths are a file's. Needs the plan's costs.
 function M.visits(plan)
-  local range, train = plan.positions.range or plan.positions.distance.range, plan.resolved.train
+  local positions, train = plan.attentions[1].positions, plan.resolved.train
+  local range = positions.range or positions.distance.range
   if not range or not train.steps or plan.task.data then
     return nil
   end
-  local draws = plan.positions.kind == "sequence" and train.batch or 1
+  local draws = positions.kind == "sequence" and train.batch or 1
   return train.steps * plan.mean_tokens * draws / range
 end
 

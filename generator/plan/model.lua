@@ -5,6 +5,7 @@
 -- (size of the struct), parameter_storage (rounded up to whole chunks), initial_values.
 
 local builder = require("network.builder")
+local cpu = require("network.cpu")
 local parameters = require("network.parameters")
 
 local M = {}
@@ -32,7 +33,7 @@ end
 local function families_of(plan)
   local families = {}
   for _, family in ipairs(plan.attentions) do
-    families[family.name] = setmetatable({ name = family.name }, { __index = plan })
+    families[family.name] = family
   end
   return families
 end
@@ -49,6 +50,7 @@ function M.derive(plan)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
+  plan.cpu = cpu.derive(net, derived.structs, plan.eval_dropout)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   return net
 end

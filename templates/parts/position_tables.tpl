@@ -24,9 +24,11 @@ static void make_sinusoid(int position, real *row) {
 }
 
 % end
-% if rotation.kind == "rope" then
-% include("parts/make_rotation.tpl")
+% for _, family in ipairs(attentions) do
+% if family.rotation.kind == "rope" then
+% include("parts/make_rotation.tpl", family)
 
+% end
 % end
 static void make_tables(void *tables, int max_length) {
     position_row *row = tables;
@@ -34,8 +36,10 @@ static void make_tables(void *tables, int max_length) {
 % if sinusoids then
         make_sinusoid(position, row[position].sinusoid);
 % end
-% if rotation.kind == "rope" then
-        make_rotation(position, row[position].rotation);
+% for _, family in ipairs(attentions) do
+% if family.rotation.kind == "rope" then
+        make_${family.prefix}rotation(position, row[position].${family.prefix}rotation);
+% end
 % end
     }
 }

@@ -1,0 +1,1 @@
+% call("attention_" .. name, self, "l", kept, direction, q, kv, out)
