@@ -194,11 +194,7 @@ const lh_spec longhand_spec_bucket_sort_alibi_learned = {
         .id = "bucket_sort_alibi_learned",
         .plan_digest = "34c2bb00b449cb90",
         .model_digest = "c30253e46fa8680c",
-<<<<<<< HEAD
-        .source_digest = "267d82997354cf4f",
-=======
-        .source_digest = "f8c7c546dd178d9f",
->>>>>>> c350b07d83b97bbca0ce797959f4ce25bbef2a27
+        .source_digest = "e542c194c9f8e49a",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

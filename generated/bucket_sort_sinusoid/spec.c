@@ -190,11 +190,7 @@ const lh_spec longhand_spec_bucket_sort_sinusoid = {
         .id = "bucket_sort_sinusoid",
         .plan_digest = "8d3d166119d6d9ee",
         .model_digest = "3f45150bff3ea0de",
-<<<<<<< HEAD
-        .source_digest = "5bf581463741da63",
-=======
-        .source_digest = "eb8b05f76e2591f1",
->>>>>>> c350b07d83b97bbca0ce797959f4ce25bbef2a27
+        .source_digest = "b5c93c5112ada2d0",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

@@ -189,11 +189,7 @@ const lh_spec longhand_spec_even_pairs_none = {
         .id = "even_pairs_none",
         .plan_digest = "83d693f32c983783",
         .model_digest = "fe24fcbfc093923b",
-<<<<<<< HEAD
-        .source_digest = "acc88c710b7e1840",
-=======
-        .source_digest = "d4e5f363e604756a",
->>>>>>> c350b07d83b97bbca0ce797959f4ce25bbef2a27
+        .source_digest = "be7c378bc7cf4114",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

@@ -208,11 +208,7 @@ const lh_spec longhand_spec_reverse_string_rand_relative = {
         .id = "reverse_string_rand_relative",
         .plan_digest = "ba9192c8fd8672ff",
         .model_digest = "fc42114fe672df76",
-<<<<<<< HEAD
-        .source_digest = "4b6d93b15dbdd036",
-=======
-        .source_digest = "97b8000e145af1df",
->>>>>>> c350b07d83b97bbca0ce797959f4ce25bbef2a27
+        .source_digest = "bbb1b8f1cb468e6c",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

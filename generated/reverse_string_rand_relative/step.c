@@ -14,8 +14,8 @@
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
-#include "kernels/cpu/matmul.h"
 #include "kernels/cpu/norm.h"
+#include "kernels/cpu/matmul.h"
 #include "longhand/positions.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
@@ -56,9 +56,9 @@ static void make_tables(void *tables, int max_length) {
 typedef struct layer_panels {
     real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
     real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
+    real relative[WIDTH * WIDTH];
     real up[FEEDFORWARD * WIDTH], up_transposed[FEEDFORWARD * WIDTH];
     real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
-    real relative[WIDTH * WIDTH];
 } layer_panels;
 
 /* What the blocks of a step share. */
@@ -163,9 +163,9 @@ INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
 
 /* What a layer keeps of its self-attention. */
 typedef struct self_kept {
-    real *weights;     /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
+    real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
-    size_t step;       /* elements from one group's weights to the next; 0: the groups share one scratch */
+    size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
 } self_kept;
 
 static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
@@ -177,7 +177,8 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
 
 /* Room for one head's backward pass. */
 typedef struct self_scratch {
-    real *dlogits; /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without the factor inverse_sum */
+    /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without the factor inverse_sum */
+    real *dlogits;
     /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
      * factors that dlogits lacks */
     real *rows;
@@ -206,45 +207,50 @@ static size_t lay_out_sums(shard_sums *sums, char *memory, const lh_shape *shape
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
-    self_kept self;
     real *attended; /* [tokens][WIDTH] heads side by side */
-    real *norm1_xhat, *norm1_rstd; /* [tokens][WIDTH], [tokens] */
-    real *norm1; /* [tokens][WIDTH] input of the feed-forward network */
+    self_kept self;
+    real *norm1_xhat; /* [tokens][WIDTH] */
+    real *norm1_rstd; /* [tokens] */
+    real *norm1; /* [tokens][WIDTH] */
     real *hidden; /* [tokens][FEEDFORWARD] */
-    real *norm2_xhat, *norm2_rstd;
+    real *norm2_xhat; /* [tokens][WIDTH] */
+    real *norm2_rstd; /* [tokens] */
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
+/* A block of sequences on its way through the network. */
 typedef struct workspace {
     const lh_cpu_step *step;
     const lh_cpu_block *block;
+    const parameters *parameters;
+    const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
     layer_state layer[LAYERS];
-    real *output; /* [rows][WIDTH] of the last layer */
-    real *branch; /* [rows][WIDTH] what a residual connection adds */
-    real *gradient, *dbranch, *dattended; /* [rows][WIDTH] */
-    real *dhidden; /* [rows][FEEDFORWARD] */
-    real *dquery_key_value; /* [rows][3 WIDTH] */
+    real *output; /* [tokens][WIDTH] of the last layer */
+    real *branch; /* [tokens][WIDTH] what a residual connection adds */
+    real *gradient, *dbranch; /* [tokens][WIDTH] */
+    real *dhidden; /* [tokens][FEEDFORWARD] */
+    real *dattended; /* [tokens][WIDTH] */
+    real *dquery_key_value; /* [tokens][3 WIDTH] */
     self_scratch self;
     shard_sums sums;
 } workspace;
 
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
     size_t row = (size_t)w->rows * sizeof(real);
-    if (mode == LH_MODE_TRAIN) s->input = take(memory, used, row * WIDTH);
     s->query_key_value = take(memory, used, row * 3 * WIDTH);
-    lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
     s->attended = take(memory, used, row * WIDTH);
+    lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
     s->norm1_xhat = take(memory, used, row * WIDTH);
     s->norm1_rstd = take(memory, used, row);
     s->norm1 = take(memory, used, row * WIDTH);
     s->hidden = take(memory, used, row * FEEDFORWARD);
     s->norm2_xhat = take(memory, used, row * WIDTH);
     s->norm2_rstd = take(memory, used, row);
-    if (mode == LH_MODE_TRAIN) {
-        s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
-        s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
-    }
+    if (mode != LH_MODE_TRAIN) return;
+    s->input = take(memory, used, row * WIDTH);
+    s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
 }
 
 /* Places everything a block needs into memory and returns the bytes used. */
@@ -264,8 +270,8 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     if (mode != LH_MODE_TRAIN) return used;
     w->gradient = take(memory, &used, row * WIDTH);
     w->dbranch = take(memory, &used, row * WIDTH);
-    w->dattended = take(memory, &used, row * WIDTH);
     w->dhidden = take(memory, &used, row * FEEDFORWARD);
+    w->dattended = take(memory, &used, row * WIDTH);
     w->dquery_key_value = take(memory, &used, row * 3 * WIDTH);
     return used;
 }
@@ -277,6 +283,8 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     lay_out(w, memory, &shape, mode);
     w->step = step;
     w->block = block;
+    w->parameters = step->parameters;
+    w->shared = step->shared;
 }
 
 #include "attention_self.inc"
@@ -331,7 +339,7 @@ static void make_self_relative(const lh_cpu_step *step, int set) {
         make_self_rows(step, l, count, self_codes(step, set));
 }
 
-/* Panels of one weight of one layer; forward ones always, transposed ones for the backward pass. */
+/* Panels of one weight; forward ones always, transposed ones for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
     case 0:
@@ -360,7 +368,8 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
         draw_self_distances(step, d);
         make_self_relative(step, d);
     }
-    for (int i = part; i < 4 * LAYERS; i += parts) pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
+    for (int i = part; i < 4 * LAYERS; i += parts)
+        pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 }
 
@@ -423,27 +432,25 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
 
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
-    const parameters *p = step->parameters;
     parameters *g = gradient;
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
     embed(&w, w.layer[0].input);
-    for (int l = 0; l < LAYERS; l++) {
-        real *output = l + 1 < LAYERS ? w.layer[l + 1].input : w.output;
-        layer_forward(&w, l, &p->layer[l], &w.layer[l], output);
-    }
-    loss_and_gradient(step, block, p, g, &w, sums);
-    for (int l = LAYERS - 1; l >= 0; l--) layer_backward(&w, l, &p->layer[l], &g->layer[l], &w.layer[l]);
-    embed_backward(&w, g);
+    for (int l = 0; l < LAYERS; l++)
+        layer_forward(&w, l, w.layer[l].input, l + 1 < LAYERS ? w.layer[l + 1].input : w.output);
+    loss_and_gradient(&w, w.output, w.gradient, g, sums);
+    for (int l = LAYERS - 1; l >= 0; l--)
+        layer_backward(&w, l, &g->layer[l]);
+    embed_backward(&w, w.gradient, g);
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
-    const parameters *p = step->parameters;
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
     embed(&w, w.output);
-    for (int l = 0; l < LAYERS; l++) layer_forward(&w, l, &p->layer[l], &w.layer[0], w.output);
-    classify(step, block, p, &w, sums);
+    for (int l = 0; l < LAYERS; l++)
+        layer_forward(&w, l, w.output, w.output);
+    classify(&w, w.output, sums);
 }
 
 #include "trace.inc"

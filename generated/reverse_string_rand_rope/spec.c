@@ -190,11 +190,7 @@ const lh_spec longhand_spec_reverse_string_rand_rope = {
         .id = "reverse_string_rand_rope",
         .plan_digest = "531f515541391022",
         .model_digest = "40353c67a9df0634",
-<<<<<<< HEAD
-        .source_digest = "f99f47b08b0b5dfe",
-=======
-        .source_digest = "673fe8fd19ac3e17",
->>>>>>> c350b07d83b97bbca0ce797959f4ce25bbef2a27
+        .source_digest = "268aa1d97c10aaf9",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

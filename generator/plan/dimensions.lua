@@ -5,8 +5,8 @@
 -- tokens, classes, attentions, trace_sites, dropout, block_tokens. A family of attentions is what all layers of a stack
 -- have in one place of the block; encoding.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
---   prefix, PREFIX what its constants and its members of shared structs begin with: nothing where it is the only family
---   stack          names of what its layers have in generated code: count, parameters (their type), member, state (type)
+--   prefix, PREFIX what its constants and its members of shared structs begin with; "" where it is the only family
+--   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
 --   queries, keys  the sides: stream, and at: where the workspace has that stream's length
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
 --   ranged         a call may be for some of the queries

@@ -62,7 +62,8 @@ end
 local function constants(build, parameters)
   for _, p in ipairs(parameters) do
     if not p.learned then
-      table.insert(build.constants, { name = build.prefix .. p.name .. "_values", lines = literal_lines(build, p.values) })
+      local name = build.prefix .. p.name .. "_values"
+      table.insert(build.constants, { name = name, lines = literal_lines(build, p.values) })
     end
   end
 end

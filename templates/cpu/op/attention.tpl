@@ -1,1 +1,1 @@
-% call("attention_" .. name, self, "l", kept, direction, q, kv, out)
+% call("attention_" .. name, self, "l", kept, q, kv, direction, out)

@@ -1,1 +1,1 @@
-% call("attention_" .. name .. "_backward", self, "l", kept, direction, q, kv, attended, dy, ddirection, dq, dkv)
+% call("attention_" .. name .. "_backward", self, "l", kept, q, kv, direction, attended, dy, dq, dkv, ddirection)

@@ -18,7 +18,7 @@ M.cases = {
 
 M.identifiers = {
   { "walk_self_outwards", geometric },
-  { "kept_attention", geometric },
+  { "turn_self_keys", geometric },
   { "kernels/cpu/functions.h", geometric },
   { "inverse_sum", function(case) return not geometric(case) end },
   { "LOGIT_SCALE", function(case) return not geometric(case) end },
@@ -28,8 +28,10 @@ M.identifiers = {
 
 M.sections = {
   { "geometric.walk", "geometric", "attention_self.inc",
-    { "load_self_queries", "pair_logit", "try_self_keys", "walk_self_outwards", "return_self_keys", "end_self_return" } },
-  { "geometric.neither", "geometric, neither", "attention_self.inc", { "load_self_queries", "try_self_keys", "return_self_keys" } },
+    { "load_self_queries", "self_logit", "try_self_keys", "walk_self_outwards", "return_self_keys",
+      "end_self_return" } },
+  { "geometric.neither", "geometric, neither", "attention_self.inc",
+    { "load_self_queries", "try_self_keys", "return_self_keys" } },
   { "geometric.step", "geometric", "step.c", { "self_number_sums", "end_self_numbers" } },
 }
 

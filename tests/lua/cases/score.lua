@@ -27,7 +27,9 @@ M.cases = {
 M.identifiers = {
   { "self_score_pair", function(case) return case.family.score.kind ~= "none" end },
   { "self_score_pair_grad", function(case) return case.family.score.grads or false end },
-  { "make_self_score", function(case) return case.family.score.kind ~= "none" and case.family.score.making[1] ~= nil end },
+  { "make_self_score", function(case)
+    return case.family.score.kind ~= "none" and case.family.score.making[1] ~= nil
+  end },
   { "end_self_score", function(case) return case.family.score.trains or false end },
   { "cpu/score.h", function(case) return case.family.score.kind ~= "none" or case.family.mask.kind ~= "none" end },
   { "SCORE_SETS", function(case) return case.family.score.kind ~= "none" end },
