@@ -9,7 +9,7 @@
 --
 -- A rule says where its gradient comes from and where contributions go: of(value) reads it, into(value) is where a
 -- contribution is stored (the first) or added (further ones), hand(value, buffer) says that the value's gradient is
--- what lies there already, which is no work. A buffer that changes before the value's gradient is complete and read
+-- what lies there already, which is no work (but for a value that blocks read from outside: it is copied). A buffer that changes before the value's gradient is complete and read
 -- would be stale: such a value gets a buffer of its own, and the list is derived once more (counted by versions of
 -- buffers; no value is copied otherwise).
 
@@ -130,7 +130,7 @@ function Tape:hand(value, buffer)
   if value.external or self.at[value] then
     local to = self:into(value)
     self:emit({ kind = "accumulate", from = buffer, to = to }, to)
-  elseif self.own[value] then
+  elseif self.own[value] or value.is_external then
     self.at[value] = self:buffer_of(value)
     self:emit({ kind = "copy", from = buffer, to = self.at[value] }, self.at[value])
   else
@@ -145,7 +145,8 @@ function Tape:dropped(op)
   if branch.external or self.at[branch] then
     return nil
   end
-  self.at[branch] = self:buffer({ name = "d" .. branch.name, width = branch.width, stream = branch.stream })
+  self.at[branch] = self.own[branch] and self:buffer_of(branch)
+    or self:buffer({ name = "d" .. branch.name, width = branch.width, stream = branch.stream })
   return self.at[branch]
 end
 
