@@ -6,9 +6,7 @@
 -- real machine (a product into its own input) is an error here.
 
 local buffers = require("network.buffers")
-local fuse = require("network.fuse")
 local lists = require("network.lists")
-local ops = require("network.ops")
 
 local M = {}
 
@@ -20,14 +18,17 @@ local function sigmoid(x)
   return 1 / (1 + math.exp(-x))
 end
 
--- The normal distribution: Abramowitz and Stegun 7.1.5, the series of erf.
+-- The normal distribution: Abramowitz and Stegun 26.2.11.
 local function phi(x)
-  local term, sum, z = x / math.sqrt(2), 0, x / math.sqrt(2)
-  for n = 0, 60 do
-    sum = sum + term / (2 * n + 1)
-    term = -term * z * z / (n + 1)
+  if math.abs(x) > 8 then
+    return x > 0 and 1 or 0
   end
-  return 0.5 + sum / math.sqrt(math.pi)
+  local term, sum, n = x, x, 1
+  while math.abs(term) > 1e-17 * math.abs(sum) do
+    term, n = term * x * x / (2 * n + 1), n + 1
+    sum = sum + term
+  end
+  return 0.5 + sum * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 end
 
 local ROOT = math.sqrt(2 / math.pi)
@@ -88,20 +89,14 @@ function Machine:reads_back(scope, value)
   return self.places.scopes[scope].read[value] or false
 end
 
--- Whether a value of the network is taken by one block alone, as its input: it lies where the block begins.
-function Machine:carried_by(value)
-  local readers = self.readers[value]
-  local op = readers and #readers == 1 and value.of_stream and readers[1]
-  return op and op.kind == "block" and op.x == value and op.block or nil
-end
-
 -- The input of a repetition of a block; behind the last one, its result.
 function Machine:home(block, use)
+  local kept = self.training and self:reads_back(block, block.entry)
   if use == block.count * block.loops then
     return self:place(self.net, block.result)
-  elseif self.training and self:reads_back(block, block.entry) then
+  elseif kept and (use > 0 or block.first.carried) then
     return self:buffer(self.kept[block][use], "input", block.entry.width, block.entry.stream)
-  elseif use == 0 and not self:carried_by(block.first) then
+  elseif use == 0 and not block.first.carried then
     return self:place(self.net, block.first)
   end
   return self:buffer(self.workspace, "output", block.entry.width, block.entry.stream)
@@ -112,9 +107,9 @@ function Machine:place(scope, value, use)
   if value.external then
     return self:place(self.net, value.external)
   elseif scope == self.net then
-    local block = self:carried_by(value)
-    if block then
-      return self.training and self:reads_back(block, block.entry) and self:home(block, 0)
+    if value.carried then
+      local block = value.carried.block
+      return block and self.training and self:reads_back(block, block.entry) and self:home(block, 0)
         or self:buffer(self.workspace, "output", value.width, value.stream)
     end
     return self:buffer(self.workspace, value.name, value.width, value.stream)
@@ -325,16 +320,22 @@ end
 
 -- weights[h][i][j] of all pairs.
 local function attend_weights(op, q, kv, direction)
-  local family, D, weights, sums = op.family, op.out.width.count // op.family.heads, {}, {}
+  local family, D, logits, most, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
   each_pair(op, q, kv, function(h, i, j, query, key, _, way)
     local logit = (way and direction.data[way] or 0) - (family.slope or 0) * math.abs(i - j)
     for d = 1, D do
       logit = logit + q.data[query + d] * kv.data[key + d] / math.sqrt(D)
     end
     local row = (h * q.rows + i) * kv.rows
-    weights[row + j + 1] = family.causal and j > i and 0 or math.exp(logit)
-    sums[row] = (sums[row] or 0) + weights[row + j + 1]
+    logits[row + j + 1] = family.causal and j > i and -math.huge or logit
+    most[row] = math.max(most[row] or -math.huge, logits[row + j + 1])
   end)
+  local weights = {}
+  for at, logit in ipairs(logits) do
+    local row = (at - 1) // kv.rows * kv.rows
+    weights[at] = math.exp(logit - most[row])
+    sums[row] = (sums[row] or 0) + weights[at]
+  end
   for at = 1, #weights do
     weights[at] = weights[at] / sums[(at - 1) // kv.rows * kv.rows]
   end
@@ -362,10 +363,6 @@ end
 
 function forward.block(m, op)
   local block = op.block
-  local from, to = m:place(m.net, op.x), m:home(block, 0)
-  for i = 1, from ~= to and #from.data or 0 do
-    to.data[i] = from.data[i]
-  end
   for use = 0, block.count * block.loops - 1 do
     m:run_forward(block, use)
   end
@@ -610,13 +607,6 @@ end
 
 -- --- the whole ----------------------------------------------------------------------------------------------------
 
--- What buffers.lua says of a scope's forward list, by the names that its values have.
-function Machine:check(scope)
-  return buffers.check(self.lists[scope].forward, function(value)
-    return self:place(scope, value, 0)
-  end)
-end
-
 local function zeros(count)
   local list = {}
   for i = 1, count do
@@ -650,36 +640,36 @@ function Machine:differentiate()
   return self.gradients
 end
 
--- random: the numbers of parameters, tokens and masks. rows: tokens of each stream.
-function M.new(net, random, rows)
-  local m = setmetatable({ net = net, random = random, rows = rows, labels = 2, training = true, drops = true,
-    kept = {}, masks = {}, tokens = {}, objective = {}, lists = lists.derive(net) }, Machine)
-  for _, scope in ipairs(m.lists.order) do
-    for _, op in ipairs(m.lists[scope].forward) do
-      op.scope = scope
-    end
-  end
-  m.places = buffers.derive(net, m.lists, false)
-  m.readers = fuse.readers(net.ops, ops.operands)
+-- Numbers of parameters, tokens, masks and the objective.
+function Machine:draw(random)
   local function any()
     return random:below(2000001) / 1000000 - 1
   end
-  m.values = m:parameters(function(count, around)
+  self.random, self.masks = random, {}
+  self.values = self:parameters(function(count, around)
     local list = {}
     for i = 1, count do
       list[i] = (around or 0) + any() / 2
     end
     return list
   end)
-  for s, count in ipairs(rows) do
-    m.tokens[s] = {}
+  for s, count in ipairs(self.rows) do
+    self.tokens[s] = {}
     for t = 1, count do
-      m.tokens[s][t] = random:below(net.tokens.count) - 1
+      self.tokens[s][t] = random:below(self.net.tokens.count) - 1
     end
   end
-  for i = 1, m.labels * net.classes.count do
-    m.objective[i] = any()
+  for i = 1, self.labels * self.net.classes.count do
+    self.objective[i] = any()
   end
+end
+
+-- rows: tokens of each stream.
+function M.new(net, random, rows)
+  local m = setmetatable({ net = net, rows = rows, labels = 2, training = true, drops = true, kept = {}, tokens = {},
+    objective = {}, lists = lists.derive(net) }, Machine)
+  m.places = buffers.derive(net, m.lists, false)
+  m:draw(random)
   return m
 end
 

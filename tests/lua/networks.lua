@@ -120,12 +120,12 @@ end
 
 local PLAIN = { "attention", "attention", "feedforward", "feedforward", "map", "chain", "twice", "gate", "norm" }
 
-local function branch(w, y)
+local function branch(w, y, h)
   local kinds = { table.unpack(PLAIN) }
   if w.memory then
     kinds[#kinds + 1], kinds[#kinds + 2] = "cross", "cross"
   end
-  if w.outside then
+  if w.outside and y == h then -- else nothing would read y
     kinds[#kinds + 1] = "outside"
   end
   return branches[w.random:pick(kinds)](w, y)
@@ -145,9 +145,9 @@ end
 local function sublayer(w, h)
   local order = w.random:pick({ "pre", "post", "post", "none" })
   local y = order == "pre" and norm(w, h) or h
-  local s = add(w, h, branch(w, y))
+  local s = add(w, h, branch(w, y, h))
   if w.random:chance(4) then
-    s = add(w, s, branch(w, y))
+    s = add(w, s, branch(w, y, h))
   end
   local older = w.older[1] and w.random:chance(4) and w.random:pick(w.older)
   if older then
@@ -193,7 +193,8 @@ end
 local function network(w, streams, blocks)
   w:line("local tokens = net:table(\"token\")")
   local rate = w:rate()
-  local x = w:value("net:embed(\"embedding\", net:stream(\"source\"), { table = tokens, scale = 4, place = net.additive%s })",
+  local x = w:value("net:embed(\"embedding\", net:stream(\"source\"), { table = tokens, scale = 4, "
+    .. "place = net.additive%s })",
     rate > 0 and (", dropout = %g"):format(rate) or "")
   if streams == 2 then
     second_stream(w)
