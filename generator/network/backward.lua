@@ -9,9 +9,9 @@
 --
 -- A rule says where its gradient comes from and where contributions go: of(value) reads it, into(value) is where a
 -- contribution is stored (the first) or added (further ones), hand(value, buffer) says that the value's gradient is
--- what lies there already, which is no work (but for a value that blocks read from outside: it is copied). A buffer that changes before the value's gradient is complete and read
--- would be stale: such a value gets a buffer of its own, and the list is derived once more (counted by versions of
--- buffers; no value is copied otherwise).
+-- what lies there already, which is no work (but for a value that blocks read from outside: it is copied). A buffer
+-- that changes before the value's gradient is complete and read would be stale: such a value gets a buffer of its own,
+-- and the list is derived once more (counted by versions of buffers; no value is copied otherwise).
 
 local fuse = require("network.fuse")
 local ops = require("network.ops")

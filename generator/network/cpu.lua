@@ -173,7 +173,8 @@ function forward.attention(_, at, op, place)
 end
 
 function forward.place(cpu, at, op, place)
-  return { self = at.self, x = place(op.x), out = place(op.out), dropout = op.dropout and dropped(cpu, at, op) or false }
+  return { self = at.self, x = place(op.x), out = place(op.out),
+    dropout = op.dropout and dropped(cpu, at, op) or false }
 end
 
 function forward.embed(cpu, at, op, place)

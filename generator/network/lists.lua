@@ -197,40 +197,22 @@ local function walk(net, lists, training)
   end
 end
 
--- Calls check(value, its buffer of gradients) for every value that a forward list makes.
-local function each_gradient(lists, check)
+-- A buffer of gradients has the shape of all values that it is named after.
+local function check_gradients(lists)
+  local shapes = {}
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
       for _, value in ipairs({ op.sum or op.out, op.out }) do
-        if value ~= scope.last and lists[scope].at[value] then
-          check(value, lists[scope].at[value])
+        local buffer, shape = lists[scope].at[value], shape_of(value)
+        if value ~= scope.last and buffer then
+          if buffer.name:find("d" .. value.name, 1, true) == 1 and (shapes[buffer.name] or shape) ~= shape then
+            meet(value)
+          end
+          shapes[buffer.name] = shapes[buffer.name] or shape
         end
       end
     end
   end
-end
-
--- A buffer of gradients has the shape of all values that it is named after; what blocks add to from inside is named
--- after one alone.
-local function check_gradients(lists)
-  local shapes, outside = {}, {}
-  for _, scope in ipairs(lists.order) do
-    for _, inner in ipairs(scope.externals) do
-      outside[inner.name] = inner.external
-    end
-  end
-  each_gradient(lists, function(value)
-    if (outside[value.name] or value) ~= value then
-      meet(value)
-    end
-  end)
-  each_gradient(lists, function(value, buffer)
-    local shape = shape_of(value)
-    if buffer.name:find("d" .. value.name, 1, true) == 1 and (shapes[buffer.name] or shape) ~= shape then
-      meet(value)
-    end
-    shapes[buffer.name] = shapes[buffer.name] or shape
-  end)
 end
 
 -- The value that is to be called otherwise; nil where all is well.
@@ -265,9 +247,27 @@ local function rename(net, value)
   end
 end
 
+-- What a block reads from outside is the only value of its name, since its gradient is added to from inside.
+local function name_externals(net)
+  local scopes, outside = { net, table.unpack(net.scopes) }, {}
+  for _, block in ipairs(net.scopes) do
+    for _, inner in ipairs(block.externals) do
+      outside[inner.name] = inner.external
+    end
+  end
+  for _, scope in ipairs(scopes) do
+    for _, op in ipairs(scope.ops) do
+      if op.out ~= scope.last and (outside[op.out.name] or op.out) ~= op.out then
+        rename(net, op.out)
+      end
+    end
+  end
+end
+
 function M.derive(net)
   for _ = 1, MOST_ROUNDS do
     carry(net)
+    name_externals(net)
     local lists = derive(net)
     local value = meeting(net, lists)
     if not value then

@@ -162,6 +162,14 @@ local CASES = {
     c:output(c:add(c:norm("norm1", h), c:external(b.result)))
     return c.result
   end),
+  ["a name of what comes from outside"] = embedded(function(net, x)
+    local b = net:block("layer", 1, "A block.")
+    local outside = net:norm("norm1", x)
+    local h, inner = b:input(x), b:external(outside)
+    local s = b:norm("norm1", h)
+    b:output(b:add(b:add(s, b:add(h, s), 0.3), inner))
+    return net:add(b.result, outside)
+  end),
   ["names of a block around it"] = embedded(function(net, x)
     local kept = net:product("map", x, networks.WIDTH)
     local b = net:block("layer", 2, "A block.")
@@ -241,8 +249,7 @@ local PLANTED = {
     end
   end,
   ["a gradient in the stream's buffer"] = function(lists)
-    first(lists.backward, "attention_grad").dy = { name = "gradient", width = first(lists.backward, "norm_grad").to.width,
-      stream = first(lists.backward, "norm_grad").to.stream }
+    first(lists.backward, "attention_grad").dy = first(lists.backward, "norm_grad").to
   end,
   ["a contribution that is stored, not added"] = function(lists)
     for _, b in ipairs(lists.backward) do
