@@ -11,10 +11,8 @@
 --   places      dropout sites of a layer, at most
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
-local backward = require("network.backward")
 local buffers = require("network.buffers")
-local fuse = require("network.fuse")
-local ops = require("network.ops")
+local lists_of = require("network.lists")
 
 local M = {}
 
@@ -194,7 +192,8 @@ function forward.block(cpu, at, op, place, mode)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
   return { self = at.self, name = block.name, uses = block.uses,
     input = kept and each or own and ("l > 0 ? w.output : %s"):format(own) or "w.output",
-    output = kept and ("l + 1 < %s ? %s : %s"):format(block.uses, after, last) or "w.output" }
+    output = (kept or last ~= "w.output") and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or "w.output",
+      last) or "w.output" }
 end
 
 function forward.classify(_, at, op, place)
@@ -368,18 +367,6 @@ local function trace_records(cpu)
   return records
 end
 
--- Values of the network that have no buffer of their own: `carried` says which block takes them, if one does.
-local function carry(net)
-  local readers = fuse.readers(net.ops, ops.operands)
-  for _, op in ipairs(net.ops) do
-    local of = readers[op.out] or {}
-    local taken = #of == 1 and of[1].kind == "block" and of[1].x == op.out and of[1].block
-    if op.out.of_stream and (taken or op.kind == "block" and #of == 1) then
-      op.out.carried = { block = taken or false }
-    end
-  end
-end
-
 local GROUPED = 60 -- columns of a line of members that takes one more
 local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
 
@@ -465,13 +452,9 @@ local function most_places(net)
 end
 
 function M.derive(net, structs, dropout_evaluates)
-  carry(net)
-  local lists = { order = { net, table.unpack(net.scopes) } }
-  for _, scope in ipairs(lists.order) do
-    scope.uses = scope ~= net and (scope.loops > 1 and ("%d * %s"):format(scope.loops, scope.count_name)
-      or scope.count_name)
-    local list = fuse.fuse(scope.ops, scope.last, ops.operands)
-    lists[scope] = { forward = list, backward = backward.derive(list, scope.entry, scope.last) }
+  local lists = lists_of.derive(net)
+  for _, block in ipairs(net.scopes) do
+    block.uses = block.loops > 1 and ("%d * %s"):format(block.loops, block.count_name) or block.count_name
   end
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
     products = functions(), gradients = functions(), rows = functions() }
