@@ -22,7 +22,7 @@ M.product = {
     return op.p.bias and "product and bias" or "product"
   end,
   flops = function(op)
-    return 2 * op.x.width.count * (op.p.counted or op.out.width.count)
+    return 2 * op.x.width.count * #op.p.tensors * (op.p.shown or op.p.width.count)
   end,
 }
 

@@ -33,7 +33,7 @@ function forms.weight(p)
   local weight = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
   local members, tensors = { weight }, {}
   for i, name in ipairs(p.tensors) do
-    tensors[i] = { name = name .. ".weight", shape = { rows, width }, init = p.init.weight(rows, columns, p.use),
+    tensors[i] = { name = name .. ".weight", shape = { rows, width }, init = p.init.weight(rows, p.fan_out or width, p.use),
       stride = columns, column = (i - 1) * p.width.count, member = weight }
   end
   if p.bias then

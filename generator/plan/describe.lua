@@ -112,8 +112,8 @@ function M.comments(plan)
       or "Device code: training, many steps at a launch, and evaluation. A block takes a shard of the "
         .. "batch through all layers and back; blocks meet where gradients are folded.", size, encoding),
     cuda = wrapped("What the runtime knows of the device code: kernels, memory, draws, position tables."),
-    layers = wrapped("The encoder's layers over one block of sequences, forward and backward, and the room they need.",
-      size),
+    layers = wrapped(("The %s's layers over one block of sequences, forward and backward, and the room they need.")
+      :format(plan.resolved.model.kind), size),
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
       encoding),
     loss = wrapped(string.format("Softmax cross-entropy over %d classes at the last tokens of each sequence.",
