@@ -203,7 +203,8 @@ end
 function Project:files(plan, cuda)
   local missing = unprinted(plan)
   if missing then
-    return nil, ("%s: no code is generated for %s yet; ./longhand plan shows the network\n"):format(plan.source, missing)
+    return nil, ("%s: no code is generated for %s yet; ./longhand plan shows the network\n"):format(plan.source,
+      missing)
   end
   local files, digest = gen.files(plan, function(...)
     return self:template(...)

@@ -52,13 +52,16 @@ M.KINDS = {
   table = "what net:table(name) gives",
   readout = "what net:readout(value, \"last\") gives",
   positions = "net.additive",
-  network = "the network", block = "a block",
 }
+
+-- What objects are called in messages.
+local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
+  table = "the table", readout = "a readout", positions = "net.additive" }
 
 local HANDLES = { value = true, stream = true, table = true, readout = true, positions = true }
 local LARGEST = 65536 -- of counts and numbers that a network can mean
 
--- Names of values become names of generated code, where C has words of its own, and a layer and its memory have theirs.
+-- Names of values become names of generated code, where C has words of its own, and a layer and its memory theirs.
 local TAKEN = {}
 for word in ([[auto break case char const continue default do double else enum extern float for goto if inline int long
   register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while real
@@ -116,8 +119,8 @@ Handles.__index = Handles
 local function found(self, x)
   local handle = self.made[x]
   if handle then
-    local name = rawget(handle.real, "name")
-    return M.KINDS[handle.kind]:match("^%S+") .. " " .. handle.kind .. (type(name) == "string" and " " .. name or "")
+    local name = handle.kind ~= "network" and rawget(handle.real, "name")
+    return NOUNS[handle.kind] .. (type(name) == "string" and " " .. name or "")
   end
   return type(x) == "string" and ("%q"):format(x:sub(1, 60)) or type(x) == "table" and "a table"
     or type(x) == "function" and "a function" or tostring(x)
@@ -130,7 +133,7 @@ end
 -- The builder's object of an argument.
 function Handles:unwrap(call, name, kind, x)
   local handle = x ~= nil and self.made[x] or nil
-  local good = false
+  local good
   if HANDLES[kind] then
     good = handle ~= nil and handle.kind == kind
   else
@@ -248,8 +251,9 @@ end
 
 local function legal_fields(kind)
   local names = kind == "value" and { "name", "width" } or {}
-  for name, method in next, M.METHODS do
-    if kind ~= "value" and (not method.of or method.of == kind) then
+  local has_methods = kind == "network" or kind == "block"
+  for name, method in next, has_methods and M.METHODS or {} do
+    if not method.of or method.of == kind then
       names[#names + 1] = name
     end
   end

@@ -1,5 +1,5 @@
--- What a checkpoint must agree with of a network besides names and shapes of its tensors: which operations there are, in
--- which order, and which values they read.
+-- What a checkpoint must agree with of a network besides names and shapes of its tensors: which operations there are,
+-- in which order, and which values they read.
 --
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
 -- operations }, an operation being { kind, what it is of its kind, parameters, operands }; an operand is the number of

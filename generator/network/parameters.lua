@@ -33,8 +33,8 @@ function forms.weight(p)
   local weight = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
   local members, tensors = { weight }, {}
   for i, name in ipairs(p.tensors) do
-    tensors[i] = { name = name .. ".weight", shape = { rows, width }, init = p.init.weight(rows, p.fan_out or width, p.use),
-      stride = columns, column = (i - 1) * p.width.count, member = weight }
+    tensors[i] = { name = name .. ".weight", shape = { rows, width }, stride = columns, member = weight,
+      init = p.init.weight(rows, p.fan_out or width, p.use), column = (i - 1) * p.width.count }
   end
   if p.bias then
     local bias = { name = p.name .. "_bias", size = p.columns.text, room = columns, beside = true }

@@ -64,8 +64,9 @@ function tokens.decoder(plan, inputs, times)
   plan.tokens = first + (times and 2 or 1)
   plan.tokens_words = times and "input symbols, output symbols, the computation token, the separator"
     or "input symbols, output symbols, the separator"
-  plan.decoder = { first_output = inputs, separator = plan.tokens - 1, words = ("the input, %sa separator and the target")
-    :format(times and plan.computation.words .. " for each of its tokens, " or "") }
+  local computed = times and plan.computation.words .. " for each of its tokens, " or ""
+  plan.decoder = { first_output = inputs, separator = plan.tokens - 1,
+    words = ("the input, %sa separator and the target"):format(computed) }
 end
 
 local function derive_tokens(plan)

@@ -1,7 +1,7 @@
 -- From a resolved spec to a plan: every default settled, every number derived, nothing rendered.
 --
--- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score where there
--- is one (spec/score/score.lua), the file of the network where that is the user's own.
+-- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score where
+-- there is one (spec/score/score.lua), the file of the network where that is the user's own.
 -- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
 -- for the diagnostics where a formula turns out too large for code, or a network is none.
 
