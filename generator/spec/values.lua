@@ -335,8 +335,8 @@ function readers.settings(context, field, node)
       add(context, inner, path, show(name) .. " cannot be the name of an option", "up to 40 of a-z, 0-9 and _, a "
         .. "letter first")
     elseif tree.is_table(inner) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
-      add(context, inner, path, found(inner) .. " does not fit here", "a number, true, false, or a word of up to 64 "
-        .. "letters, digits, _, -, + and .")
+      add(context, inner, path, (tree.is_table(inner) and "a table" or show(value)) .. " does not fit here",
+        "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
     elseif type(value) == "function" then
       wrong_type(context, field, inner)
     else
