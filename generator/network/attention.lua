@@ -136,7 +136,7 @@ local function compose(builder, scope, name, queries, keys, options)
   end
   builder.check_value(scope, q, "queries")
   builder.check_value(scope, kv, "keys")
-  local op = { kind = "attention", family = family, q = q, kv = kv, direction = direction }
+  local op = { kind = "attention", family = family, q = q, kv = kv, direction = direction, others = {} }
   if direction then
     builder.check_value(scope, direction, "directions")
   end
@@ -148,9 +148,11 @@ local function compose(builder, scope, name, queries, keys, options)
   geometric_parameters(order, family, path, direction_p)
   for _, p in ipairs(order) do
     scope:declare(p)
+    op.others[#op.others + 1] = p.kind ~= "weight" and p or nil
   end
   for _, p in ipairs(M.score_parameters(family, path, true)) do
     table.insert(scope.late, p)
+    table.insert(op.others, p)
   end
   for _, p in ipairs(M.score_parameters(family, "", false)) do
     table.insert(scope.net.late, p)

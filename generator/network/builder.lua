@@ -427,12 +427,13 @@ function Scope:embed(name, stream, options)
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
-  if not options.table and options.place and options.place.kind == "learned" then
-    self:declare({ kind = "table", name = "position_table", tensor = "embed.position.weight", columns = width,
-      rows = { count = options.place.rows, text = "POSITION_ROWS" },
+  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place, others = {} }
+  if options.place and options.place.kind == "learned" then
+    net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
+      tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
       first = { kind = "truncated_normal", value = options.place.init_sigma } })
+    op.others[1] = net.position_table
   end
-  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place }
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
     options.dropout)
   if op.dropout then
@@ -461,12 +462,11 @@ function Scope:classify(readout, options)
     fail(net, "a second classify()", "one")
   end
   local x = readout.labelled
-  if not options.tied then
-    self:declare({ kind = "output", name = "output", rows = x.width, columns = net.classes,
-      init = net.initial, bias = true })
-  end
-  net.classified = push(self, { kind = "classify", x = x, readout = readout.which, tied = options.tied }, "logits",
-    net.classes.padded)
+  local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
+  op.others = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
+    columns = net.classes, init = net.initial, bias = true }) or nil }
+  local padded = net.classes.padded
+  net.classified = push(self, op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
 end
 
 function M.scope(net, name, title)

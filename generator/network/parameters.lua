@@ -207,6 +207,16 @@ local function panels_of(scope)
   return list
 end
 
+-- Learned elements of a parameter.
+function M.count(p)
+  local _, tensors = forms[p.kind](p)
+  local count = 0
+  for _, t in ipairs(tensors) do
+    count = count + (t.frozen and 0 or t.shape[1] * (t.shape[2] or 1))
+  end
+  return count
+end
+
 function M.derive(net)
   local state = { tensors = {}, offset = 0, count = 0, values_at = {}, value_count = 0, initial_values = false }
   add_scope(state, "", net)

@@ -113,7 +113,7 @@ end
 
 -- The network of the kind as it is unless a field says otherwise: what it is adds nothing to digests.
 local function plain_identity(plan, model)
-  local plain = completed({ heads = model.heads, layers = model.layers, width = model.width,
+  local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
     feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
   return identity.of(builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain)))
 end

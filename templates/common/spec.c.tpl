@@ -147,12 +147,14 @@ static const lh_trace_site sites[] = {
 % end
 };
 
-/* Weights of the layers: ${flops.products_text}.
- * Two operations per multiply-add; attention multiplies T^2 pairs by ${width} features ${flops.pair_words}; the backward pass costs
- * twice the forward pass. */
+/* Two operations per multiply-add; the backward pass costs twice the forward pass.
+% for _, line in ipairs(about.flops) do
+ * ${line}
+% end
+ */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     double T = shape->length[0];
-    double forward = 2 * ${f64(flops.weights)} * T + ${flops.pair_factor} * T * T * ${f64(flops.attention)};
+    double forward = 2 * ${f64(flops.weights)} * T + ${f64(flops.pairs)} * T * T;
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 

@@ -79,7 +79,7 @@ end
 
 function TestValidate.test_a_decoder_sees_no_right_side()
   local function warnings(kind, mask)
-    local _, info = good("return { " .. PLAIN .. ("model = { kind = %q }, encoding = { mask = %s } }"):format(kind, mask))
+    local _, info = good(("return { %s model = { kind = %q }, encoding = { mask = %s } }"):format(PLAIN, kind, mask))
     return table.concat(info.warnings, "\n")
   end
   lu.assertStrContains(warnings("decoder", '{ kind = "window", left = 3, right = 2 }'),
