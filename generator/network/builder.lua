@@ -279,6 +279,9 @@ end
 -- Adds vectors of the tokens' positions, and drops out; encoding: facets/additive.lua.
 function Scope:place(x, encoding, rate)
   check_value(self, x, "what positions are added to")
+  if type(encoding) ~= "table" or encoding.kind == "none" then
+    fail(self.net, "there are no vectors of positions to add", "encoding.additive in the spec")
+  end
   local op = { kind = "place", x = x, encoding = encoding }
   op.dropout = dropout(self.net, { kind = "embedding", name = "EMBEDDING", other = "PLACE" }, rate)
   if op.dropout then

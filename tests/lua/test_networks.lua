@@ -7,6 +7,7 @@ local backward = require("network.backward")
 local buffers = require("network.buffers")
 local canonical = require("base.canonical")
 local fuse = require("network.fuse")
+local grid = require("study.grid.grid")
 local handles = require("network.handles")
 local lu = require("luaunit")
 local model = require("plan.model")
@@ -182,6 +183,7 @@ end
 -- { lines of the block or a whole file, line of the message, what was found, what was expected }
 local MISTAKES = {
   { [[b:norm("a", later) local later = h]], 5, '"later" is not defined', "local names" },
+  { [[b:output(b:place(h, net.additive))]], 5, "there are no vectors of positions", "encoding.additive in the spec" },
   { [[local later b:norm("a", later)]], 5, "value is nil", "a value that an operation has made" },
   { [[b:norm("a", x)]], 5, "belongs to the network", "block:input(value) and block:external(value)" },
   { [[local p = b:product("p", h, 32)
@@ -260,6 +262,21 @@ function TestOwn.test_options_are_those_that_are_read()
   lu.assertNil(made)
   lu.assertStrContains(message, "model.options: does not go with a network of Longhand's")
   lu.assertStrContains(message, "expected: model.source")
+end
+
+-- A study varies options; the file is found from where the study stands.
+function TestOwn.test_a_study_varies_options()
+  support.write("study/net.lua", PLAIN)
+  local path = support.write("study/kinds.lua", [[return { title = "Kinds", base = { task = { kind = "bucket_sort" },
+    model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }, axes = { { name = "kind",
+    values = { { name = "gelu", spec = { model = { options = { kind = "gelu" } } } },
+      { name = "relu", spec = {} } } } } }]])
+  local gelu = grid.cell(project, path .. ":gelu", {})
+  local relu = grid.cell(project, path .. ":relu", {})
+  lu.assertEquals(gelu.plan.resolved.model.options, { kind = "gelu" })
+  lu.assertNil(relu.plan.resolved.model.options)
+  lu.assertNil(relu.plan.network_identity)
+  lu.assertNotEquals(gelu.plan.digest, relu.plan.digest)
 end
 
 -- Positions that are drawn in every layer count model.layers of them.
