@@ -100,7 +100,7 @@ function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   local plan = derive(two_families(drawn, turns))
   lu.assertTrue(plan.tables)
   local text = render.render("parts/position_tables.tpl", plan, template, nil, plan.attentions[1])
-  lu.assertStrContains(text, "int rows = max_length;\n    rows = rows > SELF_MAX_POSITION ? rows : SELF_MAX_POSITION;\n")
+  lu.assertStrContains(text, "    rows = rows > SELF_MAX_POSITION ? rows : SELF_MAX_POSITION;\n    return rows;\n")
   lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
 end
 
