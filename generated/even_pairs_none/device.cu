@@ -29,7 +29,10 @@ typedef float real;
 #ifndef LH_CUDA_INTERFACE_H
 #define LH_CUDA_INTERFACE_H
 
-enum { LH_CUDA_PIECE = 1024 /* elements of a vector that a block folds or updates at a time */ };
+enum {
+    LH_CUDA_PIECE = 1024, /* elements of a vector that a block folds or updates at a time */
+    LH_CUDA_STREAMS = 2   /* LH_MAX_STREAMS */
+};
 
 /* One model's state and the room that its team shares. Vectors have parameter_storage elements. */
 typedef struct lh_cuda_replica {
@@ -49,16 +52,17 @@ typedef struct lh_cuda_sums {
 
 /* One step of one replica. */
 typedef struct lh_cuda_step {
-    const unsigned short *tokens; /* [sequences][T] */
-    const unsigned short *labels; /* [sequences][label_count] */
-    const unsigned char *mask;    /* [sequences][label_count] */
-    const int *draws;             /* lh_cuda_program.draw_count(T) numbers, or so many for each sequence */
-    int sequences, T, label_count;
-    unsigned int step, key[2]; /* dropout's counter and key */
-    unsigned int draw;         /* evaluation: the index of its draw */
-    double rate;               /* learning rate / (1 - beta1^t) */
-    double correct2;           /* 1 / (1 - beta2^t) */
-    double loss_scale;         /* 1 / label positions of the batch */
+    const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] of each stream that the model has */
+    const unsigned short *labels;                  /* [sequences][label_count] */
+    const unsigned char *mask;                     /* [sequences][label_count] */
+    const int *draws; /* lh_cuda_program.draw_count numbers, or so many for each sequence */
+    int sequences, T[LH_CUDA_STREAMS], label_count;
+    unsigned int step, key[2];   /* dropout's counter and key */
+    unsigned int draw;           /* evaluation: the index of its draw */
+    double rate;                 /* learning rate / (1 - beta1^t) */
+    double correct2;             /* 1 / (1 - beta2^t) */
+    double loss_scale;           /* 1 / label positions of the batch */
+    const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
 } lh_cuda_step;
 
 enum { LH_CUDA_NOT_RUN = 0, LH_CUDA_DONE = 1, LH_CUDA_NOT_FINITE = 2 /* loss or gradient; no update was made */ };
@@ -753,17 +757,6 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* z += the rows of x. */
-INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-    real more[NORM_ROWS][ROW_PART];
-    load_rows(x, first, rows, more);
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] += more[r][u];
-    }
-}
-
 /* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
     bool there[NORM_ROWS][ROW_PART];
@@ -784,9 +777,15 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 
 INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
                               int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    real stream[NORM_ROWS][ROW_PART];
+    load_rows(residual, first, rows, stream);
     load_rows(branch, first, rows, z);
     if (keep) drop_branch(keep, keep_scale, first, rows, z);
-    add_rows(residual, first, rows, z);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] += stream[r][u];
+    }
 }
 
 INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
@@ -1255,7 +1254,7 @@ INLINE void attend_backward(void) {
 /* The masks of the shard's dropout sites. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
-    const int bytes = in->T * (WIDTH / 8), sequences = block()->sequences;
+    const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e % (sequences * bytes);
         unsigned int layer = site / 2 + 1, place = site % 2, below = BRANCH_DROP_BELOW;
@@ -1569,7 +1568,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p) {
     is_global(in);
     b->step = *in;
     v->p = (const parameters *)p;
-    v->T = in->T;
+    v->T = in->T[0];
     v->label_count = in->label_count;
 }
 
@@ -1577,7 +1576,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p) {
 INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
-    b->tokens = b->step.tokens + (size_t)first * b->view.T;
+    b->tokens = b->step.tokens[0] + (size_t)first * b->view.T;
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);

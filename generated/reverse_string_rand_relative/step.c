@@ -27,12 +27,14 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
-static int position_rows(int max_length) {
-    (void)max_length;
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
+    (void)longest;
     return MAX_POSITION;
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
 static void make_sinusoid(int position, real *row) {
@@ -45,9 +47,9 @@ static void make_sinusoid(int position, real *row) {
     }
 }
 
-static void make_tables(void *tables, int max_length) {
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
         make_sinusoid(position, row[position].sinusoid);
     }
 }
@@ -105,7 +107,7 @@ enum {
 
 /* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
  * For one key, queries side by side have rows side by side. */
-INLINE int self_distances(int T) { return 2 * T - 1; }
+INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
@@ -116,7 +118,7 @@ INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
 }
 
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
-INLINE size_t self_code_elements(int T) { return (size_t)round_up(self_distances(T), TILE_ROWS) * WIDTH; }
+INLINE size_t self_code_elements(int T) { return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
@@ -137,6 +139,7 @@ static size_t self_relative_bytes(int T) {
     return ((RELATIVE_SETS + LAYERS) * self_code_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
 }
 
+/* Where they end. */
 INLINE size_t self_end(const lh_shape *shape) {
     return (self_start(shape) + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
@@ -148,7 +151,7 @@ typedef struct self_sums {
 } self_sums;
 
 static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T) {
-    size_t rows = (size_t)self_distances(T);
+    size_t rows = (size_t)self_distance_count(T);
     for (int l = 0; l < LAYERS; l++) {
         sums->rows[l] = take(memory, used, rows * RELATIVE_WIDTH * sizeof(real));
         sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
@@ -302,14 +305,14 @@ static void signed_sinusoid(const position_row *table, int distance, real *row) 
 static void draw_self_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];
-    if (step->distances) memcpy(s->distance[d], step->distances, (size_t)T * sizeof(int32_t));
+    if (step->distances[0]) memcpy(s->distance[d], step->distances[0], (size_t)T * sizeof(int32_t));
     else
         lh_draw_distances(&step->draw, (uint32_t)d + 1, MAX_POSITION, T,
                 s->distance[d], s->distance_scratch[d]);
 }
 
 static int make_self_codes(const lh_cpu_step *step, int set) {
-    int count = self_distances(step->shape.length[0]);
+    int count = self_distance_count(step->shape.length[0]);
     real *codes = self_codes(step, set);
     for (int x = 0; x < count; x++) signed_sinusoid(step->tables, self_distance(step, set, x), codes + x * WIDTH);
     return count;
@@ -377,10 +380,9 @@ NOINLINE void self_relative_weight_grad(int rows, const real *codes, const real 
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
-static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums,
-        layer_parameters *g) {
+static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums, layer_parameters *g) {
     const int set = RELATIVE_SETS > 1 ? l : 0;
-    int count = self_distances(step->shape.length[0]);
+    int count = self_distance_count(step->shape.length[0]);
     self_relative_weight_grad(count, self_codes(step, set), sums->rows[l], g->relative);
     for (int c = 0; c < WIDTH; c++) {
         int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH;

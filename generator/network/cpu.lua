@@ -6,14 +6,12 @@
 --   pass        what one block of sequences goes through: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
---   workspace   buffers (buffers.lua) as members
+--   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
+--               room: numbers and bytes of a row; of blocks likewise
 --   places      dropout sites of a layer, at most
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
-local backward = require("network.backward")
 local buffers = require("network.buffers")
-local fuse = require("network.fuse")
-local ops = require("network.ops")
 
 local M = {}
 
@@ -175,7 +173,8 @@ function forward.attention(_, at, op, place)
 end
 
 function forward.place(cpu, at, op, place)
-  return { self = at.self, x = place(op.x), out = place(op.out), dropout = op.dropout and dropped(cpu, at, op) or false }
+  return { self = at.self, x = place(op.x), out = place(op.out),
+    dropout = op.dropout and dropped(cpu, at, op) or false }
 end
 
 function forward.embed(cpu, at, op, place)
@@ -192,7 +191,8 @@ function forward.block(cpu, at, op, place, mode)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
   return { self = at.self, name = block.name, uses = block.uses,
     input = kept and each or own and ("l > 0 ? w.output : %s"):format(own) or "w.output",
-    output = kept and ("l + 1 < %s ? %s : %s"):format(block.uses, after, last) or "w.output" }
+    output = (kept or last ~= "w.output") and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or "w.output",
+      last) or "w.output" }
 end
 
 function forward.classify(_, at, op, place)
@@ -366,18 +366,6 @@ local function trace_records(cpu)
   return records
 end
 
--- Values of the network that have no buffer of their own: `carried` says which block takes them, if one does.
-local function carry(net)
-  local readers = fuse.readers(net.ops, ops.operands)
-  for _, op in ipairs(net.ops) do
-    local of = readers[op.out] or {}
-    local taken = #of == 1 and of[1].kind == "block" and of[1].x == op.out and of[1].block
-    if op.out.of_stream and (taken or op.kind == "block" and #of == 1) then
-      op.out.carried = { block = taken or false }
-    end
-  end
-end
-
 local GROUPED = 60 -- columns of a line of members that takes one more
 local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
 
@@ -418,6 +406,16 @@ local function rooms_of(list)
   return rooms
 end
 
+-- What buffers take in training: numbers of a row's values, bytes of its masks.
+local function per_row(list)
+  local reals, bytes = 0, 0
+  for _, b in ipairs(list) do
+    reals = reals + (b.form == "rows" and b.width.count or b.form == "row" and 1 or 0)
+    bytes = bytes + (b.form == "keep" and b.width.count or 0)
+  end
+  return { reals = reals, bytes = bytes }
+end
+
 local function has(records, test)
   for _, record in ipairs(records) do
     if test(record) then
@@ -428,14 +426,20 @@ local function has(records, test)
 end
 
 local function block_of(cpu, block, panels)
-  local kept = cpu.buffers.scopes[block].kept
+  local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
   local made = forward_records(cpu, block, "forward")
-  return { name = block.name, comment = block.comment, count = block.count_name, uses = block.uses, loops = block.loops,
-    parameters_type = block.parameters_type, members = member_lines(kept), rooms = rooms_of(kept), forward = made,
-    own_input = not block.first.carried and cpu.buffers.scopes[block].read[block.entry] and block.first.name or false,
-    panels = #panels > 0, drops = has(made, function(r)
+  return {
+    name = block.name, comment = block.comment, parameters_type = block.parameters_type,
+    count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
+    repetitions = block.count * block.loops,
+    members = member_lines(kept), rooms = rooms_of(kept), room = per_row(kept),
+    own_input = not block.first.carried and read[block.entry] and block.first.name or false,
+    panels = #panels > 0,
+    drops = has(made, function(r)
       return r.dropout
-    end), backward = backward_records(cpu, block) }
+    end),
+    forward = made, backward = backward_records(cpu, block),
+  }
 end
 
 local function most_places(net)
@@ -446,20 +450,10 @@ local function most_places(net)
   return most
 end
 
--- What each scope executes, for both targets: scope -> { forward, backward }, and their order.
-function M.lists(net)
-  carry(net)
-  local lists = { order = { net, table.unpack(net.scopes) } }
-  for _, scope in ipairs(lists.order) do
-    scope.uses = scope ~= net and (scope.loops > 1 and ("%d * %s"):format(scope.loops, scope.count_name)
-      or scope.count_name)
-    local list = fuse.fuse(scope.ops, scope.last, ops.operands)
-    lists[scope] = { forward = list, backward = backward.derive(list, scope.entry, scope.last) }
-  end
-  return lists
-end
-
 function M.derive(net, lists, structs, dropout_evaluates)
+  for _, block in ipairs(net.scopes) do
+    block.uses = block.loops > 1 and ("%d * %s"):format(block.loops, block.count_name) or block.count_name
+  end
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
     products = functions(), gradients = functions(), rows = functions() }
   local panels_of = {}
@@ -477,7 +471,7 @@ function M.derive(net, lists, structs, dropout_evaluates)
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    places = most_places(net) }
+    room = per_row(cpu.buffers.workspace), places = most_places(net) }
 end
 
 return M

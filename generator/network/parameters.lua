@@ -36,8 +36,8 @@ function forms.weight(p)
   local weight = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
   local members, tensors = { weight }, {}
   for i, name in ipairs(p.tensors) do
-    tensors[i] = { name = name .. ".weight", shape = { rows, width }, init = p.init.weight(rows, columns, p.use),
-      stride = columns, column = (i - 1) * p.width.count, member = weight }
+    tensors[i] = { name = name .. ".weight", shape = { rows, width }, stride = columns, member = weight,
+      init = p.init.weight(rows, p.fan_out or width, p.use), column = (i - 1) * p.width.count }
   end
   if p.bias then
     local bias = { name = p.name .. "_bias", size = p.columns.text, room = columns, beside = true }
@@ -240,6 +240,16 @@ local function struct_of(scope, name, gradients_type, block, count)
   end
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count, panels = panels, packed = packed,
     lines = lines_of(scope, all_members, "parameters_type"), small = small_of(scope) }
+end
+
+-- Learned elements of a parameter.
+function M.count(p)
+  local _, tensors = forms[p.kind](p)
+  local count = 0
+  for _, t in ipairs(tensors) do
+    count = count + (t.frozen and 0 or t.shape[1] * (t.shape[2] or 1))
+  end
+  return count
 end
 
 function M.derive(net)

@@ -5,16 +5,19 @@
 -- An entry is
 --   path, doc      where it stands, one line on what it says
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
---                  of the user's), file (any other), symbols, options
+--                  of the user's), network (a Lua file of theirs), file (any other), symbols, options (of a task),
+--                  settings (of a network)
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
---   left_out       a kind whose table, or a value that, stays out of the resolved spec: the same spec, written or not
+--   left_out       a kind whose table, or a value that, stays out of the resolved spec: the same spec, written or not;
+--                  of a table also "empty": it stays out where all its fields do
 --   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
---                  and `shared`, likewise: true where another feature uses the same code
+--                  and `shared`, likewise: true where another feature uses the same code; a model's has `families`,
+--                  the names of its attentions
 --   flag           of the trainer: replaces the value for a run
 --   with           the field of its table that it belongs to: without that one it is an error
 --   only           the kinds of its table which have this field; nil: all
@@ -32,6 +35,9 @@ local M = {}
 M.LONGEST = 100000 -- of a task length
 M.LONGEST_DATA = 512 -- task.longest unless given
 M.MOST_SYMBOLS = 4096
+
+-- Families of attentions that some model may have beside `self`: encoding.<name> is for their facets.
+M.FAMILIES = { encoder = true, decoder = true, cross = true }
 
 local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), require("spec.fields.encoding"),
   require("spec.fields.train"), require("spec.fields.eval") }
@@ -88,8 +94,10 @@ M.TEXT = {
   score = "function(x) return x.score + ... end, a list of such, or { use = preset }",
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
   source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
+  network = "a Lua file named <name>.lua",
   file = "the path of a file, relative to the spec file",
   options = "{ name = choice, ... }",
+  settings = "{ name = value, ... }: names of a-z, 0-9 and _, values numbers, words, true or false",
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 

@@ -49,9 +49,15 @@ INLINE void load_sums(const real *residual, const real *branch, int first, int r
 
 INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
                               int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    real stream[NORM_ROWS][ROW_PART];
+    load_rows(residual, first, rows, stream);
     load_rows(branch, first, rows, z);
     if (keep) drop_branch(keep, keep_scale, first, rows, z);
-    add_rows(residual, first, rows, z);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] += stream[r][u];
+    }
 }
 
 INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
