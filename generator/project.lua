@@ -190,7 +190,7 @@ end
 -- What there are no templates for yet; nil: nothing.
 local function unprinted(plan)
   local model = plan.resolved.model
-  for _, name in ipairs({ "source", "norm", "activation", "bias", "init", "tied" }) do
+  for _, name in ipairs({ "source", "init", "tied" }) do
     if model[name] ~= nil then
       return "model." .. name
     end

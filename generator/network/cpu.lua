@@ -471,7 +471,9 @@ function M.derive(net, lists, structs, dropout_evaluates)
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    room = per_row(cpu.buffers.workspace), places = most_places(net) }
+    room = per_row(cpu.buffers.workspace), places = most_places(net), activates = has(cpu.rows.list, function(f)
+      return f.template:find("activation", 1, true)
+    end) }
 end
 
 return M
