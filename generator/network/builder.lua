@@ -401,6 +401,7 @@ function Scope:block(name, count, about, options)
   net.layers_before = net.layers_before + count * loops
   local plural = name:find("layer$") and name .. "s" or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
+  block.gradients_type = name .. "_gradients"
   net.scopes[name] = block
   net.scopes[#net.scopes + 1] = block
   return block
@@ -438,6 +439,7 @@ function Scope:embed(name, stream, options)
   if options.place and options.place.kind == "learned" then
     net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
       tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
+      from_tables = options.place.from_tables,
       first = { kind = "truncated_normal", value = options.place.init_sigma } })
     op.others[1] = net.position_table
   end
