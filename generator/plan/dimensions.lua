@@ -2,8 +2,8 @@
 -- what it drops out.
 --
 -- Input: a plan with its resolved spec and task. Output, into the plan: layers, width and what follows from them,
--- tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is what all layers of a stack
--- have in one place of the block; encoding.lua adds its facets:
+-- tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is what all layers of a
+-- stack have in one place of the block; encoding.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
 --   stack          names of what its layers have in generated code: count, parameters (type), member, state (type)
