@@ -187,24 +187,14 @@ function Project:template_error(err)
   return d:text()
 end
 
--- What there are no templates for yet; nil: nothing.
-local function unprinted(plan)
-  local model = plan.resolved.model
-  for _, name in ipairs({ "source", "init", "tied" }) do
-    if model[name] ~= nil then
-      return "model." .. name
-    end
-  end
-  return model.kind ~= "encoder" and ("model.kind = %q"):format(model.kind) or nil
-end
-
 -- All generated files of a plan, with those of its CUDA half where that is wanted, and the source digest; or nil and
 -- the error as text.
 function Project:files(plan, cuda)
-  local missing = unprinted(plan)
-  if missing then
-    return nil, ("%s: no code is generated for %s yet; ./longhand plan shows the network\n"):format(plan.source,
-      missing)
+  if cuda and plan.no_device_code then
+    local missing, network = plan.no_device_code, plan.resolved.model.source
+    local place = network and missing.line and (" (%s:%d)"):format(network, missing.line) or ""
+    return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a network without it\n"):format(
+      plan.source, missing.what, place)
   end
   local files, digest = gen.files(plan, function(...)
     return self:template(...)
