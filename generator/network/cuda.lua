@@ -5,7 +5,7 @@
 --   blocks     { name, comment, count, uses, state, members, forward, backward, ... } in order
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, width, ... }
---   workspace  members: { name, type, each, about, training }, `each` elements of every row
+--   always     members of the workspace: { name, type, each, about, limited } (cuda_rooms.lua); training: in training
 --   masks      groups of dropout sites: { first, places, layer, below_text }; sites, how many there are
 --   phases     of a wide model (launches.lua)
 -- A layer reads the output of the one before, which is kept with what that one keeps. Between blocks values lie in the
@@ -505,8 +505,9 @@ function M.derive(net, lists, given)
   local evaluate = entries(of_net.forward, false, {})
   local made_of = given.wide and launched or records
   local pass = { train = made_of(device, net, "train", train), evaluate = made_of(device, net, "evaluate", evaluate) }
-  local workspace = rooms.workspace(device)
-  return { blocks = blocks, pass = pass, rows = device.rows, workspace = workspace, lines = rooms.lines(workspace),
+  local always, training = rooms.workspace(device)
+  return { blocks = blocks, pass = pass, rows = device.rows, always = always, training = training,
+    lines = { always = rooms.lines(always), training = rooms.lines(training) },
     attends = attends(attention, within, lists[within].backward, given.wide), sites = sites, masks = device.masks, places = device.most_places, rms = has_rms(lists),
     embedding = { value = find(of_net.forward, "embed").out.name,
       gradient = find(of_net.backward, "embed_grad").dy.name },
