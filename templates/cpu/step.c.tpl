@@ -92,6 +92,9 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     parameters *g = gradient;
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
+% if cpu.pass.drops and not eval_dropout then
+    const bool train = true;
+% end
 % for _, op in ipairs(cpu.pass.train) do
     % include(op.template, op)
 % end
@@ -106,6 +109,9 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 % end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
+% if cpu.pass.drops and not eval_dropout then
+    const bool train = false;
+% end
 % for _, op in ipairs(cpu.pass.evaluate) do
     % include(op.template, op)
 % end

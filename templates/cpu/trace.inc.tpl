@@ -19,6 +19,9 @@ static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void
 % end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
+% if cpu.pass.drops and not eval_dropout then
+    const bool train = false;
+% end
 % for _, op in ipairs(cpu.pass.trace) do
     % include(op.template, op)
 % end

@@ -7,8 +7,5 @@ INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + blo
 % local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.places > 1 and mask.places .. " * " or "")
 
 /* The mask of a place within the ${name}, in the order of its operations. */
-INLINE const unsigned char *${name}_mask(int place) {
-    const int site = ${first}block()->l + place;
-    return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
-}
+INLINE const unsigned char *${name}_mask(int place) { return mask_of(${first}block()->l + place); }
 % end

@@ -40,6 +40,11 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     __syncthreads();
 }
 
+/* The mask of a site. */
+INLINE const unsigned char *mask_of(int site) {
+    return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
+}
+
 % end
 /* The first layer's input = scaled token embedding${embed_adds}. */
 NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool training" or "void"}) {
@@ -100,7 +105,12 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
 #pragma unroll
             for (int u = 0; u < SUMMANDS; u++) sum += part[u];
         }
+% if device.tied then
+        const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
+        g->token[e] = (read_out ? g->token[e] : 0) + sum * EMBEDDING_SCALE;
+% else
         g->token[e] = sum * EMBEDDING_SCALE;
+% end
     }
 % if additive.kind == "learned" and by_sequence then
     const int *position = positions_of_sequences();

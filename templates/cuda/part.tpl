@@ -32,8 +32,26 @@ INLINE void shift_work(workspace *w, int first, int T, int label_count, const bo
 % end
 }
 
+% for _, block in ipairs(device.blocks) do
+/* Makes what ${block.name} l keeps the block's, from sequence `first` of `all` on; returns its input. By one thread. */
+INLINE real *enter_${block.name}(block_state *b, int l, int first, int all, const bool training) {
+    const size_t step = ${block.name}_bytes(all, b->view.T);
+    size_t used = training ? l * step : 0;
+    lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, &used, all, b->view.T);
+    shift_${block.name}(&b->${block.name}, first, b->view.T);
+% if block.in_place then
+    if (!training) return b->${block.name}.output = ${block.first};
+    return l > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.first};
+% else
+    if (l == 0) return ${block.first};
+    return training ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+% end
+}
+
+% end
+% local others = #device.blocks > 1 and ", and what other blocks' last layers keep" or ""
 /* Of `all` sequences, which are those of the batch from sequence `group` on, makes part `index` of `parts` the block's,
- * with what the place's layer keeps. By one thread. */
+ * with what the place's layer keeps${others}. By one thread. */
 INLINE void take_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
     const int T = b->view.T, label_count = b->view.label_count, first = shard_start(all, parts, index);
@@ -46,19 +64,16 @@ INLINE void take_part(block_state *b, int group, int all, int parts, int index, 
     b->mask = b->step.mask + in_batch * label_count;
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
-% for _, block in ipairs(device.blocks) do
-    {
-        const size_t step = ${block.name}_bytes(all, T);
-        const int kept = training ? at.layer : 0;
-        size_t used = kept * step;
-        lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, &used, all, T);
-        shift_${block.name}(&b->${block.name}, first, T);
-        b->input = kept > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.first};
-% if block.in_place then
-        if (!training) b->${block.name}.output = ${block.first};
-% else
-        if (!training && at.layer > 0) b->input = b->${block.name}.output;
+% if #device.blocks > 1 then
+    real *input;
 % end
-    }
+% for _, block in ipairs(device.blocks) do
+% if #device.blocks > 1 then
+    const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase};
+    input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.count} - 1, first, all, training);
+    if (in_${block.name}) b->input = input;
+% else
+    b->input = enter_${block.name}(b, at.layer, first, all, training);
+% end
 % end
 }
