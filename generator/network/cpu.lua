@@ -451,9 +451,6 @@ local function most_places(net)
 end
 
 function M.derive(net, lists, structs, dropout_evaluates)
-  for _, block in ipairs(net.scopes) do
-    block.uses = block.loops > 1 and ("%d * %s"):format(block.loops, block.count_name) or block.count_name
-  end
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
     products = functions(), gradients = functions(), rows = functions() }
   local panels_of = {}

@@ -2,7 +2,8 @@
 -- templates of templates/cuda.
 --
 -- Input: a network (builder.lua), its lists, and what plan/cuda.lua has chosen. Output, pure data:
---   blocks     { name, comment, count, state, members, first, in_place, mask, forward, backward, ... } in order
+--   blocks     { name, comment, count, loops, uses, state, members, first, in_place, mask, forward, backward, ... } in
+--              order; where there are loops, gradients are stored from use first_use on, and added by those before
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
@@ -44,6 +45,10 @@ local function attention_of(net, lists)
   return found or records.refuse(nil, "a network without attention"), within
 end
 
+local function counts_layers(family)
+  return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+end
+
 local function check(net, lists)
   if #net.streams > 1 then
     records.refuse(nil, "a network of %d streams", #net.streams)
@@ -52,9 +57,9 @@ local function check(net, lists)
     for _, op in ipairs(lists[scope].forward) do
       if op.kind == "place" then
         records.refuse(op, "positions that are added behind the embedding")
-      elseif op.kind == "block" and op.block.loops > 1 then
-        records.refuse(op.block, "block %s, which runs %d times over: gradients of its weights are stored, not added",
-          op.block.name, op.block.loops)
+      elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
+        records.refuse(scope, "block %s, which runs %d times over, with an encoding that has parameters in each layer",
+          scope.name, scope.loops)
       end
     end
   end
@@ -100,13 +105,18 @@ local function derive_masks(device, scopes)
       local mask = { first = device.sites, places = scope.places, layer = scope.first_site or 0,
         below_text = below_text(device.lists[scope].forward, scope.places) }
       device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
-      device.sites = device.sites + scope.places * (scope.count or 1)
+      device.sites = device.sites + scope.places * (scope.count or 1) * (scope.loops or 1)
       device.places = math.max(device.places, scope.places)
     end
   end
 end
 
 -- ---- a wide model ----
+
+-- What repetitions of a block are counted by: layers, or uses where several have the parameters of one.
+local function index_of(block)
+  return block.loops > 1 and "use" or "l"
+end
 
 local function reads_input(host)
   for _, launch in ipairs(host) do
@@ -120,13 +130,14 @@ end
 -- The host's line for all launches of a block.
 local function of_block(device, launch)
   local block, kind = device.made[launch.block], launch.entry.kind
-  return { template = ("cuda/launch/%s.tpl"):format(kind), block = true, name = block.name, count = block.count,
-    first = block.of_host, reads = block[kind == "block" and "forward" or "backward"].reads }
+  return { template = ("cuda/launch/%s.tpl"):format(kind), block = true, name = block.name, uses = block.uses,
+    index = block.index, layer = block.layer, first = block.of_host,
+    reads = block[kind == "block" and "forward" or "backward"].reads }
 end
 
 -- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
 local function launched(device, scope, training, list)
-  local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and "l" or "0"
+  local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and index_of(scope) or "0"
   local host, phases = {}, {}
   for i, launch in ipairs(launches.cut(list, scope.entry and scope.name, device.adds_bias)) do
     if launch.phase then
@@ -134,10 +145,11 @@ local function launched(device, scope, training, list)
       host[i] = { template = "cuda/launch/phase.tpl", phase = launch.phase, layer = layer }
     elseif launch.block then
       host[i] = of_block(device, launch)
-      layer = launch.entry.kind == "block" and launch.block.count_name .. " - 1" or "0"
+      layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
     else
       host[i] = records.record(device, scope, training, at, launch.entry)
       host[i].template = ("cuda/launch/%s.tpl"):format(launch.product)
+      host[i].first_use = scope.first_use or false
     end
   end
   return { list = host, phases = phases, reads = reads_input(host) }
@@ -150,7 +162,7 @@ local function most_launches(blocks, train)
     fixed = fixed + (launch.block and 0 or 1)
   end
   for i, block in ipairs(blocks) do
-    words[i] = ("%d * %s"):format(#block.forward.list + #block.backward.list, block.count)
+    words[i] = ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
   end
   return ("%d + %s"):format(fixed, table.concat(words, " + "))
 end
@@ -203,7 +215,10 @@ local function block_of(device, op)
   local block, lists = op.block, device.lists[op.block]
   local members = rooms.kept(device, block)
   local one = {
-    name = block.name, comment = block.comment, count = block.count_name, state = block.name .. "_state",
+    name = block.name, comment = block.comment, state = block.name .. "_state",
+    count = block.count_name, loops = block.loops, uses = block.uses, index = index_of(block),
+    layer = block.loops > 1 and "use % " .. block.count_name or "l",
+    first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
     members = members, lines = rooms.lines(members),
     mask = device.mask_of[block] or false, drops = find(lists.forward, drops) ~= nil,
@@ -276,6 +291,9 @@ function M.derive(net, lists, given)
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = of_kind(of_net.forward, "classify").tied and true or false,
     rms = has_rms(lists),
+    loops = find(blocks, function(block)
+      return block.loops > 1
+    end) ~= nil,
     phases = given.wide and phase_names(pass, blocks) or false,
     most_launches = given.wide and most_launches(blocks, pass.train) or false,
   }

@@ -35,7 +35,7 @@ end
 -- What a block gives lies where its last repetition has put it.
 function M.place_in_network(at, value)
   local block = value.op.kind == "block" and value.op.block
-  return block and at.state:format(block.name, block.count_name) or at.w .. value.name
+  return block and at.state:format(block.name, block.uses) or at.w .. value.name
 end
 
 local function placer(device, scope, at)

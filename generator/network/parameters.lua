@@ -186,12 +186,13 @@ local function small_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
--- The lines of a struct: `real a[..], b[..]; /* about */`, of members_of(parameter). block_type: names a block's type.
-local function lines_of(scope, members_of, block_type)
+-- The lines of a struct: `real a[..], b[..]; /* about */`, of members_of(parameter). block_type, times: a block's type,
+-- and how often it is there, by their names in the block.
+local function lines_of(scope, members_of, block_type, times)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      lines[#lines + 1] = { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name, p.block.count_name) }
+      lines[#lines + 1] = { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name, p.block[times]) }
     else
       for _, m in ipairs(members_of(p)) do
         local last = lines[#lines]
@@ -230,7 +231,7 @@ local function small_of(scope)
       members[#members + 1] = { name = m.name, size = m.size, type = m.type or false }
     end
   end
-  return { lines = lines_of(scope, small_members, "gradients_type"), members = members }
+  return { lines = lines_of(scope, small_members, "gradients_type", "uses"), members = members }
 end
 
 local function struct_of(scope, name, gradients_type, block, count)
@@ -240,7 +241,8 @@ local function struct_of(scope, name, gradients_type, block, count)
   end
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count,
     panels = panels, packed = packed,
-    lines = lines_of(scope, all_members, "parameters_type"), small = small_of(scope) }
+    lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
+    first_use = scope.first_use or false }
 end
 
 -- Learned elements of a parameter.

@@ -51,6 +51,9 @@ typedef struct workspace {
     ${line}
 % end
 % for _, block in ipairs(device.blocks) do
+% if block.loops > 1 and cuda.products == "generated" then
+    reals ${block.name}_more; /* gradients of a ${block.name}'s parameters in one more use */
+% end
     char *${block.name}s;
 % end
 } workspace;
@@ -95,10 +98,15 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 % local count = m.each and of .. " * " .. m.each or of
         w->${m.name} = take_reals(memory, &used, ${count});
 % end
+% for _, block in ipairs(device.blocks) do
+% if block.loops > 1 and cuda.products == "generated" then
+        w->${block.name}_more = take_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
+% end
+% end
     }
 % for _, block in ipairs(device.blocks) do
     w->${block.name}s = memory ? memory + used : (char *)0;
-    used += (training ? ${block.count} : 1) * ${block.name}_bytes(sequences, T);
+    used += (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T);
 % end
     return used;
 }

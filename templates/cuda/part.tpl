@@ -33,17 +33,17 @@ INLINE void shift_work(workspace *w, int first, int T, int label_count, const bo
 }
 
 % for _, block in ipairs(device.blocks) do
-/* Makes what ${block.name} l keeps the block's, from sequence `first` of `all` on; returns its input. By one thread. */
-INLINE real *enter_${block.name}(block_state *b, int l, int first, int all, const bool training) {
+/* Makes what ${block.name} ${block.index} keeps the block's, from sequence `first` of `all` on; returns its input. By one thread. */
+INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
-    size_t used = training ? l * step : 0;
+    size_t used = training ? ${block.index} * step : 0;
     lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, &used, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
 % if block.in_place then
     if (!training) return b->${block.name}.output = ${block.first};
-    return l > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.first};
+    return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.first};
 % else
-    if (l == 0) return ${block.first};
+    if (${block.index} == 0) return ${block.first};
     return training ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % end
 }
@@ -58,22 +58,29 @@ INLINE void take_part(block_state *b, int group, int all, int parts, int index, 
     const size_t in_batch = group + first;
     b->first = in_batch;
     b->sequences = shard_start(all, parts, index + 1) - first;
-    b->l = at.layer;
     b->tokens = b->step.tokens[0] + in_batch * T;
     b->labels = b->step.labels + in_batch * label_count;
     b->mask = b->step.mask + in_batch * label_count;
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
+% if device.loops then
+    b->use = at.layer;
+% end
 % if #device.blocks > 1 then
     real *input;
 % end
 % for _, block in ipairs(device.blocks) do
+% local layer = block.loops > 1 and "at.layer % " .. block.count or "at.layer"
 % if #device.blocks > 1 then
     const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase};
-    input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.count} - 1, first, all, training);
-    if (in_${block.name}) b->input = input;
+    input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.uses} - 1, first, all, training);
+    if (in_${block.name}) {
+        b->input = input;
+        b->l = ${layer};
+    }
 % else
     b->input = enter_${block.name}(b, at.layer, first, all, training);
+    b->l = ${layer};
 % end
 % end
 }

@@ -143,20 +143,20 @@ function TestNetwork.test_dropout_sites_are_counted_by_places()
 end
 
 -- A spec with a network of its own: what the branch of its block is.
-local function own(branch, width)
+local function own(branch, width, encoding, repeated)
   support.write("own.lua", ([[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 1 })
-  local block = net:block("layer", model.layers)
+  local block = net:block("layer", %s)
   local h = block:input(x)
   %s
   net:classify(net:readout(block.result, "last"))
 end
-]]):format(branch))
+]]):format(repeated or "model.layers", branch))
   local path = support.write("own_spec.lua", ([[
-return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
+return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
   model = { source = "own.lua", layers = 2, heads = 4, width = %d, feedforward = 64, dropout = 0.1 } }
-]]):format(width or 64))
+]]):format(encoding or "none", width or 64))
   local spec, message = project:plan(path, {})
   return spec and spec.plan, message
 end
@@ -171,9 +171,12 @@ function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_a
     { 'block:output(block:product("back", block:norm("n", block:product("wide", block:add(h, ' .. ATTENDS ..
       '), 32)), model.width))',
       "norms, sums and copies of 32 channels, which is not the model's width (n) (own.lua:5)" },
+    { "block:output(block:add(h, " .. ATTENDS .. "))",
+      "block layer, which runs 2 times over, with an encoding that has parameters in each layer (own.lua:3)",
+      encoding = "shaw", repeated = "1, nil, { loops = 2 }" },
   }
   for _, case in ipairs(cases) do
-    local plan = assert(own(case[1]))
+    local plan = assert(own(case[1], nil, case.encoding, case.repeated))
     local files, message = project:files(plan, true)
     lu.assertNil(files)
     lu.assertStrContains(message, "there is no device code for " .. case[2])
