@@ -5,7 +5,7 @@
 % local table_row = positions.first == 1 and "(" .. place .. " - FIRST_POSITION)" or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + learned vector of its position" })[additive.kind]
-% if dropouts[1] then
+% if device.masks[1] then
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     const lh_cuda_step *in = &block()->step;

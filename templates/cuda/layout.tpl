@@ -44,7 +44,7 @@ typedef struct workspace {
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
-% if dropouts[1] then
+% if device.masks[1] then
     masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
 % end
 % for _, line in ipairs(device.lines.training) do
@@ -90,7 +90,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
 % end
     if (training) {
-% if dropouts[1] and not eval_dropout then
+% if device.masks[1] and not eval_dropout then
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
 % end
 % for _, m in ipairs(device.training) do

@@ -23,7 +23,7 @@ INLINE void shift_work(workspace *w, int first, int T, int label_count, const bo
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
     if (!training) return;
-% if dropouts[1] and not eval_dropout then
+% if device.masks[1] and not eval_dropout then
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
 % for _, m in ipairs(device.training) do
