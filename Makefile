@@ -205,7 +205,8 @@ FORCE:
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
 TEST_SPECS := $(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/*/spec.c)))
 FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
-TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES)))
+TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES))) \
+	$(B)/networks.o
 levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(LINKED_LEVELS))
 cuda_half_of = $(if $(wildcard build/tests/specs/$(1)/cuda.c),cuda)
 objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1))) \
@@ -235,6 +236,19 @@ $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
 	$$(CC) $$(STEP_CFLAGS) $(if $(filter emulate%,$(1)),-O1 -g0) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
+
+# Networks as tables, for the interpreter in double: those of specs, and RANDOM_NETWORKS more.
+RANDOM_NETWORKS ?= 30
+NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua tests/specs/random_*.lua))
+NETWORK_SOURCES := $(shell find generator templates/reference tests/lua/networks.lua tests/lua/random.lua -name '*.lua' -o -name '*.tpl')
+
+build/tests/networks.c: tests/support/render_networks.lua $(NETWORK_SPECS) $(NETWORK_SOURCES)
+	@mkdir -p $(@D)
+	$(or $(LUA),lua5.4) $< $@ $(RANDOM_NETWORKS) $(NETWORK_SPECS)
+
+$(B)/networks.o: build/tests/networks.c Makefile $(B)/compiler
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
 	@mkdir -p $(@D)

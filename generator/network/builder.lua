@@ -386,6 +386,16 @@ function Scope:table(name)
     columns = net.widths.WIDTH, rows = net.tokens, init = net.initial })
 end
 
+-- The table of learned positions, one for all that is placed by it.
+local function position_table(scope, encoding)
+  if encoding and encoding.kind == "learned" and not scope.net.position_table then
+    scope.net.position_table = scope:declare({ kind = "table", name = "position_table",
+      tensor = "embed.position.weight", columns = scope.net.widths.WIDTH,
+      rows = { count = encoding.rows, text = "POSITION_ROWS" },
+      first = { kind = "truncated_normal", value = encoding.init_sigma } })
+  end
+end
+
 -- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
 -- out at a rate. Streams that share a table share its gradient.
 function Scope:embed(name, stream, options)
@@ -393,11 +403,7 @@ function Scope:embed(name, stream, options)
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
-  if not options.table and options.place and options.place.kind == "learned" then
-    self:declare({ kind = "table", name = "position_table", tensor = "embed.position.weight", columns = width,
-      rows = { count = options.place.rows, text = "POSITION_ROWS" },
-      first = { kind = "truncated_normal", value = options.place.init_sigma } })
-  end
+  position_table(self, options.place)
   local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place }
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
     options.dropout)

@@ -38,15 +38,20 @@ local function families_of(plan)
   return families
 end
 
-function M.derive(plan)
+-- The graph of a plan's model, as its description left it.
+function M.network(plan)
   local resolved = plan.resolved
-  local net = builder.build(DESCRIPTIONS[resolved.model.kind], {
+  return builder.build(DESCRIPTIONS[resolved.model.kind], {
     model = section(resolved.model),
     tokens = { count = plan.tokens, text = "TOKENS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families_of(plan),
     additive = plan.additive,
   })
+end
+
+function M.derive(plan)
+  local net = M.network(plan)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
