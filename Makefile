@@ -240,7 +240,8 @@ $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 # Networks as tables, for the interpreter in double: those of specs, and RANDOM_NETWORKS more.
 RANDOM_NETWORKS ?= 30
 NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua tests/specs/random_*.lua))
-NETWORK_SOURCES := $(shell find generator templates/reference tests/lua/networks.lua tests/lua/random.lua -name '*.lua' -o -name '*.tpl')
+NETWORK_SOURCES := tests/support/networks.c.tpl tests/lua/networks.lua tests/lua/random.lua \
+	$(shell find generator -name '*.lua')
 
 build/tests/networks.c: tests/support/render_networks.lua $(NETWORK_SPECS) $(NETWORK_SOURCES)
 	@mkdir -p $(@D)
