@@ -27,12 +27,14 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
-static int position_rows(int max_length) {
-    (void)max_length;
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
+    (void)longest;
     return MAX_POSITION;
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
 static void make_sinusoid(int position, real *row) {
@@ -45,9 +47,9 @@ static void make_sinusoid(int position, real *row) {
     }
 }
 
-static void make_tables(void *tables, int max_length) {
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
         make_sinusoid(position, row[position].sinusoid);
     }
 }
@@ -302,7 +304,7 @@ static void signed_sinusoid(const position_row *table, int distance, real *row) 
 static void draw_self_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];
-    if (step->distances) memcpy(s->distance[d], step->distances, (size_t)T * sizeof(int32_t));
+    if (step->distances[0]) memcpy(s->distance[d], step->distances[0], (size_t)T * sizeof(int32_t));
     else
         lh_draw_distances(&step->draw, (uint32_t)d + 1, MAX_POSITION, T,
                 s->distance[d], s->distance_scratch[d]);

@@ -28,12 +28,14 @@ typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;
 
-static int position_rows(int max_length) {
-    (void)max_length;
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
+    (void)longest;
     return MAX_POSITION;
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 /* Pairs (2m, 2m + 1) of a head turn by position * 10000^(-2m / HEAD_WIDTH). */
 static void make_rotation(int position, real *row) {
@@ -46,9 +48,9 @@ static void make_rotation(int position, real *row) {
     }
 }
 
-static void make_tables(void *tables, int max_length) {
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
         make_rotation(position, row[position].rotation);
     }
 }
@@ -207,7 +209,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 static void draw_self_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];
-    if (step->positions) memcpy(s->position[d], step->positions, (size_t)T * sizeof(int32_t));
+    if (step->positions[0]) memcpy(s->position[d], step->positions[0], (size_t)T * sizeof(int32_t));
     else
         lh_draw_positions(&step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true,
                 s->position[d], s->scratch[d]);

@@ -6,7 +6,8 @@
 --   pass        what one block of sequences goes through: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
---   workspace   buffers (buffers.lua) as members
+--   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
+--               room: numbers and bytes of a row; of blocks likewise
 --   places      dropout sites of a layer, at most
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
@@ -406,6 +407,16 @@ local function rooms_of(list)
   return rooms
 end
 
+-- What buffers take in training: numbers of a row's values, bytes of its masks.
+local function per_row(list)
+  local reals, bytes = 0, 0
+  for _, b in ipairs(list) do
+    reals = reals + (b.form == "rows" and b.width.count or b.form == "row" and 1 or 0)
+    bytes = bytes + (b.form == "keep" and b.width.count or 0)
+  end
+  return { reals = reals, bytes = bytes }
+end
+
 local function has(records, test)
   for _, record in ipairs(records) do
     if test(record) then
@@ -416,14 +427,20 @@ local function has(records, test)
 end
 
 local function block_of(cpu, block, panels)
-  local kept = cpu.buffers.scopes[block].kept
+  local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
   local made = forward_records(cpu, block, "forward")
-  return { name = block.name, comment = block.comment, count = block.count_name, uses = block.uses, loops = block.loops,
-    parameters_type = block.parameters_type, members = member_lines(kept), rooms = rooms_of(kept), forward = made,
-    own_input = not block.first.carried and cpu.buffers.scopes[block].read[block.entry] and block.first.name or false,
-    panels = #panels > 0, drops = has(made, function(r)
+  return {
+    name = block.name, comment = block.comment, parameters_type = block.parameters_type,
+    count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
+    repetitions = block.count * block.loops,
+    members = member_lines(kept), rooms = rooms_of(kept), room = per_row(kept),
+    own_input = not block.first.carried and read[block.entry] and block.first.name or false,
+    panels = #panels > 0,
+    drops = has(made, function(r)
       return r.dropout
-    end), backward = backward_records(cpu, block) }
+    end),
+    forward = made, backward = backward_records(cpu, block),
+  }
 end
 
 local function most_places(net)
@@ -456,7 +473,7 @@ function M.derive(net, structs, dropout_evaluates)
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    places = most_places(net) }
+    room = per_row(cpu.buffers.workspace), places = most_places(net) }
 end
 
 return M

@@ -20,6 +20,7 @@
 --   attention          its template
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   owned              classes of tables whose gradients have a pass of their own behind attention
+--   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
 
 local schema = require("spec.schema")
 
@@ -126,6 +127,20 @@ local function layers_apart(plan)
   return family.score.trains
 end
 
+-- Elements whose gradient is for nothing: of each tensor the first and the last one, and `columns` of every `stride`.
+local function constants(plan)
+  local list = {}
+  for _, t in ipairs(plan.tensors) do
+    if not t.learned then
+      local rows = #t.shape == 2 and t.shape[1] or 1
+      local columns = t.shape[#t.shape]
+      list[#list + 1] = { name = t.name, first = t.offset, last = t.offset + (rows - 1) * t.stride + columns - 1,
+        stride = t.stride, columns = columns }
+    end
+  end
+  return #list > 0 and list or nil
+end
+
 -- Shards of one model: train.shards where it is not its default, which is for CPUs; written or not, a default means the
 -- same.
 local function chip_shards(plan, most)
@@ -183,11 +198,11 @@ function M.derive(plan)
     pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
       and true or false,
     block_state = BLOCK_STATE,
+    constants = constants(plan),
   }
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
   plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"
-  plan.cuda.draw_count = by_sequence and "T" or plan.cuda.draw_rows .. " * T"
   plan.cuda.shares_places = learned_places
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
   plan.cuda_files = {

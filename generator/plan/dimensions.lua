@@ -1,12 +1,12 @@
 -- The network without its encoding: dimensions, its families of attentions, the tokens that it adds to the input's,
--- what it drops out, what can be traced.
+-- what it drops out.
 --
 -- Input: a plan with its resolved spec and task. Output, into the plan: layers, width and what follows from them,
--- tokens, classes, attentions, trace_sites, dropout, block_tokens. A family of attentions is what all layers of a stack
+-- tokens, classes, attentions, dropout, block_tokens. A family of attentions is what all layers of a stack
 -- have in one place of the block; encoding.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
---   prefix, PREFIX what its constants and its members of shared structs begin with; "" where it is the only family
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
+--   stack          names of what its layers have in generated code: count, parameters (type), member, state (type)
 --   queries, keys  the sides: stream, and at: where the workspace has that stream's length
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
 --   ranged         a call may be for some of the queries
@@ -31,18 +31,6 @@ function M.dropout(name, rate)
     threshold = math.floor(65536 * rate + 0.5),
     keep_scale = 1 / (1 - rate),
   }
-end
-
--- What trace_block can write, in its order: activations have channels, attentions heads; streams are the queries' and
--- the keys'.
-local function trace_sites(plan)
-  local family = plan.attentions[1]
-  local sites = { { name = "embedding", channels = plan.width, heads = 0, query = 0, key = 0 } }
-  for l = 0, plan.layers - 1 do
-    sites[#sites + 1] = { name = "layers." .. l, channels = 0, heads = family.heads, query = 0, key = 0 }
-    sites[#sites + 1] = { name = "layers." .. l .. ".output", channels = plan.width, heads = 0, query = 0, key = 0 }
-  end
-  return sites
 end
 
 -- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
@@ -95,8 +83,6 @@ function M.derive(plan)
   plan.block_tokens = BLOCK_TOKENS
   plan.attentions = { self_attention(plan.layers, model) }
   M.settle_families(plan.attentions)
-  plan.trace_sites = trace_sites(plan)
-  plan.trace_site_count = #plan.trace_sites
   plan.dropout = M.dropout("BRANCH", model.dropout)
 end
 

@@ -17,18 +17,54 @@ local score_facet = require("plan.facets.score")
 
 local M = {}
 
--- The facets of a family: those that are written directly in the encoding hold for all.
+-- What is written directly in the encoding holds for all families, but for what encoding.<family> has in its place;
+-- false there: without it.
+local function facets_of(encoding, name)
+  local own = {}
+  for facet, fields in next, encoding do
+    own[facet] = fields
+  end
+  for facet, fields in next, encoding[name] or {} do
+    own[facet] = fields or nil
+  end
+  return own
+end
+
+-- What is made for one sequence on both sides, and so cannot be where queries and keys are of two.
+local function refuse_one_sided(family)
+  local positions, found = family.positions, nil
+  if family.relative.kind ~= "none" then
+    found = { "relative", "vectors of distances are made", "none" }
+  elseif family.normaliser.kind == "geometric" then
+    found = { "normaliser", "geometric attention tries keys outwards", "softmax" }
+  elseif family.mask.kind ~= "none" then
+    found = { "mask", "keys are seen by their distance", "full; else a query may see none" }
+  elseif family.score.kind ~= "none" then
+    found = { "score", "tables of a score are made", "no score" }
+  elseif positions.kind ~= "index" then
+    found = { "positions", "positions are drawn", "index" }
+  end
+  if found then
+    error({ problem = true, field = ("encoding.%s.%s"):format(family.name, found[1]),
+      what = ("%s for one sequence, but its queries and keys are of two"):format(found[2]), expected = found[3] })
+  end
+end
+
+-- The facets of a family.
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
-  local encoding = resolved.encoding
+  local encoding = facets_of(resolved.encoding, family.name)
   family.positions = positions_facet.plan(encoding, family.layers)
   family.rotation = rotation_facet.plan(encoding, family,
     (costs.token_counts(resolved.train.lengths, facts.task)))
   family.mask = mask_facet.plan(encoding)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
-  family.score = score_facet.plan(facts.score, family, plan.precision)
+  family.score = score_facet.plan(encoding.score and facts.score, family, plan.precision)
   family.score_text = encoding.score
+  if family.cross then
+    refuse_one_sided(family)
+  end
   family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 

@@ -20,7 +20,7 @@ local tongues = require("base.tongues")
 
 local M = {}
 
-local ABI = 2 -- LH_ABI
+local ABI = 3 -- LH_ABI
 
 -- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; family: whose
 -- names its template sees first.
@@ -79,7 +79,8 @@ function M.build(resolved, facts)
   elseif type(plan) ~= "table" or not plan.problem then
     error(plan, 0)
   end
-  return nil, { path = resolved.source, field = "encoding.score", what = plan.what, expected = plan.expected }
+  return nil, { path = resolved.source, field = plan.field or "encoding.score", what = plan.what,
+    expected = plan.expected }
 end
 
 M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize

@@ -193,8 +193,8 @@ local function finish_line(run, line)
   add_line(run, text == "" and "" or run.indent .. text, { run.stack[#run.stack].name, line }, #run.stack - 1)
 end
 
--- A list of words in parentheses behind a head, wrapped at COLUMNS as clang-format does: a continued line is indented by
--- eight blanks more. Words that are false are left out, so that what is off is absent.
+-- A list of words in parentheses behind a head, wrapped at COLUMNS as clang-format does: a continued line has eight
+-- blanks more. Words that are false are left out, so that what is off is absent.
 local function wrapped(run, head, words, tail)
   local here, kept = run.stack[#run.stack], {}
   for i = 1, words.n do

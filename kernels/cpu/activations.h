@@ -1,6 +1,6 @@
 /* Activations and gates, passes over rows of N numbers, forward and backward: what no product has as its finish.
  *
- * The backward pass reads the input. An output may be an input: y may be x, and dx may be dy, or of a gate x.
+ * The backward pass reads the input. y may be x, and dx may be dy; of a gate, y is apart, and dx may be x.
  * N is a constant, a multiple of 16: every call is compiled for its own. Reference: lh_ref_activation, lh_ref_gate.
  */
 #ifndef LONGHAND_KERNELS_ACTIVATIONS_H

@@ -1,4 +1,5 @@
-/* Elementary functions of vectors, for score expressions: no libm, so the bits are the same under every libc.
+/* Elementary functions of vectors, for score expressions and activations: no libm, so the bits are the same under every
+ * libc.
  *
  * float: branch-free vector code, for the inner loop of attention. double: lane by lane over longhand/math.h, for
  * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. Errors below are of the float
@@ -186,8 +187,8 @@ INLINE vector tanh_of(vector x) {
     return with_sign_of(choose(size < 0.6f, polynomial(coefficient, 5, z) * z * size + size, far), x);
 }
 
-/* erf(x), and exp(-x^2), which it is made of. Below 1 (erf x - x) / x is a polynomial of degree 6 in x^2, whose error is
- * 6e-9 of erf x; farther out erf x = 1 - exp(-x^2) p, p of degree 7 in |x| - 1.5, whose error is 2e-8 of erf x. */
+/* erf(x), and exp(-x^2), which it is made of. On |x| < 1 (erf x - x) / x is a polynomial of degree 6 in x^2, whose error
+ * is 6e-9 of erf x; on [1, 4] erf x = 1 - exp(-x^2) p, p of degree 7 in |x| - 1.5, whose error is 2e-8 of erf x. */
 INLINE vector erf_and_weight(vector x, vector *weight) {
     const real near[] = {0x1.499918p-14f, -0x1.a40a3ap-11f, 0x1.5408bap-8f, -0x1.b7f982p-6f,
                          0x1.ce2d00p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};

@@ -5,8 +5,8 @@
  *   RMS norm: xhat = z rstd, rstd = 1 / sqrt(mean of z^2 + 1e-5), y = xhat scale
  *
  * Names: layer_norm, rms_norm of rows alone; [rms_]add_[dropout_]norm[_sum] of sums. _sum keeps z as well, for models
- * that norm the stream before a branch. The gradient of each is <name>_grad; those of _sum add to the gradient of z that
- * is there already, the stream's, and <name>_grad_added does so for rows alone.
+ * that norm the stream before a branch. The gradient of each is <name>_grad; those of _sum add to the gradient of z
+ * that is there already, the stream's, and <name>_grad_added does so for rows alone.
  *
  * Arrays are [rows][C], but rstd [rows], and [C] scale, offset and their gradients, which are added to. keep is from
  * dropout_keep, keep_scale = 1 / (1 - p). Saved for the backward pass: xhat, rstd. Pointers without `restrict` may be
@@ -154,6 +154,11 @@ INLINE void add_dropout_branch(int rows, const int C, const real *residual, cons
                                const int8_t *restrict keep, real keep_scale, real *out) {
     for (int i = 0; i < rows * C; i += LANES)
         store(out + i, load(residual + i) + keep_where(keep_mask(keep + i), load(branch + i) * keep_scale));
+}
+
+/* to = from: a gradient that is handed on, and kept while it changes here. */
+INLINE void copy_rows(int rows, const int C, const real *restrict from, real *restrict to) {
+    memcpy(to, from, (size_t)(rows * C) * sizeof(real));
 }
 
 /* dbranch = dy where kept, scaled. */

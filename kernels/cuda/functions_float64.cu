@@ -89,7 +89,8 @@ INLINE real tanh_real(real x) {
 }
 
 /* erf(x), and exp(-x^2), which it is made of. Below 1.125 Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10
- * (1 - ...))), farther out 1 less erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x + ...))). */
+ * (1 - 5 x^2 / 21 (1 - ...)))), farther out 1 less erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x +
+ * (2/2) / (x + (3/2) / (x + ...)))). */
 INLINE real erf_and_weight(real x, real *weight) {
     const real two_over_root_pi = 0x1.20dd750429b6dp0;
     real size = abs_real(x), z = size * size, series = 1, fraction = size + 1;

@@ -4,6 +4,7 @@
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % local key_argument, key_pass = cross and "const real *restrict key, " or "", cross and "key, " or ""
 % local score_pass = (scored or masked) and "head, " or ""
+% local lengths = cross and "T = head->T, S = head->S" or "T = head->T"
 % local stop = ranged and "head->to" or "T"
 % local dscores, gathered = score.trains and "head->dscores, " or "", score.gathers and "&gathered, " or ""
 % local logit, weighted = score.recomputes and "logit, " or "", score.trains and "dscore * live_inverse, " or ""
@@ -41,7 +42,7 @@ typedef struct ${name}_head {
     int from, to; /* queries that are asked for */
 % end
 % if relates then
-    % include("parts/relative_head.tpl")
+    % include("cpu/relative_head.tpl")
 % end
 % if scored then
     const ${name}_score_tables *scores;
@@ -66,7 +67,7 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
     head.to = head.T;
 % end
 % if relates then
-    % include("parts/relative_head_of.tpl")
+    % include("cpu/relative_head_of.tpl")
 % end
 % if scored then
     head.scores = scores;
@@ -102,7 +103,7 @@ INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *he
 }
 % end
 
-% include("parts/logit.tpl")
+% include("cpu/logit.tpl")
 % if masked then
 
 /* Which of LANES queries, from i on, see key j; lanes beyond the last query repeat it. */
@@ -147,7 +148,7 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, ${key_argument}real *restrict out,
         ${name}_kept kept) {
-% include("parts/head_lengths.tpl")
+% include("cpu/head_lengths.tpl", { lengths = ranged and cross and "S = head->S" or lengths })
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
 % if ranged then
     for (int first = head->from; first < head->to; first += LANES, weights += kept.step, inverse_sum += LANES) {
@@ -189,7 +190,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query,
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
         const ${name}_scratch *scratch, real *restrict dquery) {
-% include("parts/head_lengths.tpl")
+% include("cpu/head_lengths.tpl", { lengths = lengths })
     const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
     real *dlogits = scratch->dlogits${start};
 % if relative.toeplitz then
@@ -270,7 +271,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query,
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
         const ${name}_scratch *scratch, real *restrict dquery${cross and ", real *restrict dkey" or ""}) {
-    const int T = head->T${cross and ", S = head->S" or ""};
+    const int ${lengths};
     attend_${name}_queries(head, query, ${key_pass}out, dout, kept, scratch, dquery);
 % if cross then
     for (int j = 0; j < S; j += ${PREFIX}KEYS)
@@ -293,4 +294,4 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     if (kept->step) kept->inverse_sum += groups * LANES;
 }
 
-% include("parts/attention_heads.tpl", { turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "" })
+% include("cpu/attention_heads.tpl", { turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "" })

@@ -323,7 +323,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 % end
 }
 
-% include("parts/geometric_heads.tpl", {
+% include("cpu/geometric_heads.tpl", {
 %     turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "",
 %     direction_pass = directional and ", direction" or "", out_pass = normalised and "attended + at, " or "",
 %     clears = directional and normaliser.direction_width > 2 * heads })

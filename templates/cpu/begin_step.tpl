@@ -1,9 +1,9 @@
 % if signed_sinusoids then
-% include("parts/signed_sinusoid.tpl")
+% include("cpu/signed_sinusoid.tpl")
 
 % end
 % for _, family in ipairs(attentions) do
-% include("parts/draws.tpl", family)
+% include("cpu/draws.tpl", family)
 % end
 % for _, struct in ipairs(structs) do
 % if struct.packed[1] then
@@ -16,7 +16,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
 % for _, family in ipairs(attentions) do
-    % include("parts/begin_family.tpl", family)
+    % include("cpu/begin_family.tpl", family)
 % end
 % for _, struct in ipairs(structs) do
 % local n = #struct.packed

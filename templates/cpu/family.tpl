@@ -1,11 +1,11 @@
-% include("parts/head_constants.tpl")
+% include("cpu/head_constants.tpl")
 
 % if positions.distance.draws then
 % include("parts/drawn_distance.tpl")
 
 % end
 % if behind then
-% include("parts/behind_shared.tpl")
+% include("cpu/behind_shared.tpl")
 
 % end
 % if relative.kind ~= "none" then
@@ -17,7 +17,7 @@
 
 % end
 % if behind then
-% include("parts/behind_end.tpl")
+% include("cpu/behind_end.tpl")
 
 % end
 % if sums then

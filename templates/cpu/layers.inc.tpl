@@ -35,7 +35,7 @@ static void draw_positions(const workspace *w) {
     const lh_cpu_step *step = w->step;
     int T = w->length;
     for (int s = 0; s < w->sequences; s++)
-        if (step->positions) memcpy(w->position + s * T, step->positions, (size_t)T * sizeof(int32_t));
+        if (step->positions[0]) memcpy(w->position + s * T, step->positions[0], (size_t)T * sizeof(int32_t));
         else
             lh_draw_sequence(&step->draw, w->block->first_example + (uint32_t)s, ${first}, ${range}, T,
                     ${positions.sorted_text}, w->position + s * T, w->position_scratch);

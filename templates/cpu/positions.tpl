@@ -29,6 +29,6 @@ typedef struct shared {
 % end
     real output_rows[CLASS_COLUMNS * WIDTH];
 % for _, family in ipairs(attentions) do
-    % include("parts/shared_draws.tpl", family)
+    % include("cpu/shared_draws.tpl", family)
 % end
 } shared;

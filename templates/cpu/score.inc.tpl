@@ -109,7 +109,7 @@ static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_scor
 % end
 }
 
-% if score.uses.distances_from or score.end_uses.distances_from then
+% if score.uses.distance or score.end_uses.distance then
 /* LANES signed distances, of query - key = o, o + 1, ... */
 static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
     vector x = {0};

@@ -29,7 +29,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % end
 % if sums then
-% include("parts/shard_sums.tpl")
+% include("cpu/shard_sums.tpl")
 
 % end
 % include("cpu/workspace.tpl")
@@ -45,7 +45,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % if sums then
 % for _, family in ipairs(attentions) do
 % if family.sums then
-% include("parts/end_sums.tpl", family)
+% include("cpu/end_sums.tpl", family)
 
 % end
 % end

@@ -12,7 +12,7 @@
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     const lh_cuda_step *in = &block()->step;
-    const int bytes = in->T * (WIDTH / 8), sequences = block()->sequences;
+    const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e % (sequences * bytes);
 % if embedding_drops and branch_drops then

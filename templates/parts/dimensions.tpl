@@ -1,10 +1,14 @@
-LAYERS = ${layers},
+% for _, block in ipairs(cpu.blocks) do
+${block.count} = ${block.layers},
+% end
 WIDTH = ${width},
 % for _, family in ipairs(attentions) do
 ${family.PREFIX}HEADS = ${family.heads},
 ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 % end
-FEEDFORWARD = ${feedforward},
+% for _, width in ipairs(widths) do
+${width.name} = ${width.count},
+% end
 TOKENS = ${tokens}, /* rows of the embedding: ${tokens_words} */
 CLASSES = ${classes},
 CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */

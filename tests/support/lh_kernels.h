@@ -1,6 +1,6 @@
 /* For tests of kernels/cpu, which are compiled as generated code is, for some levels and element types: -march=... and
- * -DREAL_BYTES=4 or 8. Arrays have exactly the size that a kernel is promised, and what it must not read is NaN, so that
- * the sanitizers and the comparisons see every step outside.
+ * -DREAL_BYTES=4 or 8. Arrays have exactly the size that a kernel is promised, and what it must not read is NaN, so
+ * that the sanitizers and the comparisons see every step outside.
  */
 #ifndef LH_TESTS_KERNELS_H
 #define LH_TESTS_KERNELS_H

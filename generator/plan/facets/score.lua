@@ -134,7 +134,7 @@ end
 local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bounds name T
 
 -- What a function of loop nests needs to declare.
-local function uses_of(list, positions)
+local function uses_of(list, positions, prefix)
   local set = {}
   for _, nest in ipairs(list) do
     for _, level in ipairs({ "outer", "key", "lane", "head", "after" }) do
@@ -143,15 +143,15 @@ local function uses_of(list, positions)
     set.s = set.s or nest.class ~= "uniform"
     set.T = set.T or WIDE[nest.class] or false
   end
-  set.distance = set.distances_from or false
+  set.distance = set[prefix .. "distances_from"] or false
   set.l = set.l or set.distance and positions.distance.per_layer or set.position and positions.per_layer
   set.step = set.p or set.position or set.distance or set.T or false
   return set
 end
 
-local function describe_functions(out, positions)
-  out.uses = uses_of(out.making, positions)
-  out.end_uses = uses_of(out.gradients, positions)
+local function describe_functions(out, positions, prefix)
+  out.uses = uses_of(out.making, positions, prefix)
+  out.end_uses = uses_of(out.gradients, positions, prefix)
   out.end_unused = unused(out.end_uses, { "l", "s" })
   out.pair_unused = unused(words_of(out.pair, {}), { "s", "h", "i", "j", "logit" })
   local words = words_of(out.pair_gradient, {})
@@ -272,7 +272,7 @@ function M.plan(source, family, precision)
   out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
-  describe_functions(out, family.positions)
+  describe_functions(out, family.positions, family.prefix)
   timing(out)
   out.cuda = score_cuda.plan(build, lowered, out)
   return out

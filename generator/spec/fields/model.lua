@@ -5,7 +5,8 @@ local features = require("spec.features")
 return {
   { path = "model", type = "table", doc = "the network" },
   { path = "model.kind", type = "kind", default = "encoder", doc = "its form",
-    kinds = { { name = "encoder", doc = "bidirectional encoder, layer norm after each block" } } },
+    kinds = { { name = "encoder", families = { "self" },
+      doc = "bidirectional encoder, layer norm after each block" } } },
   { path = "model.layers", type = "integer", min = 1, max = 64, default = 5, unit = "blocks",
     doc = "attention and feed-forward blocks" },
   { path = "model.heads", type = "integer", min = 1, max = 64, default = 8, unit = "heads",

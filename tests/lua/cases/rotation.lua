@@ -27,7 +27,7 @@ M.identifiers = {
   { "log_base", scaled_by("ntk") },
   { "slowed", scaled_by("yarn") },
   { "growth", scaled_by("yarn") },
-  { "cpu/rotation.h", function(case) return case.family.rotation.kind == "rope" end },
+  { "kernels/cpu/rotation.h", function(case) return case.family.rotation.kind == "rope" end },
 }
 
 M.sections = {

@@ -31,7 +31,9 @@ M.identifiers = {
     return case.family.score.kind ~= "none" and case.family.score.making[1] ~= nil
   end },
   { "end_self_score", function(case) return case.family.score.trains or false end },
-  { "cpu/score.h", function(case) return case.family.score.kind ~= "none" or case.family.mask.kind ~= "none" end },
+  { "kernels/cpu/score.h", function(case)
+    return case.family.score.kind ~= "none" or case.family.mask.kind ~= "none"
+  end },
   { "SCORE_SETS", function(case) return case.family.score.kind ~= "none" end },
 }
 

@@ -6,7 +6,7 @@
 static void draw_${name}_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[${queries.stream}];
-    if (step->positions) memcpy(s->${prefix}position[d], step->positions, (size_t)T * sizeof(int32_t));
+    if (step->positions[0]) memcpy(s->${prefix}position[d], step->positions[0], (size_t)T * sizeof(int32_t));
     else
         lh_draw_positions(&step->draw, (uint32_t)d${positions.site_offset}${site}, ${first}, ${range}, T, ${positions.sorted_text},
                 s->${prefix}position[d], s->${prefix}scratch[d]);
@@ -20,16 +20,16 @@ static void draw_${name}_distances(const lh_cpu_step *step, int d) {
     int T = step->shape.length[${queries.stream}];
 % if positions.distance.independent then
     int32_t *middle = s->${prefix}distance[d] + ${PREFIX}MAX_POSITION;
-    if (step->distances)
+    if (step->distances[0])
         for (int i = 0; i < T; i++) {
-            middle[i] = step->distances[i];
-            middle[-i] = -step->distances[i];
+            middle[i] = step->distances[0][i];
+            middle[-i] = -step->distances[0][i];
         }
     else
         lh_draw_signed_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T,
                 middle, s->${prefix}distance_scratch[d]);
 % else
-    if (step->distances) memcpy(s->${prefix}distance[d], step->distances, (size_t)T * sizeof(int32_t));
+    if (step->distances[0]) memcpy(s->${prefix}distance[d], step->distances[0], (size_t)T * sizeof(int32_t));
     else
         lh_draw_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T,
                 s->${prefix}distance[d], s->${prefix}distance_scratch[d]);
