@@ -168,7 +168,8 @@ local function family_of(family)
   local normaliser, mask = family.normaliser, family.mask
   return { heads = family.heads, rotates = flag(family.rotation.kind ~= "none"),
     rotation = rotation_of(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
-    relative = family.relative.kind, clip = family.relative.clip or 0, geometric = flag(normaliser.kind == "geometric"),
+    relative = family.relative.kind, clip = family.relative.clip or 0,
+    scored = flag(family.score.kind and family.score.kind ~= "none"), geometric = flag(normaliser.kind == "geometric"),
     directional = flag(normaliser.directional), normalised = flag(normaliser.normalised),
     left = mask.left or NONE, right = mask.right or NONE }
 end

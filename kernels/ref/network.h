@@ -88,6 +88,7 @@ typedef struct lh_ref_family {
     lh_ref_rope rotation;
     lh_ref_relative relative;
     int clip;                                /* Shaw: -clip .. clip have rows */
+    bool scored;                             /* the batch's score is added to the logits */
     bool geometric, directional, normalised; /* without rotation, relative, score */
     int left, right;                         /* keys before and behind the query that are seen, -1: all */
 } lh_ref_family;

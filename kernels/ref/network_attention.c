@@ -60,13 +60,14 @@ static void relative_grad(const run *r, const record *at, const double *drelativ
 static void make_score(const run *r, record *at) {
     const lh_ref_family *family = family_of(r, at);
     int T = out_of(at)->rows, S = keys_of(at);
-    if (!r->batch->score && family->left < 0 && family->right < 0) return;
+    const double *score = family->scored ? r->batch->score : NULL;
+    if (!score && family->left < 0 && family->right < 0) return;
     at->kept.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++) {
         int query = pair / S % T, key = pair % S;
         bool hidden =
             (family->left >= 0 && query - key > family->left) || (family->right >= 0 && key - query > family->right);
-        at->kept.score[pair] = hidden ? -INFINITY : r->batch->score ? r->batch->score[pair] : 0;
+        at->kept.score[pair] = hidden ? -INFINITY : score ? score[pair] : 0;
     }
 }
 
@@ -150,7 +151,7 @@ static void softmax_grad(run *r, record *at, double *dq, double *dk, double *dv)
     lh_ref_pair_grad grad = {.relative = shape.relative ? doubles(pairs * (size_t)out_of(at)->width) : NULL,
                              .content_bias = gradient_of(at, LH_REF_CONTENT_BIAS),
                              .position_bias = gradient_of(at, LH_REF_POSITION_BIAS),
-                             .score = r->batch->score_gradient};
+                             .score = family_of(r, at)->scored ? r->batch->score_gradient : NULL};
     lh_ref_attend_grad(&shape, kept->q, kept->k, kept->v, kept->weights, out_of(at)->d, dq, dk, dv, &grad);
     if (shape.relative) relative_grad(r, at, grad.relative);
     free(grad.relative);

@@ -163,6 +163,62 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const d
     return out;
 }
 
+/* ---- a program at work ---- */
+
+lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
+                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
+    lh_trainer t = {.spec = spec, .program = program};
+    lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
+    t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
+    t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
+    t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
+    if (program->make_tables) program->make_tables(t.tables, shape.length);
+    t.workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
+    lh_parity_load(spec, program->real_bytes, model, t.parameters);
+    t.step = (lh_cpu_step){.mode = mode,
+                           .shape = shape,
+                           .key = batch->key,
+                           .step = batch->step,
+                           .positions = {batch->positions},
+                           .distances = {drawn},
+                           .parameters = t.parameters,
+                           .tables = t.tables,
+                           .shared = lh_parity_reserve(program->shared_bytes(&shape, mode))};
+    for (int part = 0; part < 3; part++) program->begin_step(&t.step, part, 3);
+    return t;
+}
+
+void lh_trainer_close(lh_trainer *t) {
+    free(t->parameters);
+    free(t->gradient);
+    free(t->tables);
+    free(t->workspace);
+    free(t->step.shared);
+}
+
+void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits) {
+    int allowed = t->program->block_sequences(t->step.shape.length);
+    bool train = t->step.mode == LH_MODE_TRAIN;
+    if (most > allowed) most = allowed;
+    if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
+    for (int first = 0; first < batch->sequences; first += most) {
+        int labels = first * batch->labels, count = batch->sequences - first;
+        lh_cpu_block block = {.sequences = count < most ? count : most,
+                              .first_example = batch->first_example + (uint32_t)first,
+                              .tokens = {batch->token + first * batch->tokens, NULL},
+                              .labels = batch->label + labels,
+                              .mask = mask + labels,
+                              .loss_scale = batch->loss_scale};
+        if (train) {
+            t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
+        } else {
+            block.logits = (char *)logits + (size_t)(labels * t->spec->classes * t->program->real_bytes);
+            t->program->forward_block(&t->step, &block, t->workspace, &t->sums);
+        }
+    }
+    if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
+}
+
 /* ---- batches ---- */
 
 /* Ascending integers below LH_VECTORS_RANGE, with gaps. */

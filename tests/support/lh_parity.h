@@ -6,6 +6,7 @@
 #ifndef LH_PARITY_H
 #define LH_PARITY_H
 
+#include "longhand/cpu.h"
 #include "longhand/spec.h"
 #include "reference/vectors.h"
 
@@ -51,6 +52,23 @@ void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *
                                double tolerance);
 
 void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count);
+
+/* A program of a spec at work on one batch, with everything that a step of this mode needs. */
+typedef struct lh_trainer {
+    const lh_spec *spec;
+    const lh_cpu_program *program;
+    lh_cpu_step step;
+    void *parameters, *tables, *workspace, *gradient;
+    lh_sums sums;
+} lh_trainer;
+
+/* drawn: distances, where the encoding draws them. lh_trainer_close frees it. */
+lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
+                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode);
+void lh_trainer_close(lh_trainer *t);
+
+/* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
+void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits);
 
 /* What the logits and the mask say. */
 typedef struct lh_parity_counts {

@@ -15,7 +15,7 @@ static const lh_ref_shape tensors_${n}[] = {
 static const lh_ref_family families_${n}[] = {
 % for _, f in ipairs(network.families) do
 % local r, relative, scaling = f.rotation, RELATIVE[f.relative], f.rotation.scaling:upper()
-    {.heads = ${f.heads}, .rotates = ${f.rotates}, .relative = LH_REF_${relative}, .clip = ${f.clip},
+    {.heads = ${f.heads}, .rotates = ${f.rotates}, .relative = LH_REF_${relative}, .clip = ${f.clip}, .scored = ${f.scored},
      .rotation = {${f64(r.base)}, LH_REF_${scaling}, ${f64(r.factor)}, ${f64(r.original_length)},
                   ${f64(r.beta_slow)}, ${f64(r.beta_fast)}, ${f64(r.attention_factor)}},
      .geometric = ${f.geometric}, .directional = ${f.directional}, .normalised = ${f.normalised},

@@ -1,8 +1,9 @@
--- Writes networks as tables of the interpreter (kernels/ref/network.h): those of specs, and random ones, whose parts no
--- spec has: render_networks.lua FILE HOW_MANY SPEC...
+-- Writes networks as tables of the interpreter (kernels/ref/network.h): those of specs, of random specs (random_1), and
+-- HOW_MANY of any kind, whose parts no generated code has yet: render_networks.lua FILE HOW_MANY SPEC...
 
-package.path = "generator/?.lua;tests/lua/?.lua;" .. package.path
+package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
+local random_specs = require("random_specs") -- before whatever plans
 local builder = require("network.builder")
 local model = require("plan.model")
 local networks = require("networks")
@@ -36,7 +37,7 @@ end
 local NAMES = { "none", "rope", "causal", "window", "relative", "shaw", "geometric", "plain" }
 local ADDITIVES = { "none", "sinusoid", "learned" }
 
-local function random_network(number)
+local function any_network(number)
   local given = networks.random(number, { streams = 2, families = NAMES })
   return reference.derive(builder.build(assert(load(given.text))(), {
     model = { width = given.width },
@@ -49,15 +50,21 @@ end
 
 local project = require("project").new(".")
 local list = {}
-for _, path in ipairs({ table.unpack(arg, 3) }) do
-  local spec = assert(project:plan(path))
-  local network = reference.derive(model.network(spec.plan))
-  network.id = spec.plan.id
+local function add(plan)
+  local network = reference.derive(model.network(plan))
+  network.id = plan.id
   list[#list + 1] = network
 end
+for _, name in ipairs({ table.unpack(arg, 3) }) do
+  if random_specs.number_of(name) then
+    random_specs.with(project, name, arg[1]:match("^(.*)/"), add)
+  else
+    add(assert(project:plan(name)).plan)
+  end
+end
 for number = 1, tonumber(arg[2]) do
-  local network = random_network(number)
-  network.id = "random_" .. number
+  local network = any_network(number)
+  network.id = "any_" .. number
   list[#list + 1] = network
 end
 local text, err = render.render("networks.c.tpl", { networks = list }, function(name)

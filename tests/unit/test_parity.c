@@ -62,85 +62,18 @@ static const lh_parity_tolerance *tolerance_of(const lh_cpu_program *program) {
     return lh_parity_tolerance_of(program->real_bytes);
 }
 
-/* ---- one program at work ---- */
-
-typedef struct trainer {
-    const lh_spec *spec;
-    const lh_cpu_program *program;
-    lh_cpu_step step;
-    void *parameters, *tables, *workspace, *gradient;
-    lh_sums sums;
-} trainer;
-
-/* Everything that a step of this mode and batch needs; drawn: distances, where the encoding draws them. close_trainer
- * frees it. */
-static trainer open_trainer(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
-                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
-    trainer t = {.spec = spec, .program = program};
-    lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
-    t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
-    t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
-    t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
-    if (program->make_tables) program->make_tables(t.tables, shape.length);
-    t.workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
-    lh_parity_load(spec, program->real_bytes, model, t.parameters);
-    t.step = (lh_cpu_step){.mode = mode,
-                           .shape = shape,
-                           .key = batch->key,
-                           .step = batch->step,
-                           .positions = {batch->positions},
-                           .distances = {drawn},
-                           .parameters = t.parameters,
-                           .tables = t.tables,
-                           .shared = lh_parity_reserve(program->shared_bytes(&shape, mode))};
-    for (int part = 0; part < 3; part++) program->begin_step(&t.step, part, 3);
-    return t;
-}
-
-static void close_trainer(trainer *t) {
-    free(t->parameters);
-    free(t->gradient);
-    free(t->tables);
-    free(t->workspace);
-    free(t->step.shared);
-}
-
-/* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
-static void run_blocks(trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits) {
-    int allowed = t->program->block_sequences(t->step.shape.length);
-    bool train = t->step.mode == LH_MODE_TRAIN;
-    if (most > allowed) most = allowed;
-    if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
-    for (int first = 0; first < batch->sequences; first += most) {
-        int labels = first * batch->labels, count = batch->sequences - first;
-        lh_cpu_block block = {.sequences = count < most ? count : most,
-                              .first_example = batch->first_example + (uint32_t)first,
-                              .tokens = {batch->token + first * batch->tokens, NULL},
-                              .labels = batch->label + labels,
-                              .mask = mask + labels,
-                              .loss_scale = batch->loss_scale};
-        if (train) {
-            t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
-        } else {
-            block.logits = (char *)logits + (size_t)(labels * t->spec->classes * t->program->real_bytes);
-            t->program->forward_block(&t->step, &block, t->workspace, &t->sums);
-        }
-    }
-    if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
-}
-
 /* ---- comparisons ---- */
 
 /* The program's logits of the whole batch against those wanted. */
-static void check_logits(trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, const double *want) {
+static void check_logits(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, const double *want) {
     size_t count = (size_t)(batch->sequences * batch->labels * t->spec->classes);
     void *logits = lh_parity_reserve(count * (size_t)t->program->real_bytes);
-    run_blocks(t, batch, mask, most, logits);
+    lh_trainer_run(t, batch, mask, most, logits);
     lh_parity_check_logits(t->program->real_bytes, logits, want, count);
     free(logits);
 }
 
-static void check_gradients(const trainer *t, const lh_ref_model *model) {
+static void check_gradients(const lh_trainer *t, const lh_ref_model *model) {
     lh_parity_check_gradients(t->spec, t->program->real_bytes, t->gradient, model, tolerance_of(t->program)->gradient);
 }
 
@@ -174,12 +107,12 @@ static void check_stored(const lh_parity_case *c, const lh_cpu_program *program)
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
         const lh_ref_batch *batch = &stored.batch;
-        trainer t = open_trainer(c->spec, program, model, batch, stored.drawn, LH_MODE_EVALUATE);
+        lh_trainer t = lh_trainer_open(c->spec, program, model, batch, stored.drawn, LH_MODE_EVALUATE);
         check_logits(&t, batch, lh_parity_all_count, 2, stored.logits);
         double loss = t.sums.loss * batch->loss_scale;
         lh_assert_close(&loss, &stored.loss, 1, tolerance_of(program)->loss, 0);
         check_counts(&t.sums, batch, c->spec->classes, stored.logits, lh_parity_all_count);
-        close_trainer(&t);
+        lh_trainer_close(&t);
         lh_vectors_case_free(&stored);
     }
     lh_ref_model_free(model);
@@ -197,13 +130,13 @@ static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program 
     lh_st_file *file = lh_vectors_open(c->encoding);
     lh_ref_model *model = lh_parity_model(file, c);
     lh_vectors_case stored = lh_vectors_case_of(file, LH_VECTORS_GRADIENT_LENGTH);
-    trainer t = open_trainer(c->spec, program, model, &stored.batch, stored.drawn, LH_MODE_TRAIN);
+    lh_trainer t = lh_trainer_open(c->spec, program, model, &stored.batch, stored.drawn, LH_MODE_TRAIN);
     lh_parity_stored_gradients(file, model);
-    run_blocks(&t, &stored.batch, lh_parity_all_count, stored.batch.sequences, NULL);
+    lh_trainer_run(&t, &stored.batch, lh_parity_all_count, stored.batch.sequences, NULL);
     double loss = t.sums.loss * stored.batch.loss_scale;
     lh_assert_close(&loss, &stored.loss, 1, tolerance_of(program)->loss, 0);
     check_gradients(&t, model);
-    close_trainer(&t);
+    lh_trainer_close(&t);
     lh_vectors_case_free(&stored);
     lh_ref_model_free(model);
     lh_st_free(file);
@@ -243,12 +176,12 @@ static void check_training_at(const lh_parity_case *c, const lh_cpu_program *pro
     double *logits = lh_parity_reserve((size_t)(SEQUENCES * labels * c->spec->classes) * sizeof *logits);
     double want = lh_parity_run(model, &made, logits);
     for (int most = 1; most <= SEQUENCES; most++) {
-        trainer t = open_trainer(c->spec, program, model, &made.batch, made.drawn, LH_MODE_TRAIN);
-        run_blocks(&t, &made.batch, made.mask, most, NULL);
+        lh_trainer t = lh_trainer_open(c->spec, program, model, &made.batch, made.drawn, LH_MODE_TRAIN);
+        lh_trainer_run(&t, &made.batch, made.mask, most, NULL);
         lh_assert_close(&t.sums.loss, &want, 1, tolerance_of(program)->loss, 0);
         check_counts(&t.sums, &made.batch, c->spec->classes, logits, made.mask);
         check_gradients(&t, model);
-        close_trainer(&t);
+        lh_trainer_close(&t);
     }
     free(logits);
 }
@@ -280,10 +213,10 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
         made.batch.backward = false;
         lh_ref_run(model, &made.batch, want);
         for (int most = 1; most <= SEQUENCES; most++) {
-            trainer t = open_trainer(c->spec, program, model, &made.batch, made.drawn, LH_MODE_EVALUATE);
+            lh_trainer t = lh_trainer_open(c->spec, program, model, &made.batch, made.drawn, LH_MODE_EVALUATE);
             check_logits(&t, &made.batch, made.mask, most, want);
             check_counts(&t.sums, &made.batch, c->spec->classes, want, made.mask);
-            close_trainer(&t);
+            lh_trainer_close(&t);
         }
         free(want);
     }
