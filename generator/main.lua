@@ -16,6 +16,7 @@ local export = require("export.model")
 local json = require("dkjson")
 local lfs = require("lfs")
 local listing = require("cli.listing")
+local network_page = require("plan.network_page")
 local plan_module = require("plan.plan")
 local project_module = require("project")
 local render_module = require("render.render")
@@ -75,13 +76,36 @@ function verbs.check(project, arguments)
   return DONE
 end
 
+-- The network drawn by graphviz, which reads nothing but the text that it is given.
+local function draw_network(spec, arguments)
+  local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
+  local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
+  if not svg:find("<svg", 1, true) then
+    say("graphviz is not installed (dot): the network as text\n")
+    io.stdout:write(table.concat(network_page.lines(spec.plan), "\n"), "\n")
+    return DONE
+  end
+  local path = arguments.out or spec.id .. ".svg"
+  local written, message = write.file(path, svg)
+  if not written then
+    return fail(ENVIRONMENT, "longhand: " .. message)
+  end
+  io.stdout:write(path, "\n")
+  return DONE
+end
+
 function verbs.plan(project, arguments)
+  if arguments.out and not arguments.graph then
+    return fail(USAGE, "longhand plan: --out FILE: is for the picture of --graph")
+  end
   local spec, message = find(project, arguments)
   if not spec then
     return fail(INPUT, message)
   end
   warn(spec)
-  if arguments.json then
+  if arguments.graph then
+    return draw_network(spec, arguments)
+  elseif arguments.json then
     local options = { indent = true, keyorder = plan_module.JSON_ORDER }
     io.stdout:write(json.encode(plan_module.json(spec.plan), options), "\n")
   else

@@ -98,8 +98,8 @@ function M.parse_sets(sets, d)
   return list
 end
 
--- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score }; nil when there are
--- errors, from here or from before.
+-- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score, network }; nil when
+-- there are errors, from here or from before.
 local function validated(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
   if not resolved then
@@ -107,7 +107,7 @@ local function validated(loaded, d, facts)
   end
   return {
     id = loaded.id, source = loaded.source, resolved = resolved, task = more.task, data_files = more.files,
-    origins = more.origins, warnings = more.warnings or {}, score = more.score,
+    origins = more.origins, warnings = more.warnings or {}, score = more.score, network = more.network,
   }
 end
 
@@ -132,8 +132,14 @@ end
 -- The same table with its plan; nil after an error.
 local function add_plan(spec, d)
   local problem
-  spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score })
+  spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score,
+    network = spec.network })
+  if problem and problem.path == (spec.network or {}).path then
+    d:source(problem.path, spec.network.text)
+  end
   if problem then
+    local origin = problem.field and problem.field:find("^model%.options%.") and spec.origins[problem.field]
+    problem.at = origin and { set = origin }
     d:add(problem)
   end
   return spec.plan and spec
@@ -181,9 +187,25 @@ function Project:template_error(err)
   return d:text()
 end
 
+-- What there are no templates for yet; nil: nothing.
+local function unprinted(plan)
+  local model = plan.resolved.model
+  for _, name in ipairs({ "source", "norm", "activation", "bias", "init", "tied" }) do
+    if model[name] ~= nil then
+      return "model." .. name
+    end
+  end
+  return model.kind ~= "encoder" and ("model.kind = %q"):format(model.kind) or nil
+end
+
 -- All generated files of a plan, with those of its CUDA half where that is wanted, and the source digest; or nil and
 -- the error as text.
 function Project:files(plan, cuda)
+  local missing = unprinted(plan)
+  if missing then
+    return nil, ("%s: no code is generated for %s yet; ./longhand plan shows the network\n"):format(plan.source,
+      missing)
+  end
   local files, digest = gen.files(plan, function(...)
     return self:template(...)
   end, self:kernels(), cuda)

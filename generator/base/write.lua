@@ -163,6 +163,26 @@ function M.files(dir, files)
   return changed
 end
 
+-- Writes one file, whole or not at all; the folders of its path are made.
+function M.file(path, text)
+  local dir, name = path:match("^(.*)/([^/]*)$")
+  local made, message = M.make_directory(dir and (dir ~= "" and dir or "/") or ".")
+  if not made then
+    return nil, message
+  end
+  local staged
+  staged, message = stage(dir or ".", { { path = name or path, text = text } })
+  local item = staged[1]
+  if item and not message then
+    item.renamed, message = os.rename(item.temporary, item.target)
+  end
+  if message then
+    undo(staged, made)
+    return nil, message .. "; nothing was written"
+  end
+  return true
+end
+
 -- How dir differs from the files: a list of { path, state }, state "missing", "differs" or "left over".
 function M.compare(dir, files)
   local differences = {}

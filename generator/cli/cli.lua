@@ -77,7 +77,9 @@ local function add_looking_verbs(parser)
   local check = spec_verb(parser, "check", "validate a spec")
   check:flag("--print"):description("show the resolved spec, with the origin of each value")
   local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
-  plan:flag("--json"):description("as JSON")
+  plan:mutex(plan:flag("--json"):description("as JSON"),
+    plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"))
+  plan:option("--out"):argname("FILE"):description("where the picture goes; default <id>.svg here")
 end
 
 local function add_making_verbs(parser)

@@ -22,9 +22,10 @@ local function relative_parameters(list, family, path, C)
     list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", beside = true,
       tensors = { { path .. "relative.content_bias", heads, small } } }
     list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", beside = true,
-      tensors = { { path .. "relative.position_bias", heads, small } } }
+      from_tables = true, tensors = { { path .. "relative.position_bias", heads, small } } }
   elseif relative.kind == "shaw" then
     list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.room, room = relative.room,
+      from_tables = true,
       about = "[2 CLIP + 1][HEAD_WIDTH], filled up to whole vectors",
       tensors = { { path .. "relative.table", { relative.rows, relative.width },
         { kind = "normal", value = math.sqrt(2 / (relative.rows + relative.width)) } } } }
@@ -60,7 +61,7 @@ function M.score_parameters(family, path, per_layer)
     if q.per_layer == per_layer then
       local init = type(q.init) == "table" and { kind = q.init.kind, value = q.init.sigma }
         or q.values and { kind = "values", of = q } or { kind = "constant", value = q.init }
-      list[#list + 1] = { kind = "facet", name = q.member, size = q.room, room = q.room,
+      list[#list + 1] = { kind = "facet", name = q.member, size = q.room, room = q.room, from_tables = true,
         about = ("[%s], filled up to whole vectors"):format(q.shape_text),
         tensors = { { path .. "score." .. q.name, q.shape, init } } }
     end
@@ -96,10 +97,10 @@ end
 local function names_of(name, options)
   local own = options.name or name == "cross" and "cross" or nil
   if not own then
-    return { prefix = "", output = "attention_output", keep = "attention", path = "attention." }
+    return { prefix = "", output = "attention_output", keep = "attention", path = "attention.", branch = "branch" }
   end
   return { prefix = own .. "_", output = own .. "_output", keep = own,
-    path = options.name and own .. "." or own .. "_attention." }
+    path = options.name and own .. "." or own .. "_attention.", branch = options.name and own .. "_branch" or "branch" }
 end
 
 local function compose(builder, scope, name, queries, keys, options)
@@ -112,7 +113,7 @@ local function compose(builder, scope, name, queries, keys, options)
     builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
       "the attention \"cross\" where a stream looks at another")
   end
-  local bias, order = options.bias or false, {}
+  local bias, order, packed = options.bias or false, {}, 3 * C.count
   local function product(value, from, width, options_of)
     options_of.declared, options_of.bias = true, options_of.bias or bias
     local out = scope:product(value, from, width, options_of)
@@ -125,32 +126,36 @@ local function compose(builder, scope, name, queries, keys, options)
       shown = 2 * family.heads, comment = "(right, left) of every head" })
   end
   if self_attends then
-    q, order[1] = product(is.prefix .. "query_key_value", queries, C, { use = "queries",
+    q, order[1] = product(is.prefix .. "query_key_value", queries, C, { use = "queries", fan_out = packed,
       tensors = { path .. "query", path .. "key", path .. "value" } })
     kv = q
   else
-    q, order[1] = product(is.prefix .. "query", queries, C, { tensors = { path .. "query" }, use = "queries" })
-    kv, order[2] = product(is.prefix .. "key_value", keys, C, { tensors = { path .. "key", path .. "value" },
-      use = "queries" })
+    q, order[1] = product(is.prefix .. "query", queries, C, { use = "queries", fan_out = packed,
+      tensors = { path .. "query" } })
+    kv, order[2] = product(is.prefix .. "key_value", keys, C, { use = "queries", fan_out = packed,
+      tensors = { path .. "key", path .. "value" } })
   end
   builder.check_value(scope, q, "queries")
   builder.check_value(scope, kv, "keys")
-  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction }
+  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
+    others = {} }
   if direction then
     builder.check_value(scope, direction, "directions")
   end
   local attended = builder.push(scope, op, is.prefix .. "attended", C)
   attended.about = "heads side by side"
-  local branch, output = product("branch", attended, C, { weight = is.output, tensors = { path .. "output" },
+  local branch, output = product(is.branch, attended, C, { weight = is.output, tensors = { path .. "output" },
     role = is.output, use = "attended" })
   order[#order + 1] = output
   relative_parameters(order, family, path, C)
   geometric_parameters(order, family, path, direction_p)
   for _, p in ipairs(order) do
     scope:declare(p)
+    op.others[#op.others + 1] = p.kind ~= "weight" and p or nil
   end
   for _, p in ipairs(M.score_parameters(family, path, true)) do
     table.insert(scope.late, p)
+    table.insert(op.others, p)
   end
   for _, p in ipairs(M.score_parameters(family, "", false)) do
     table.insert(scope.net.late, p)

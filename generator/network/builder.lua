@@ -9,8 +9,8 @@
 --   scope      the network itself, or a block of it, which is repeated: { name, ops, parameters, times, ... }
 --
 -- The order of a description is the order of sums: contributions to a gradient come in reverse. Two values of one name
--- share a buffer (buffers.lua refuses it where they would meet).
--- A mistake in a description is an error { problem = true, what, expected, at = line } of the description's text.
+-- share a buffer: composites call theirs `branch`, which the sum behind it reads at once; all others differ.
+-- A mistake in a description is an error { problem = true, what, expected, line } of the description's text.
 
 local attention = require("network.attention")
 local initial = require("network.initial")
@@ -36,20 +36,33 @@ local function where(net)
   return nil
 end
 
--- what was found, what was expected.
-local function fail(net, what, ...)
+-- what was found, what was expected; at the line that an operation stands on, or where the description is now.
+local function fail_at(line, what, ...)
   local expected = select("#", ...) > 0 and string.format(...) or nil
-  error({ problem = true, what = what, expected = expected, line = where(net) }, 0)
+  error({ problem = true, what = what, expected = expected, line = line }, 0)
 end
+
+local function fail(net, what, ...)
+  fail_at(where(net), what, ...)
+end
+
+M.fail = fail
 
 local function shown(value)
   return type(value) == "string" and ("%q"):format(value) or tostring(value)
 end
 
+local LONGEST_NAME = 40
+
+function M.is_name(name)
+  return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= LONGEST_NAME
+end
+
+M.NAME_TEXT = ("up to %d of a-z, 0-9 and _, a letter first"):format(LONGEST_NAME)
+
 local function check_name(net, name, of_what)
-  if type(name) ~= "string" or not name:find("^[a-z][a-z0-9_]*$") or #name > 40 then
-    fail(net, ("%s cannot be the name of %s"):format(shown(name), of_what),
-      "up to 40 of a-z, 0-9 and _, a letter first")
+  if not M.is_name(name) then
+    fail(net, ("%s cannot be the name of %s"):format(shown(name), of_what), "%s", M.NAME_TEXT)
   end
 end
 
@@ -160,15 +173,33 @@ local function push(scope, op, name, width, of_stream)
   return op.out
 end
 
+-- What the members of a parameter's struct may be called (parameters.lua), and its tensors.
+local MEMBERS = { "", "_bias", "_scale", "_offset" }
+
+local function take_names(scope, parameter)
+  local taken = scope.taken
+  for _, ending in ipairs(MEMBERS) do
+    local other = taken[parameter.name .. ending] or taken[parameter.name:gsub(ending .. "$", "")]
+    if other and other ~= parameter then
+      fail(scope.net, ("%s and %s are parameters of %s"):format(other.name, parameter.name, scope.title),
+        "different names, also with _bias, _scale or _offset behind them")
+    end
+  end
+  taken[parameter.name] = parameter
+  for _, tensor in ipairs(parameter.kind == "weight" and parameter.tensors or {}) do
+    local own = tensor .. ".weight"
+    if taken[own] then
+      fail(scope.net, ("two tensors of %s are named %s"):format(scope.title, tensor), "different names")
+    end
+    taken[own] = parameter
+  end
+end
+
 -- Declares a parameter; what is declared first lies first.
 function Scope:declare(parameter)
   local net = self.net
   check_name(net, parameter.name, "a parameter")
-  for _, p in ipairs(self.parameters) do
-    if p.name == parameter.name then
-      fail(net, ("two parameters of %s are named %s"):format(self.title, parameter.name), "different names")
-    end
-  end
+  take_names(self, parameter)
   parameter.scope = self
   self.parameters[#self.parameters + 1] = parameter
   return parameter
@@ -179,7 +210,7 @@ end
 local function weight_of(scope, name, x, width, tensors, options)
   return { kind = "weight", name = name, rows = x.width, width = width, columns = times(width, #tensors),
     tensors = tensors, bias = options.bias or false, shown = options.shown, comment = options.comment,
-    use = options.use, init = scope.net.initial }
+    use = options.use, fan_out = options.fan_out, init = scope.net.initial }
 end
 
 -- y = x W (+ b), the columns of `parts` weights side by side.
@@ -188,6 +219,7 @@ end
 --   options.bias      true or false; false unless given
 --   options.role      what functions are named after, else the value's name
 --   options.use       "queries", "attended": what it is to attention (initial.lua)
+--   options.fan_out   columns of the matrix that it is a part of, for first values; else its own
 --   options.shown     columns of the tensor, where the rest only fills the width
 --   options.comment   of the struct's member
 --   options.declared  the parameter is declared by the caller, in its own place
@@ -196,7 +228,7 @@ function Scope:product(name, x, width, options)
   check_value(self, x, "the input of a product")
   check_name(self.net, name, "a value")
   if math.type(width) == "integer" then
-    width = width == x.width.count and x.width or M.width(self.net, name:upper() .. "_WIDTH", width)
+    width = width == x.width.count and x.width or M.width(self.net, name:upper() .. "_CHANNELS", width)
   elseif type(width) ~= "table" then
     fail(self.net, ("the product %s has %s columns"):format(name, shown(width)), "a number of columns")
   end
@@ -254,6 +286,9 @@ end
 -- Adds vectors of the tokens' positions, and drops out; encoding: facets/additive.lua.
 function Scope:place(x, encoding, rate)
   check_value(self, x, "what positions are added to")
+  if type(encoding) ~= "table" or encoding.kind == "none" then
+    fail(self.net, "there are no vectors of positions to add", "encoding.additive in the spec")
+  end
   local op = { kind = "place", x = x, encoding = encoding }
   op.dropout = dropout(self.net, { kind = "embedding", name = "EMBEDDING", other = "PLACE" }, rate)
   site(self, op, "place")
@@ -267,6 +302,13 @@ function Scope:feedforward(x, options)
   local net, name = self.net, options.name
   local prefix = name and name .. "_" or ""
   local path = name and name .. "." or "feedforward."
+  check_value(self, x, "the input of feedforward")
+  x.reads = x.reads - 1 -- its product reads it
+  if options.activation ~= nil and not ops.activation.kinds[options.activation]
+    and not ops.gate.of[options.activation] then
+    fail(net, ("the activation %s"):format(shown(options.activation)), "one of %s or %s",
+      ops.names(ops.activation.kinds), ops.names(ops.gate.of))
+  end
   local hidden = M.width(net, (prefix .. "feedforward"):upper(), options.hidden)
   local bias = options.bias == nil or options.bias
   local gated = ops.gate.of[options.activation]
@@ -275,13 +317,12 @@ function Scope:feedforward(x, options)
     h = self:gate(prefix .. "hidden", self:product(prefix .. "gate_up", x, hidden, {
       weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated)
   else
-    local fused = options.activation == "relu"
-    local up = self:product(prefix .. (fused and "hidden_sum" or "hidden_sum"), x, hidden, {
+    local up = self:product(prefix .. "hidden_sum", x, hidden, {
       weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
     h = self:activation(prefix .. "hidden", up, options.activation)
   end
-  local y = self:product("branch", h, x.width, { weight = prefix .. "down", tensors = { path .. "down" }, bias = bias,
-    role = prefix .. "feedforward_output" })
+  local y = self:product(prefix .. "branch", h, x.width, { weight = prefix .. "down", tensors = { path .. "down" },
+    bias = bias, role = prefix .. "feedforward_output" })
   y.from, y.about = name or "feedforward", "what a residual connection adds"
   return y
 end
@@ -353,13 +394,14 @@ function Scope:block(name, count, about, options)
     fail(net, ("%s loops of block %s"):format(shown(loops), name), "at least one")
   end
   local block = M.scope(net, name, "block " .. name)
-  block.count, block.loops, block.comment = count, loops, about
+  block.count, block.loops, block.comment, block.line = count, loops, about, where(net)
   block.path = options.path or name .. "s.%d."
   block.first_site = net.layers_before + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
   net.layers_before = net.layers_before + count * loops
   local plural = name:find("layer$") and name .. "s" or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
+  block.gradients_type = name .. "_gradients"
   net.scopes[name] = block
   net.scopes[#net.scopes + 1] = block
   return block
@@ -386,16 +428,6 @@ function Scope:table(name)
     columns = net.widths.WIDTH, rows = net.tokens, init = net.initial })
 end
 
--- The table of learned positions, one for all that is placed by it.
-local function position_table(scope, encoding)
-  if encoding and encoding.kind == "learned" and not scope.net.position_table then
-    scope.net.position_table = scope:declare({ kind = "table", name = "position_table",
-      tensor = "embed.position.weight", columns = scope.net.widths.WIDTH,
-      rows = { count = encoding.rows, text = "POSITION_ROWS" },
-      first = { kind = "truncated_normal", value = encoding.init_sigma } })
-  end
-end
-
 -- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
 -- out at a rate. Streams that share a table share its gradient.
 function Scope:embed(name, stream, options)
@@ -403,8 +435,14 @@ function Scope:embed(name, stream, options)
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
-  position_table(self, options.place)
-  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place }
+  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place, others = {} }
+  if options.place and options.place.kind == "learned" then
+    net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
+      tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
+      from_tables = options.place.from_tables,
+      first = { kind = "truncated_normal", value = options.place.init_sigma } })
+    op.others[1] = net.position_table
+  end
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
     options.dropout)
   site(self, op, "embedding")
@@ -430,27 +468,55 @@ function Scope:classify(readout, options)
     fail(net, "a second classify()", "one")
   end
   local x = readout.labelled
-  if not options.tied then
-    self:declare({ kind = "output", name = "output", rows = x.width, columns = net.classes,
-      init = net.initial, bias = true })
-  end
-  net.classified = push(self, { kind = "classify", x = x, readout = readout.which, tied = options.tied }, "logits",
-    net.classes.padded)
+  local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
+  op.others = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
+    columns = net.classes, init = net.initial, bias = true }) or nil }
+  local padded = net.classes.padded
+  net.classified = push(self, op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
 end
 
 function M.scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
-    places = 0, masks = {}, late = {} }, Scope)
+    places = 0, masks = {}, late = {}, taken = {} }, Scope)
   scope.net = net or scope
   return scope
 end
 
 -- Every value is read: what nobody reads would be computed for nothing, and is a slip of the pen.
-local function check_read(net, scope)
+local function check_read(scope)
   for _, op in ipairs(scope.ops) do
     local out = op.out
     if not out.reads and out ~= scope.last and op.kind ~= "classify" then
-      fail(net, ("%s of %s is read by nothing"):format(out.name, scope.title), "a use of it, or no such line")
+      fail_at(op.line, ("%s of %s is read by nothing"):format(out.name, scope.title), "a use of it, or no such line")
+    end
+  end
+  for _, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
+    if not value.reads then
+      fail_at(scope.line, ("%s of %s is read by nothing"):format(value.external and value.name or "the input",
+        scope.title), "an operation that reads it")
+    end
+  end
+end
+
+-- Values of one name share a buffer, so there is one at a time, and none of them is read again in the backward pass:
+-- each is a branch that one sum reads before the next of its name is made.
+local function check_names_differ(scope)
+  local before, reader = {}, {}
+  for _, op in ipairs(scope.ops) do
+    for _, operand in ipairs(ops.operands(op)) do
+      reader[operand.value] = op
+    end
+    local earlier = op.kind ~= "block" and before[op.out.name] -- what blocks give is numbered: lists.lua
+    if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
+      fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
+        "different names; of attention and feedforward: { name = ... }")
+    end
+    before[op.out.name] = op.out
+  end
+  for name, value in next, before do
+    if before["d" .. name] then
+      fail_at(value.op.line, ("%s of %s is what the gradient of %s is called"):format("d" .. name, scope.title, name),
+        "another name")
     end
   end
 end
@@ -471,11 +537,13 @@ function M.build(describe, given, chunk)
   end
   for _, block in ipairs(net.scopes) do
     if not block.last then
-      fail(net, ("%s has no output"):format(block.title), "block:output(value)")
+      fail_at(block.line, ("%s has no output"):format(block.title), "block:output(value)")
     end
-    check_read(net, block)
+    check_read(block)
+    check_names_differ(block)
   end
-  check_read(net, net)
+  check_read(net)
+  check_names_differ(net)
   for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
     for _, p in ipairs(scope.late) do
       scope:declare(p)

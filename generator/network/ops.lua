@@ -3,7 +3,8 @@
 --
 --   roles      the operands, in the order in which they are read
 --   words      what `plan` says of it, from the operation
---   flops      floating-point operations per row, two per multiply-add; of pairs: attention.lua
+--   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, of
+--              every token, pair of tokens, label, and row of distances that a batch shares
 --   kinds      of those that have several: name -> { words, what is kept besides }
 
 local M = {}
@@ -22,7 +23,7 @@ M.product = {
     return op.p.bias and "product and bias" or "product"
   end,
   flops = function(op)
-    return 2 * op.x.width.count * (op.p.counted or op.out.width.count)
+    return { token = 2 * op.x.width.count * #op.p.tensors * (op.p.shown or op.p.width.count) }
   end,
 }
 
@@ -52,18 +53,23 @@ M.add_norm = { roles = { "residual", "branch" }, words = function(op)
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.words(op)
 end }
 
+-- Logits and weighted values; vectors of distances once more; their map, where rows of distances are made once.
 M.attention = { roles = { "q", "kv", "direction" }, words = function(op)
   return ("attention %s"):format(op.family.name)
+end, flops = function(op)
+  local C, relative = op.out.width.count, op.family.relative
+  return { pair = (relative.kind == "none" and 4 or 6) * C,
+    distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
 end }
 
 M.block = { roles = { "x" }, words = function(op)
-  return ("%d times %s"):format(op.block.count * op.block.loops, op.block.name)
+  return ("block, %d times"):format(op.block.count * op.block.loops)
 end }
 
 M.classify = { roles = { "x" }, words = function(op)
   return op.tied and "logits by the tokens' vectors, loss" or "logits, loss"
 end, flops = function(op)
-  return 2 * op.x.width.count * op.out.width.count
+  return { label = 2 * op.x.width.count * op.out.width.shown }
 end }
 
 -- The names of a table of kinds as words: "gelu, relu or silu".

@@ -1,9 +1,13 @@
 -- What a step costs: floating-point operations and memory, for `plan` and for bench.
 --
--- Input: a plan with its dimensions; the task's header (lengths as formulas). Output, into the plan: flops (factors
--- for the generated formulas), flops_per_step (mean over the training lengths), memory_bytes, operations.
--- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, backward twice the forward.
+-- Input: a plan with its dimensions; its network (network/builder.lua); the task's header (lengths as formulas).
+-- Output, into the plan: network (network/outline.lua, each operation with `flops`: of a whole step, all repetitions,
+-- forward and backward, mean over the training lengths), flops (factors for the generated formulas), flops_per_step,
+-- memory_bytes.
+-- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
+-- twice the forward, without the output layer.
 
+local outline = require("network.outline")
 local tasks = require("spec.tasks")
 
 local M = {}
@@ -27,27 +31,20 @@ end
 
 -- Operations of one sequence of T tokens, forward.
 function M.forward(plan, T)
-  return 2 * plan.flops.weights * T + plan.flops.pair_factor * plan.flops.attention * T * T
+  return 2 * plan.flops.weights * T + plan.flops.pairs * T * T
 end
 
-local function products(plan, tokens, squares)
-  local family = plan.attentions[1]
-  local C, F, L, B = plan.width, plan.feedforward, plan.layers, plan.resolved.train.batch
-  local list = {}
-  local function add(what, forward)
-    list[#list + 1] = { what = what, flops = math.floor(3 * forward * B * L + 0.5) }
+-- Operations of a step at the mean training length, into every operation of the outline; their sum.
+local function add_flops(plan, tokens, squares)
+  local batch, sum = plan.resolved.train.batch, 0
+  for _, scope in ipairs(plan.network) do
+    for _, operation in ipairs(scope.operations) do
+      local forward = operation.per_token * tokens + operation.per_pair * squares
+      operation.flops = math.floor(3 * forward * batch * scope.times + 0.5)
+      sum = sum + operation.flops
+    end
   end
-  add("query, key and value projections", 2 * 3 * C * C * tokens)
-  add("attention: logits and weighted values", 4 * squares * C)
-  if family.relative.kind ~= "none" then
-    add("attention: vectors of distances", 2 * squares * C)
-  end
-  if family.normaliser.directional then
-    add("map to directions", 4 * family.heads * C * tokens)
-  end
-  add("attention output projection", 2 * C * C * tokens)
-  add("feed-forward network", 4 * C * F * tokens)
-  return list
+  return sum
 end
 
 local function real_bytes(plan)
@@ -170,28 +167,20 @@ local function position_bytes(plan, T)
     + (plan.max_position and (draws * rows + numbers) * 4 or 0)
 end
 
-function M.derive(plan, facts)
-  local family = plan.attentions[1]
-  local C, F, L = plan.width, plan.feedforward, plan.layers
-  local directions = family.normaliser.directional and 2 * family.heads or 0
-  local weights = L * (4 * C * C + 2 * C * F + directions * C)
+function M.derive(plan, net, facts)
+  plan.network = outline.of(net)
+  local counts = outline.counts(net, plan.network)
   plan.flops = {
-    weights = weights,
-    attention = L * C,
-    pair_factor = family.relative.kind == "none" and 4 or 6,
-    pair_words = family.relative.kind == "none" and "twice" or "three times",
-    relative = family.relative.toeplitz and family.relative.biases and L * C * C or 0,
-    output = C * plan.classes,
-    products_text = string.format("%d layers x (4 x %d^2 + 2 x %d x %d%s) = %d", L, C, C, F,
-      directions > 0 and (" + %d x %d"):format(directions, C) or "", weights),
+    weights = counts.weights,
+    pairs = counts.per_pair,
+    relative = counts.per_distance // 2,
+    output = counts.per_label // 2,
+    products_text = counts.products,
+    pairs_text = counts.pairs,
   }
   local longest, tokens, squares = M.token_counts(plan.resolved.train.lengths, facts)
   plan.longest_training, plan.mean_tokens = longest, tokens
-  plan.operations = products(plan, tokens, squares)
-  plan.flops_per_step = 0
-  for _, operation in ipairs(plan.operations) do
-    plan.flops_per_step = plan.flops_per_step + operation.flops
-  end
+  plan.flops_per_step = add_flops(plan, tokens, squares)
   plan.vector_bytes = plan.parameter_storage * real_bytes(plan)
   plan.workspace_bytes = workspace_bytes(plan, longest)
   -- Parameters, two moments, the folded gradient, two forms of packed weights; and for each of two threads a gradient

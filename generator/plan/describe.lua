@@ -2,6 +2,8 @@
 --
 -- Input: a plan. Output: text, or lines of it. Nothing is decided here.
 
+local canonical = require("base.canonical")
+
 local M = {}
 
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
@@ -65,6 +67,26 @@ function M.encoding(plan, family)
   return table.concat(phrases, "; ")
 end
 
+local BIASES = { all = "biases in all products", none = "no biases" }
+
+-- What the model is beyond its sizes, where a field says so: words to go on with.
+function M.model(plan)
+  local model, words = plan.resolved.model, {}
+  local norm = model.norm or {}
+  words[1] = model.kind ~= "encoder" and "a " .. model.kind or nil
+  words[#words + 1] = plan.own_network and "network " .. plan.own_network.path or nil
+  for _, name in ipairs(canonical.sorted_keys(model.options or {})) do
+    words[#words + 1] = ("%s = %s"):format(name, tostring(model.options[name]))
+  end
+  words[#words + 1] = norm.place and norm.place .. "-norm" or nil
+  words[#words + 1] = norm.kind == "rms" and "RMS norm" or nil
+  words[#words + 1] = model.activation
+  words[#words + 1] = BIASES[model.bias]
+  words[#words + 1] = model.init and "first values of " .. model.init or nil
+  words[#words + 1] = model.tied and "tied output" or nil
+  return #words > 0 and ", " .. table.concat(words, ", ") or ""
+end
+
 local function sentence(text)
   return text:sub(1, 1):upper() .. text:sub(2) .. "."
 end
@@ -107,8 +129,8 @@ end
 
 function M.comments(plan)
   local family = plan.attentions[1]
-  local size = string.format("%d layers, %d heads x %d, width %d, feed-forward %d, %s.", plan.layers, family.heads,
-    family.head_width, plan.width, plan.feedforward, plan.precision)
+  local size = string.format("%d layers, %d heads x %d, width %d, feed-forward %d, %s%s.", plan.layers, family.heads,
+    family.head_width, plan.width, plan.feedforward, plan.precision, M.model(plan))
   local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
   return {
     config = wrapped("Dimensions and the layout of the parameters.", size),
@@ -126,9 +148,13 @@ function M.comments(plan)
       or "Device code: training, many steps at a launch, and evaluation. A block takes a shard of the "
         .. "batch through all layers and back; blocks meet where gradients are folded.", size, encoding),
     cuda = wrapped("What the runtime knows of the device code: kernels, memory, draws, position tables."),
-    layers = wrapped("The encoder's layers over one block of sequences, forward and backward.", size),
+    layers = wrapped(("The %s's layers over one block of sequences, forward and backward."):format(
+      plan.resolved.model.kind), size),
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
       encoding),
+    flops = wrapped(("Every token is multiplied by %d weights: %s."):format(plan.flops.weights,
+        plan.flops.products_text),
+      ("Attention multiplies T^2 pairs by %s."):format(plan.flops.pairs_text)),
     loss = wrapped(string.format("Softmax cross-entropy over %d classes at the last tokens of each sequence.",
       plan.classes)),
   }

@@ -25,6 +25,18 @@ local function task_identity(plan)
     or given
 end
 
+-- A network of the user's own counts by its bytes.
+local function model_identity(plan)
+  local model = {}
+  for name, value in pairs(plan.resolved.model) do
+    model[name] = value
+  end
+  if plan.own_network then
+    model.source, model.text = nil, plan.own_network.text
+  end
+  return model
+end
+
 -- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
 -- order of sums.
 function M.plan(plan)
@@ -35,7 +47,7 @@ function M.plan(plan)
     precision = resolved.precision,
     task = task_identity(plan),
     encoding = resolved.encoding,
-    model = resolved.model,
+    model = model_identity(plan),
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
       clip = train.clip },
     eval = resolved.eval.dropout and { dropout = true } or nil,
@@ -62,8 +74,9 @@ local function parameter_shapes(parameters)
   return list
 end
 
--- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds. A
--- scaling of the rotation is outside it: it is for checkpoints that were trained without.
+-- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds, and
+-- of another network than the first one its operations. A scaling of the rotation is outside it: it is for checkpoints
+-- that were trained without.
 function M.model(plan)
   local resolved, tensors = plan.resolved, {}
   for i, t in ipairs(plan.tensors) do
@@ -84,6 +97,7 @@ function M.model(plan)
     score = encoding.score,
     parameters = parameter_shapes(encoding.parameters),
     model = { heads = resolved.model.heads, kind = resolved.model.kind },
+    network = plan.network_identity,
   }))
 end
 

@@ -2,8 +2,8 @@
 -- what it drops out.
 --
 -- Input: a plan with its resolved spec and task. Output, into the plan: layers, width and what follows from them,
--- tokens, classes, attentions, dropout, block_tokens. A family of attentions is what all layers of a stack
--- have in one place of the block; encoding.lua adds its facets:
+-- tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is what all layers of a
+-- stack have in one place of the block; encoding.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
 --   stack          names of what its layers have in generated code: count, parameters (type), member, state (type)
@@ -33,21 +33,43 @@ function M.dropout(name, rate)
   }
 end
 
--- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
-local function derive_tokens(plan)
-  local resolved = plan.resolved
-  local inputs, times = plan.task.input_count, resolved.task.computation
-  local spare = times or resolved.model.spare_token ~= false
-  plan.computation = times and {
-    token = inputs,
+-- The computation token, where there is one: this token.
+local function computation(times, token)
+  return times and {
+    token = token,
     all = times + 1,
     factor = times > 1 and times .. " * " or "",
     words = times > 1 and times .. " computation tokens" or "a computation token",
   } or false
+end
+
+local tokens = {}
+
+-- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
+function tokens.encoder(plan, inputs, times)
+  local spare = times or plan.resolved.model.spare_token ~= false
+  plan.computation = computation(times, inputs)
   plan.tokens = inputs + (spare and 2 or 1)
   plan.tokens_words = times and "input symbols, the computation token, the empty output"
     or spare and "input symbols, one that is never used, the empty output" or "input symbols, the empty output"
   plan.empty_token = plan.tokens - 1
+end
+
+-- Behind those of the input the symbols of the target, the computation token, where there is one, and the separator.
+function tokens.decoder(plan, inputs, times)
+  local first = inputs + plan.task.output_count
+  plan.computation = computation(times, first)
+  plan.tokens = first + (times and 2 or 1)
+  plan.tokens_words = times and "input symbols, output symbols, the computation token, the separator"
+    or "input symbols, output symbols, the separator"
+  local computed = times and plan.computation.words .. " for each of its tokens, " or ""
+  plan.decoder = { first_output = inputs, separator = plan.tokens - 1,
+    words = ("the input, %sa separator and the target"):format(computed) }
+end
+
+local function derive_tokens(plan)
+  plan.decoder, plan.empty_token = false, false
+  tokens[plan.resolved.model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
 end
 
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }

@@ -8,6 +8,7 @@
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
 local dimensions = require("plan.dimensions")
+local features = require("spec.features")
 local mask_facet = require("plan.facets.mask")
 local normaliser_facet = require("plan.facets.normaliser")
 local positions_facet = require("plan.facets.positions")
@@ -57,7 +58,7 @@ local function derive_family(plan, family, facts)
   family.positions = positions_facet.plan(encoding, family.layers)
   family.rotation = rotation_facet.plan(encoding, family,
     (costs.token_counts(resolved.train.lengths, facts.task)))
-  family.mask = mask_facet.plan(encoding)
+  family.mask = mask_facet.plan(encoding, features.is_causal(resolved))
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
   family.score = score_facet.plan(encoding.score and facts.score, family, plan.precision)
@@ -123,9 +124,12 @@ local function derive_draws(plan)
   plan.distance_range = distance.max_position or 0
   plan.first_position = positions.first or 0
   plan.max_position = positions.max_position or distance.max_position or false
+  plan.additive.from_tables = positions.kind ~= "sequence" -- a row of its table is one token's of every sequence
   plan.input_draw = positions.kind ~= "index" and plan.additive.kind ~= "none"
-  plan.sinusoids = plan.additive.kind == "sinusoid" or family.relative.kind == "transformer_xl"
-  plan.tables = plan.sinusoids or family.rotation.kind == "rope"
+  plan.sinusoids, plan.tables = plan.additive.kind == "sinusoid" or plan.signed_sinusoids, false
+  for _, each in ipairs(plan.attentions) do
+    plan.tables = plan.tables or plan.sinusoids or each.rotation.kind == "rope"
+  end
 end
 
 function M.derive(plan, facts)

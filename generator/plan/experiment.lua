@@ -1,7 +1,8 @@
 -- What spec.c tells the runtime of the experiment besides its model: the task, and of training what is compiled in.
 --
--- Input: a plan with its resolved spec, the task's header (tasks.lua). Output, into the plan: task, train, optimizer,
--- clip, and lists: the C arrays { type, name, text } that lengths stand in.
+-- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
+-- Output, into the plan: task, train, optimizer, clip, own_network, and lists: the C arrays { type, name, text } that
+-- lengths stand in.
 
 local literals = require("base.literals")
 
@@ -68,8 +69,9 @@ local function task_fields(facts, task)
   }
 end
 
-function M.derive(plan, facts)
+function M.derive(plan, facts, network)
   local resolved = plan.resolved
+  plan.own_network = network or false
   plan.task = task_fields(facts, resolved.task)
   plan.lists = {}
   plan.train = train_fields(resolved.train, plan.lists)

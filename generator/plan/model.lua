@@ -1,12 +1,21 @@
 -- The model: its network, built from its description, and what follows from that: parameters.
 --
--- Input: a plan with its dimensions and encoding. Output: the graph (network/builder.lua), and into the plan: structs
--- (of parameters, as C has them), tensors, tensor_count, parameters (elements of learned tensors), parameter_elements
--- (size of the struct), parameter_storage (rounded up to whole chunks), initial_values; cpu (network/cpu.lua); widths,
--- { name, count } of those that need a constant; trace_sites, what trace_block can write, in its order.
+-- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
+-- (network/builder.lua) and its lists (network/lists.lua), and into the plan: structs (of parameters, as C has them), tensors, tensor_count, parameters
+-- (elements of learned tensors), parameter_elements (size of the struct), parameter_storage (rounded up to whole
+-- chunks), initial_values; network_identity (network/identity.lua), nil for the network that all checkpoints from
+-- before there were others have; cpu (network/cpu.lua); widths, { name, count } of those that need a constant;
+-- trace_sites, what trace_block can write, in its order.
+-- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
+-- or with the field of the spec that it is about.
 
 local builder = require("network.builder")
+local canonical = require("base.canonical")
 local cpu = require("network.cpu")
+local handles = require("network.handles")
+local identity = require("network.identity")
+local lists = require("network.lists")
+local own_network = require("spec.own_network")
 local parameters = require("network.parameters")
 
 local M = {}
@@ -20,15 +29,15 @@ local DESCRIPTIONS = {
 local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", bias = "feedforward",
   init = "haiku", tied = false }
 
-local function section(given)
-  local model = {}
-  for name, value in pairs(LEFT_OUT) do
-    model[name] = value
+local function completed(given, defaults)
+  local whole = {}
+  for name, value in next, defaults do
+    whole[name] = type(value) == "table" and completed({}, value) or value
   end
-  for name, value in pairs(given) do
-    model[name] = value
+  for name, value in next, given do
+    whole[name] = type(value) == "table" and completed(value, defaults[name] or {}) or value
   end
-  return model
+  return whole
 end
 
 local function families_of(plan)
@@ -79,28 +88,109 @@ local function widths(net)
   return list
 end
 
--- The graph of a plan's model, as its description left it.
-function M.network(plan)
-  local resolved = plan.resolved
-  return builder.build(DESCRIPTIONS[resolved.model.kind], {
-    model = section(resolved.model),
+local function given_of(plan, model)
+  return {
+    model = model,
     tokens = { count = plan.tokens, text = "TOKENS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families_of(plan),
     additive = plan.additive,
-  })
+  }
 end
 
-function M.derive(plan)
-  local net = M.network(plan)
+-- ---- a network of the user's own ----
+
+-- Options that nobody reads are slips of the pen.
+local function check_options(given, read, file)
+  for _, name in ipairs(canonical.sorted_keys(given)) do
+    if not read[name] then
+      local names = canonical.sorted_keys(read)
+      error({ problem = true, field = "model.options." .. name, what = "is read by nothing in " .. file.path,
+        expected = #names > 0 and "an option that the network reads: " .. table.concat(names, ", ")
+          or "no options; the network reads none" }, 0)
+    end
+  end
+end
+
+-- What counts layers in the encoding: draws, tables and parameters of each, and scores that read x.layer.
+local function counts_layers(family)
+  local positions = family.positions
+  return family.relative.kind ~= "none" or family.score.kind ~= "none" or family.normaliser.kind == "geometric"
+    or (positions.draws or 0) > 1 or (positions.distance.draws or 0) > 1
+end
+
+local function check_layers(plan, net, file)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      local times = scope == net and 1 or scope.count * scope.loops
+      if op.kind == "attention" and counts_layers(op.family) and (times ~= plan.layers or scope == net) then
+        error({ problem = true, path = file.path, line = op.line, col = 1,
+          what = ("attention %s is there %d times"):format(op.family.name, times),
+          expected = ("in a block of model.layers = %d repetitions: this encoding counts layers"):format(plan.layers)
+        }, 0)
+      end
+    end
+  end
+end
+
+local function build_own(plan, model, file)
+  local read
+  local function build(describe, chunk)
+    return builder.build(function(net)
+      local network, section
+      network, section, read = handles.open(net, model, own_network.method)
+      describe(network, section)
+    end, given_of(plan, model), chunk)
+  end
+  local net, problem = own_network.run(file.text, build)
+  if not net then
+    problem.problem, problem.path = true, file.path
+    error(problem, 0)
+  end
+  check_options(plan.resolved.model.options or {}, read, file)
+  check_layers(plan, net, file)
+  return net
+end
+
+-- ---- what follows ----
+
+-- The network of the kind as it is unless a field says otherwise: what it is adds nothing to digests.
+local function plain_identity(plan, model)
+  local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
+    feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
+  return identity.of(builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain)))
+end
+
+local function derive_identity(plan, net, model)
+  local own = identity.of(net)
+  if canonical.text(own) ~= canonical.text(plain_identity(plan, model)) then
+    plan.network_identity = own
+  end
+end
+
+-- The graph of a plan's model, as its description left it, and the section that the description saw.
+function M.network(plan, file)
+  local model = completed(plan.resolved.model, LEFT_OUT)
+  model.source, model.spare_token = nil, nil
+  if not file then
+    return builder.build(DESCRIPTIONS[model.kind], given_of(plan, model)), model
+  end
+  model.options = model.options or {}
+  return build_own(plan, model, file), model
+end
+
+function M.derive(plan, file)
+  local net, model = M.network(plan, file)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
   plan.widths, plan.trace_sites = widths(net), trace_sites(net)
   plan.trace_site_count = #plan.trace_sites
-  plan.cpu = cpu.derive(net, derived.structs, plan.eval_dropout)
+  local executed = lists.derive(net)
+  plan.cpu = cpu.derive(net, executed, derived.structs, plan.eval_dropout)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
-  return net
+  derive_identity(plan, net, model)
+  return net, executed
 end
 
 return M

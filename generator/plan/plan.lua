@@ -1,9 +1,9 @@
 -- From a resolved spec to a plan: every default settled, every number derived, nothing rendered.
 --
--- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), and the formula of the score where
--- there is one (spec/score/score.lua).
+-- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score where
+-- there is one (spec/score/score.lua), the file of the network where that is the user's own.
 -- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
--- for the diagnostics where a formula turns out too large for code.
+-- for the diagnostics where a formula turns out too large for code, or a network is none.
 
 local costs = require("plan.costs")
 local cuda = require("plan.cuda")
@@ -57,14 +57,14 @@ local function build(resolved, facts)
     resolved = resolved,
     defaults = defaults.of(resolved),
   }
-  experiment.derive(plan, facts.task)
+  experiment.derive(plan, facts.task, facts.network)
   dimensions.derive(plan)
   encoding.derive(plan, facts)
   plan.files = file_list(plan)
-  model.derive(plan)
-  costs.derive(plan, facts.task)
+  local net, lists = model.derive(plan, facts.network)
+  costs.derive(plan, net, facts.task)
   plan.visits = encoding.visits(plan)
-  cuda.derive(plan)
+  cuda.derive(plan, net, lists)
   plan.about = describe.comments(plan)
   plan.digest, plan.model_digest = digests.plan(plan), digests.model(plan)
   return plan
@@ -79,8 +79,9 @@ function M.build(resolved, facts)
   elseif type(plan) ~= "table" or not plan.problem then
     error(plan, 0)
   end
-  return nil, { path = resolved.source, field = plan.field or "encoding.score", what = plan.what,
-    expected = plan.expected }
+  local field = not plan.path and (plan.field or "encoding.score") or nil
+  return nil, { path = plan.path or resolved.source, line = plan.line, col = plan.col, field = field, what = plan.what,
+    expected = plan.expected, hint = plan.hint }
 end
 
 M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize

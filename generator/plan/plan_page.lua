@@ -5,8 +5,11 @@
 local canonical = require("base.canonical")
 local choices = require("plan.choices")
 local describe = require("plan.describe")
+local network_page = require("plan.network_page")
 
 local M = {}
+
+local grouped = network_page.grouped
 
 function M.json(plan)
   local tensors = {}
@@ -15,23 +18,15 @@ function M.json(plan)
   end
   return {
     id = plan.id, digest = plan.digest, parameters = plan.parameters, flops_per_step = plan.flops_per_step,
-    memory_bytes = plan.memory_bytes, tensors = tensors, operations = plan.operations, choices = choices.list(plan),
+    memory_bytes = plan.memory_bytes, tensors = tensors, operations = network_page.json(plan),
+    choices = choices.list(plan),
   }
 end
 
 M.JSON_ORDER = {
-  "id", "digest", "parameters", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "name", "shape",
-  "offset", "what", "flops", "value", "why",
+  "id", "digest", "parameters", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block", "times",
+  "name", "shape", "offset", "what", "reads", "rows", "columns", "flops", "value", "why",
 }
-
-local function grouped(n)
-  local text = tostring(n)
-  repeat
-    local count
-    text, count = text:gsub("^(%d+)(%d%d%d)", "%1,%2")
-  until count == 0
-  return text
-end
 
 local function tensor_lines(plan, lines)
   for _, t in ipairs(plan.tensors) do
@@ -46,8 +41,9 @@ function M.text(plan)
     plan.id .. "  " .. plan.digest,
     "",
     "encoding    " .. describe.encoding(plan),
-    string.format("model       %d layers, %d heads x %d, width %d, feed-forward %d, dropout %s, %s", plan.layers,
-      family.heads, family.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision),
+    string.format("model       %d layers, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s", plan.layers,
+      family.heads, family.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision,
+      describe.model(plan)),
     string.format("task        %s%s%s, %d input symbols, %d classes%s", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
@@ -69,10 +65,8 @@ function M.text(plan)
       "in training, by each draw: steps times mean tokens over the range")
   end
   lines[#lines + 1] = ""
-  lines[#lines + 1] = "operations of one step, forward and backward"
-  for _, operation in ipairs(plan.operations) do
-    lines[#lines + 1] = string.format("  %-40s %8.3f GFLOP", operation.what, operation.flops / 1e9)
-  end
+  local network = network_page.lines(plan)
+  table.move(network, 1, #network, #lines + 1, lines)
   lines[#lines + 1] = ""
   lines[#lines + 1] = "tensors"
   tensor_lines(plan, lines)

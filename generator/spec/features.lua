@@ -14,6 +14,11 @@ function M.value_at(resolved, path)
   return value
 end
 
+-- Whether the model itself forbids what is behind a query, whatever the encoding's mask says.
+function M.is_causal(resolved)
+  return M.value_at(resolved, "model.kind") == "decoder"
+end
+
 function M.is_randomized(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end

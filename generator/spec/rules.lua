@@ -115,6 +115,17 @@ local function geometric_alone(context)
   refuse("encoding.score", encoding.score, "a score")
 end
 
+-- A decoder must not see what is behind a query; keys that are tried outwards cannot leave that side out.
+local function causal(context)
+  local model, normaliser = context.resolved.model, context.resolved.encoding.normaliser
+  if model.kind == "decoder" and normaliser and normaliser.kind == "geometric" then
+    add(context, { "encoding.normaliser.kind", "model.kind" }, {
+      what = "geometric attention does not go with a decoder", notes = { note(context, "model.kind", '"decoder"') },
+      expected = '"softmax"; geometric attention tries keys on both sides, and a decoder may see one of them alone',
+      hint = 'model.kind = "encoder" has geometric attention' })
+  end
+end
+
 -- Calls visit(n, path of n) for every length.
 local function each_length(lengths, path, visit)
   for i, n in ipairs(lengths.list or {}) do
@@ -327,6 +338,15 @@ local function warn_cadence(resolved, warn)
   end
 end
 
+-- A window's right side where nothing to the right is seen.
+local function warn_mask(context, warn)
+  local mask = context.resolved.encoding.mask
+  if features.is_causal(context.resolved) and mask and (mask.right or 0) > 0
+    and place(context, "encoding.mask.right") then
+    warn(("encoding.mask.right: %d has no effect: a decoder sees no key behind the query"):format(mask.right))
+  end
+end
+
 local function warn_spare_token(resolved, warn)
   if resolved.model.spare_token == false and resolved.task.computation then
     warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
@@ -362,6 +382,7 @@ function M.apply(context)
   shards(context)
   yarn_ramp(context)
   geometric_alone(context)
+  causal(context)
   drawing(context)
   encoding_limits(context)
   local warnings = {}
@@ -372,6 +393,7 @@ function M.apply(context)
     warn_positions(resolved, warn)
     warn_spare_token(resolved, warn)
     warn_sides(resolved, warn)
+    warn_mask(context, warn)
     warn_range(context, warn)
     warn_evaluation(resolved, warn)
     warn_cadence(resolved, warn)

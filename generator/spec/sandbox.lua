@@ -1,5 +1,6 @@
 -- Runs the text of a spec, and later its functions, where they can reach nothing: no strings' methods, bounded work and
--- memory, and no names but the functions of score expressions (expression/traced.lua).
+-- memory, and no names but the functions of a dialect: those of score expressions (expression/traced.lua), or of
+-- another that is handed in.
 --
 -- Input: the text of a Lua file, line ends "\n". Output: the value it returns, or nil and what went wrong as
 -- { what, line, col, expected, hint, syntax }, line and col within the text; syntax: it is no Lua.
@@ -23,15 +24,19 @@ local KB_OF_WORK = 4        -- KiB that count as one instruction where one can g
 
 local CHUNK = "spec"
 local SOURCE = "=" .. CHUNK
+M.SOURCE = SOURCE -- of functions that a text made, as debug.getinfo has it
 
-local LEGAL = "constants, local names, arithmetic and " .. table.concat(traced.names, " ")
+-- What a file may call, and what it is called in messages.
+--   functions, names   by name, and their names sorted
+--   noun, returns      "a spec"; what stands at its end
+local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
 
 -- An environment of the functions alone; there is no way to get at its metatable from inside.
-local function environment()
+local function environment(dialect)
   return setmetatable({}, {
     __index = function(_, name)
-      if traced.functions[name] then
-        return traced.functions[name]
+      if dialect.functions[name] then
+        return dialect.functions[name]
       end
       error({ problem = true, name = name, verb = "read" })
     end,
@@ -41,17 +46,18 @@ local function environment()
   })
 end
 
-local function describe_global(problem)
+local function describe_global(problem, dialect)
   local is_name = type(problem.name) == "string"
   local name = is_name and problem.name or "_ENV[...]"
-  local found = { word = name, expected = LEGAL, assigned = problem.verb == "set" }
+  local found = { word = name, assigned = problem.verb == "set",
+    expected = "constants, local names, arithmetic and " .. table.concat(dialect.names, " ") }
   if problem.verb == "set" then
-    found.what = ('"%s" is set as a global; a spec has none'):format(name)
+    found.what = ('"%s" is set as a global; %s has none'):format(name, dialect.noun)
     found.hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
       or ("write local %s = ..."):format(name)
   else
-    local near = is_name and #name > 2 and diagnostics.nearest(name, traced.names)
-    found.what = ('"%s" is not defined; a spec has no I/O and no library'):format(name)
+    local near = is_name and #name > 2 and diagnostics.nearest(name, dialect.names)
+    found.what = ('"%s" is not defined; %s has no I/O and no library'):format(name, dialect.noun)
     found.hint = near and ("did you mean %s?"):format(near) or nil
   end
   return found
@@ -96,9 +102,9 @@ end
 local LITTLE = "a spec that describes, and computes little"
 
 -- What an error was, as { what, word, expected, hint }; an error of our own code goes on as an error.
-local function describe_failure(err, co)
+local function describe_failure(err, co, dialect)
   if type(err) == "table" and err.name then
-    return describe_global(err)
+    return describe_global(err, dialect)
   elseif type(err) == "table" and err.problem then
     return err
   elseif err == "not enough memory" then
@@ -110,7 +116,7 @@ local function describe_failure(err, co)
   elseif not what then
     error(debug.traceback(co, tostring(err)), 0)
   end
-  local loops = what:find("'for'", 1, true)
+  local loops = dialect == SPEC and what:find("'for'", 1, true)
   return { what = "the spec failed while it ran: " .. what,
     word = loops and "for" or what:match("%(%a+ '([%a_][%w_]*)'%)$"),
     expected = loops and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
@@ -185,14 +191,14 @@ local function watched_line(f, argument, step)
 end
 
 -- Runs a function of the spec `text` with one argument: its first result, or nil and what went wrong.
-local function run_limited(text, f, argument, budget)
+local function run_limited(text, f, argument, budget, dialect)
   local step = step_of(text)
   local ok, value, co = resume(f, argument, limiter(budget or M.budget(), step), "", step)
   if ok then
     return value
   end
-  local found = describe_failure(value, co)
-  local line = failure_line(co)
+  local found = describe_failure(value, co, dialect)
+  local line = found.line or failure_line(co)
   if not line then
     line = watched_line(f, argument, step)
   end
@@ -204,8 +210,8 @@ local function run_limited(text, f, argument, budget)
 end
 
 -- Compiles the text in a coroutine too: a parser's stack overflow calls the message handler around it, if there is one.
-local function compile(text)
-  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, SOURCE, "t", environment())
+local function compile(text, dialect)
+  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, SOURCE, "t", environment(dialect))
   if ok and chunk then
     return chunk
   end
@@ -213,24 +219,49 @@ local function compile(text)
 end
 
 -- Runs the text within a budget, one of its own unless given; returns its first result (nil is an error), or nil and
--- the error.
-function M.run(text, budget)
-  local chunk, message = compile(text)
+-- the error. dialect: that of specs unless given.
+function M.run(text, budget, dialect)
+  dialect = dialect or SPEC
+  local chunk, message = compile(text, dialect)
   if not chunk then
     return nil, describe_syntax(text, message)
   end
-  local value, problem = run_limited(text, chunk, nil, budget)
+  local value, problem = run_limited(text, chunk, nil, budget, dialect)
   if problem then
     return nil, problem
   elseif value == nil then
-    return nil, { what = "the file returns nothing", line = last_line(text), expected = "return { ... } at its end" }
+    return nil, { what = "the file returns nothing", line = last_line(text),
+      expected = dialect.returns .. " at its end" }
   end
   return value
 end
 
 -- Calls a function that the text made: its first result, which may be nil; or nil and the error.
-function M.call(text, f, argument, budget)
-  return run_limited(text, f, argument, budget)
+function M.call(text, f, argument, budget, dialect)
+  return run_limited(text, f, argument, budget, dialect or SPEC)
+end
+
+local strings = debug.getmetatable("")
+
+-- f, for code of ours that such a function calls: with strings' methods. An error ends the function, and M.call gives
+-- the methods back.
+function M.ours(f)
+  return function(...)
+    debug.setmetatable("", strings)
+    local results = table.pack(f(...))
+    debug.setmetatable("", nil)
+    return table.unpack(results, 1, results.n)
+  end
+end
+
+-- The way back: a function of the text, for code of ours.
+function M.theirs(f)
+  return function(...)
+    debug.setmetatable("", nil)
+    local results = table.pack(f(...))
+    debug.setmetatable("", strings)
+    return table.unpack(results, 1, results.n)
+  end
 end
 
 -- Where a function of the text begins, { line, col }; nil for one of those that every spec has.

@@ -5,12 +5,14 @@
 -- An entry is
 --   path, doc      where it stands, one line on what it says
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
---                  of the user's), file (any other), symbols, options
+--                  of the user's), network (a Lua file of theirs), file (any other), symbols, options (of a task),
+--                  settings (of a network)
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
---   left_out       a kind whose table, or a value that, stays out of the resolved spec: the same spec, written or not
+--   left_out       a kind whose table, or a value that, stays out of the resolved spec: the same spec, written or not;
+--                  of a table also "empty": it stays out where all its fields do
 --   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
@@ -92,8 +94,10 @@ M.TEXT = {
   score = "function(x) return x.score + ... end, a list of such, or { use = preset }",
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
   source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
+  network = "a Lua file named <name>.lua",
   file = "the path of a file, relative to the spec file",
   options = "{ name = choice, ... }",
+  settings = "{ name = value, ... }: names of a-z, 0-9 and _, values numbers, words, true or false",
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 

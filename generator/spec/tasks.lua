@@ -71,7 +71,8 @@ function M.lengths(field)
   return list
 end
 
--- Tokens of the encoder's sequence at task length n: the input, computation tokens, then one token per output.
+-- Tokens of a sequence at task length n: the input, computation tokens, then one token per output; a decoder's are the
+-- separator and all of the target but its last token.
 function M.tokens(facts, n)
   return (1 + (facts.computation or 0)) * M.length(facts.input_length, n) + M.length(facts.output_length, n)
 end

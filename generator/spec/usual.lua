@@ -35,6 +35,12 @@ local FIELDS = {
     .. "model_dim d_embed channels" },
   { "model.feedforward", "dim_feedforward d_ff d_ffn ff_dim ffn_dim ffn_hidden_size intermediate_size mlp_dim d_mlp "
     .. "hidden_mult mlp_ratio widening_factor" },
+  { "model.norm", "norm_type normalization normalisation layer_norm layernorm rmsnorm rms_norm norm_layer" },
+  { "model.norm.place", "norm_first pre_norm prenorm pre_ln post_norm" },
+  { "model.activation", "act hidden_act act_fn activation_function ffn_activation nonlinearity mlp_act" },
+  { "model.bias", "use_bias add_bias attention_bias qkv_bias bias_terms" },
+  { "model.init", "initialization initialisation weight_init initializer init_scheme" },
+  { "model.tied", "tie_embeddings tie_weights tie_word_embeddings tied_embeddings weight_tying share_embeddings" },
   { "model.dropout", "dropout_rate dropout_prob dropout_p hidden_dropout_prob resid_pdrop attn_dropout p_drop" },
   { "encoding.rotation.base", "theta rope_theta rope_base rotary_base rotary_emb_base" },
   { "encoding.rotation.scaling", "rope_scaling" },
@@ -68,8 +74,7 @@ local WITHOUT = {
   { "a head's width is model.width / model.heads", "head_dim d_head head_width d_k d_v dim_head d_kv head_size" },
   { "the task says what its alphabets are: ./longhand list tasks", "vocab_size vocab n_vocab num_tokens num_classes" },
   { "a spec is named after its file", "name id title run_name experiment_name" },
-  { "layers are normalised after each block, and the feed-forward layers use ReLU",
-    "activation act hidden_act norm norm_first pre_norm prenorm layer_norm layer_norm_eps" },
+  { "norms have epsilon 1e-5", "layer_norm_eps norm_eps rms_norm_eps layernorm_epsilon" },
 }
 
 -- The rows of usual_flags.c: word, with _ for -, and the meanings in their order.

@@ -1,10 +1,10 @@
 -- Applies the schema to a loaded spec, then the rules between fields.
 --
 -- Input: what load.spec returned, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
--- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score }: where each
--- value comes from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop nothing; the
--- task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters } of the score
--- (spec/score/score.lua), nil without one.
+-- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score, network }:
+-- where each value comes from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop
+-- nothing; the task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters }
+-- of the score (spec/score/score.lua), nil without one; the file { path, text } of a network of the user's own, or nil.
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
@@ -178,7 +178,7 @@ function read_table(context, field, node, into)
   if node or not field.required then
     read_children(context, field.path, node or tree.table(DEFAULT), inner)
   end
-  if field.left_out and inner.kind == field.left_out then
+  if field.left_out and inner.kind == field.left_out or field.left_out == "empty" and next(inner) == nil then
     into[field.name] = nil
   end
 end
@@ -254,6 +254,25 @@ local function with_computation(facts, computation)
   return new
 end
 
+-- Fields that belong to another one of their section, which is not there. there: those that are, by name; nil: nobody
+-- knows. beside: what stands there instead.
+local function refuse_strangers(context, section, given, there, beside)
+  for _, field in ipairs(there and schema.children[section] or {}) do
+    local node = field.with and given.fields[field.name]
+    if node and not there[field.with] then
+      add(context, node, field.path, "does not go with " .. beside, ("%s.%s"):format(section, field.with))
+    end
+  end
+end
+
+-- What belongs to a network of the user's own stands beside one.
+local function settle_model(context)
+  local given = context.root.fields.model
+  if tree.is_table(given) and not context.partial.model then
+    refuse_strangers(context, "model", given, given.fields, "a network of Longhand's")
+  end
+end
+
 -- What the task is: context.task, its facts. A user's own is of the kind that its file is named after.
 local function settle_task(context)
   local given, task = context.root.fields.task, context.resolved.task
@@ -261,12 +280,7 @@ local function settle_task(context)
     return
   end
   local choice = not context.partial.task and choice_of(context, given)
-  for _, field in ipairs(schema.children.task) do
-    local node = field.with and given.fields[field.name]
-    if node and choice and choice ~= field.with then
-      add(context, node, field.path, "does not go with task." .. choice, "task." .. field.with)
-    end
-  end
+  refuse_strangers(context, "task", given, choice and { [choice] = true }, choice and "task." .. choice)
   if choice == "source" and context.own_task then
     task.kind = context.own_task.kind
     context.origins["task.kind"] = given.fields.source.origin
@@ -307,6 +321,7 @@ function M.resolve(loaded, d, given)
     files = {}, partial = {}, resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
   read_children(context, "", loaded.tree, context.resolved)
   settle_task(context)
+  settle_model(context)
   local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
   local formula = known and resolve_score(context, loaded.texts)
   context.good = d:count() == 0
@@ -319,7 +334,7 @@ function M.resolve(loaded, d, given)
     origins[path] = origin_text(origin)
   end
   return context.resolved, { origins = origins, warnings = warnings, task = context.task, files = context.files,
-    score = formula or nil }
+    score = formula or nil, network = context.own_network }
 end
 
 local function list_text(list)
@@ -351,9 +366,10 @@ local function parameter_rows(list, origins, rows)
   end
 end
 
-local function option_rows(chosen, origins, rows)
+-- A line for each option of a task or a network: `field` is their table.
+local function option_rows(field, chosen, origins, rows)
   for _, name in ipairs(canonical.sorted_keys(chosen or {})) do
-    local path = "task.options." .. name
+    local path = ("%s.%s"):format(field, name)
     rows[#rows + 1] = { path, show(chosen[name]), origins[path] }
   end
 end
@@ -368,8 +384,8 @@ function M.print_resolved(resolved, origins)
     end
     if field.type == "parameters" then
       parameter_rows(value, origins, rows)
-    elseif field.type == "options" then
-      option_rows(value, origins, rows)
+    elseif field.type == "options" or field.type == "settings" then
+      option_rows(field.path, value, origins, rows)
     elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
       and origins[field.path] then
       rows[#rows + 1] = { field.path, field.type == "score" and value or value_text(value),

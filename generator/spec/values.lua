@@ -1,13 +1,14 @@
 -- Reads one value of a spec: a node and its schema entry in, a plain value out.
 --
 -- Input: the context of validate.lua (diagnostics, tasks, root, loaded), a schema entry, a node. Output: M.read's
--- value, or nil after errors, which are in the diagnostics. A source's facts go to context.own_task,
--- the places of files to context.files.
+-- value, or nil after errors, which are in the diagnostics. A source's facts go to context.own_task, a network's file
+-- to context.own_network { path, text }, the places of files to context.files.
 -- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
 
 local diagnostics = require("base.diagnostics")
 local locate = require("spec.locate")
 local load_module = require("spec.load")
+local own_network = require("spec.own_network")
 local schema = require("spec.schema")
 local tasks = require("spec.tasks")
 local tree = require("spec.tree")
@@ -293,6 +294,56 @@ function readers.source(context, field, node)
   end
   context.own_task = tasks.own(shown, text, context.diagnostics)
   return name
+end
+
+-- A network of the user's own: its name as given. It is run when the plan is made.
+function readers.network(context, field, node)
+  local name = node.value
+  if type(name) ~= "string" then
+    wrong_type(context, field, node)
+    return nil
+  elseif not load_module.is_id(name:match("([^/]*)%.lua$") or "") then
+    add(context, node, field.path, show(name) .. " does not fit here", schema.expected(field))
+    return nil
+  end
+  local shown, text, message = context.loaded.beside(node.origin, name)
+  if not text then
+    add(context, node, field.path, ("cannot read %s: %s"):format(shown, message), schema.expected(field))
+    return nil
+  end
+  local describe, problem = own_network.open(text)
+  if not describe then
+    context.diagnostics:source(shown, text)
+    problem.path = shown
+    context.diagnostics:add(problem)
+    return nil
+  end
+  context.own_network = { path = shown, text = text }
+  return name
+end
+
+-- What a network leaves open: numbers, words, true and false by name.
+function readers.settings(context, field, node)
+  if not tree.is_table(node) or #node.items > 0 then
+    wrong_type(context, field, node)
+    return nil
+  end
+  local settings = {}
+  for name, inner in tree.each(node) do
+    local value, path = inner.value, locate.join(field.path, name)
+    if not name:find("^%l[%l%d_]*$") or #name > 40 then
+      add(context, inner, path, show(name) .. " cannot be the name of an option", "up to 40 of a-z, 0-9 and _, a "
+        .. "letter first")
+    elseif tree.is_table(inner) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
+      add(context, inner, path, (tree.is_table(inner) and "a table" or show(value)) .. " does not fit here",
+        "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
+    elseif type(value) == "function" then
+      wrong_type(context, field, inner)
+    else
+      settings[name] = value
+    end
+  end
+  return next(settings) and settings or nil
 end
 
 -- Options are read when the task is known (options.lua).

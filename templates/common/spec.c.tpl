@@ -79,7 +79,14 @@ static const lh_data data = {
 };
 
 % end
+% if decoder then
+/* The decoder reads ${decoder.words} without its
+ * last token. From the separator on each token is asked for the next of the target. */
+enum { FIRST_OUTPUT = ${decoder.first_output}, SEPARATOR = ${decoder.separator} };
 % if computation then
+enum { COMPUTATION_TOKEN = ${computation.token} };
+% end
+% elseif computation then
 /* The encoder reads the input, ${computation.words} for each of its tokens, then one empty token per output; the
  * answers are read at those. */
 enum { COMPUTATION_TOKEN = ${computation.token}, EMPTY_TOKEN = ${empty_token} };
@@ -109,7 +116,12 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
 % if computation then
     for (int i = 0; i < ${computation.factor}example->input_length; i++) *source++ = COMPUTATION_TOKEN;
 % end
+% if decoder then
+    *source++ = SEPARATOR;
+    for (int i = 0; i + 1 < example->output_length; i++) *source++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);
+% else
     for (int i = 0; i < example->output_length; i++) *source++ = EMPTY_TOKEN;
+% end
 }
 
 static const lh_format format = {
@@ -122,6 +134,9 @@ static const lh_format format = {
         .streams = 1,
         .labels = output_length,
 % end
+% if decoder then
+        .teacher_forced = true,
+% end
         .assemble = assemble,
 };
 
@@ -132,12 +147,14 @@ static const lh_trace_site sites[] = {
 % end
 };
 
-/* Weights of the layers: ${flops.products_text}.
- * Two operations per multiply-add; attention multiplies T^2 pairs by ${width} features ${flops.pair_words}; the backward pass costs
- * twice the forward pass. */
+/* Two operations per multiply-add; the backward pass costs twice the forward pass.
+% for _, line in ipairs(about.flops) do
+ * ${line}
+% end
+ */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     double T = shape->length[0];
-    double forward = 2 * ${f64(flops.weights)} * T + ${flops.pair_factor} * T * T * ${f64(flops.attention)};
+    double forward = 2 * ${f64(flops.weights)} * T + ${f64(flops.pairs)} * T * T;
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 

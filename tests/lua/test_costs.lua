@@ -2,6 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local costs = require("plan.costs")
 local lu = require("luaunit")
 local plans = require("plans")
 
@@ -53,11 +54,55 @@ end
 
 function TestCosts.test_operations_make_up_the_step()
   local plan, sum = plan_of({}), 0
-  for _, operation in ipairs(plan.operations) do
-    lu.assertEquals(math.type(operation.flops), "integer")
-    sum = sum + operation.flops
+  for _, scope in ipairs(plan.network) do
+    for _, operation in ipairs(scope.operations) do
+      lu.assertEquals(math.type(operation.flops), "integer")
+      sum = sum + operation.flops
+    end
   end
   lu.assertEquals(sum, plan.flops_per_step)
+end
+
+-- What formulas of the sizes give, without a graph: Ruoss et al.'s encoder with every facet that has products.
+function TestCosts.test_flops_are_those_of_the_formulas()
+  local function check(sets, weights, pair_factor, relative)
+    local plan = plan_of(sets, task(2, 3))
+    local T = plan.mean_tokens
+    lu.assertEquals({ plan.flops.weights, plan.flops.pairs, plan.flops.relative, plan.flops.output },
+      { weights, pair_factor * 5 * 64, relative, 64 * 3 })
+    lu.assertEquals(costs.forward(plan, T), 2 * weights * T + pair_factor * 5 * 64 * T * T)
+  end
+  check({}, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
+  check({ ["encoding.relative.kind"] = "transformer_xl" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 6, 5 * 64 * 64)
+  check({ ["encoding.relative.kind"] = "shaw" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 6, 0)
+  check({ ["encoding.normaliser.kind"] = "geometric" }, 5 * (4 * 64 * 64 + 2 * 64 * 256 + 16 * 64), 4, 0)
+  check({ ["model.activation"] = "swiglu" }, 5 * (4 * 64 * 64 + 3 * 64 * 256), 4, 0)
+  check({ ["model.kind"] = "decoder", ["model.tied"] = "true" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
+end
+
+-- Every learned number belongs to one operation, or to the score of all layers.
+function TestCosts.test_operations_have_all_parameters()
+  for _, sets in ipairs({ {}, { ["encoding.relative.kind"] = "transformer_xl" },
+    { ["encoding.normaliser.kind"] = "geometric" }, { ["encoding.additive.kind"] = "learned" },
+    { ["model.kind"] = "decoder", ["model.tied"] = "true", ["encoding.additive.kind"] = "learned" },
+    { ["model.bias"] = "all", ["model.norm.place"] = "pre", ["model.activation"] = "geglu" } }) do
+    local plan, sum = plan_of(sets), 0
+    for _, scope in ipairs(plan.network) do
+      for _, operation in ipairs(scope.operations) do
+        sum = sum + scope.times * operation.parameters
+      end
+    end
+    lu.assertEquals(sum, plan.parameters, next(sets))
+  end
+  for _, encoding in ipairs({ "t5", "alibi_learned", "fire" }) do
+    local plan, sum = scored(("{ kind = %q }"):format(encoding)), 0
+    for _, scope in ipairs(plan.network) do
+      for _, operation in ipairs(scope.operations) do
+        sum = sum + scope.times * operation.parameters
+      end
+    end
+    lu.assertEquals(sum, plan.parameters, encoding)
+  end
 end
 
 -- Two threads: six vectors of parameters, then a gradient and a workspace each; tables and draws of positions.

@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local canonical = require("base.canonical")
 local json = require("dkjson")
 local lu = require("luaunit")
+local network_page = require("plan.network_page")
 local plan_module = require("plan.plan")
 local plans = require("plans")
 
@@ -29,7 +30,7 @@ function TestWords.test_json_has_the_documented_keys()
     lu.assertEquals(keys(choice), "value what why")
   end
   for _, operation in ipairs(object.operations) do
-    lu.assertEquals(keys(operation), "flops what")
+    lu.assertEquals(keys(operation):gsub("^block ", ""), "columns flops name parameters reads rows times what")
   end
 end
 
@@ -45,6 +46,39 @@ function TestWords.test_json_comes_in_the_documented_order()
   lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
     '"name":"embed.token.weight","shape":[6,16],"offset":0')
   lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_module.json(plan)))
+end
+
+-- The network on the page: operations in order, block by block, with shapes, parameters and FLOPs.
+function TestWords.test_the_network_is_on_the_page()
+  local text = plan_module.text(plan_of({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
+  local page = text:match("\n(network, operations.-)\n\ntensors\n")
+  lu.assertEquals(page, support.read("tests/golden/network.txt"))
+  local own = plan_module.text(plan_of({ ["model.kind"] = "decoder", ["model.norm"] = "{ place = 'pre', kind = 'rms' }",
+    ["model.activation"] = "swiglu", ["model.bias"] = "none", ["model.init"] = "xavier", ["model.tied"] = "true" }))
+  lu.assertStrContains(own, "dropout 0.1, float32, a decoder, pre-norm, RMS norm, swiglu, no biases, first values of "
+    .. "xavier, tied output\n")
+  lu.assertStrContains(own, "\n    hidden                 silu gate ")
+  lu.assertStrContains(own, "logits by the tokens' vectors, loss")
+end
+
+-- A node for every operation, an arrow for every value that is read; blocks are drawn once.
+function TestWords.test_the_network_as_a_graph()
+  local plan = plan_of({ ["model.norm.place"] = "pre" })
+  local graph, arrows, nodes = network_page.graph(plan), 0, 0
+  for _, scope in ipairs(plan.network) do
+    nodes = nodes + #scope.outside + #scope.operations
+    for _, operation in ipairs(scope.operations) do
+      arrows = arrows + #operation.reads
+    end
+  end
+  lu.assertEquals(select(2, graph:gsub('" %[label="', "")), nodes)
+  lu.assertEquals(select(2, graph:gsub('" %-> "', "")), arrows)
+  lu.assertEquals(select(2, graph:gsub("subgraph", "")), 2)
+  lu.assertStrContains(graph, 'label="layer, 5 times"')
+  lu.assertStrContains(graph, '"s2.input_1" -> "s2.1";')
+  for line in graph:gmatch("[^\n]+") do
+    lu.assertNotNil(line:find("[;{}]$"), line)
+  end
 end
 
 function TestWords.test_text()

@@ -23,6 +23,12 @@ local FIELDS = {
   { "model.feedforward", 64, true, true },
   { "model.dropout", 0.25, true, false },
   { "model.spare_token", true, true, true },
+  { "model.norm.kind", "layer", true, true, { ["model.norm.kind"] = "rms" } },
+  { "model.norm.place", "post", true, true, { ["model.norm.place"] = "pre" } },
+  { "model.activation", "silu", true, true, { ["model.activation"] = "gelu" } },
+  { "model.bias", "none", true, true, { ["model.bias"] = "all" } },
+  { "model.init", "xavier", true, false, { ["model.init"] = "torch" } },
+  { "model.tied", false, true, true, { ["model.kind"] = "decoder", ["model.tied"] = "true" } },
   { "encoding.rotation.kind", "none", true, true },
   { "encoding.rotation.base", 500.0, true, true },
   { "encoding.rotation.scaling.kind", "linear", true, false },
@@ -120,6 +126,39 @@ function TestDigests.test_own_task_by_its_bytes()
   lu.assertEquals(other_model, model)
 end
 
+-- Written or not, what a network has by default is no part of a spec: plans from before there were other norms,
+-- activations and places keep their digests, and so do models.
+function TestDigests.test_a_network_as_it_was_leaves_no_trace()
+  local plain = resolve(small())
+  local written = resolve(small({ ["model.norm"] = "{ kind = 'layer', place = 'post' }", ["model.bias"] = "feedforward",
+    ["model.activation"] = "relu", ["model.init"] = "haiku" }))
+  lu.assertEquals(written, plain)
+  lu.assertEquals(plain.model, { kind = "encoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 })
+  lu.assertNil(build(plain).network_identity)
+  -- as they were before there were others
+  lu.assertEquals({ build(plain).digest, build(plain).model_digest }, { "c9d2cc23d830ae8a", "61999b425ef9028a" })
+end
+
+-- What the model's digest says of another network: its operations, in order, and what they read. Not dropout.
+function TestDigests.test_a_network_counts_by_its_operations()
+  local function model_digest(sets)
+    return build(resolve(small(sets))).model_digest
+  end
+  local seen = { [model_digest({})] = "plain" }
+  for _, sets in ipairs({
+    { ["model.activation"] = "gelu" }, { ["model.activation"] = "gelu_tanh" }, { ["model.activation"] = "silu" },
+    { ["model.activation"] = "swiglu" }, { ["model.activation"] = "geglu" }, { ["model.norm.place"] = "pre" },
+    { ["model.norm.kind"] = "rms" }, { ["model.norm.kind"] = "rms", ["model.norm.place"] = "pre" },
+    { ["model.kind"] = "decoder" }, { ["model.kind"] = "decoder", ["model.tied"] = "true" },
+  }) do
+    local digest = model_digest(sets)
+    lu.assertNil(seen[digest])
+    seen[digest] = next(sets)
+    sets["model.dropout"], sets["model.init"] = "0", "torch"
+    lu.assertEquals(model_digest(sets), digest)
+  end
+end
+
 -- Digests of a task and the rest of a spec, as text.
 local function task_digests(fields, rest)
   local plan = plans.of_task(fields, rest)
@@ -176,7 +215,7 @@ function TestDigests.test_finite_data_by_what_longest_settles()
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
-  local seen = { id = true, source = true, ["train.epochs"] = true }
+  local seen = { id = true, source = true, ["train.epochs"] = true, ["model.source"] = true, ["model.options"] = true }
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- ways to choose a task: see below
   end

@@ -23,6 +23,34 @@ function TestDimensions.test_tokens_of_the_model_come_behind_the_input_s()
   lu.assertEquals(tokens("false", 3), { 9, 8, 7 })
 end
 
+-- Input, output, computation, separator; the spare token is an encoder's.
+function TestDimensions.test_tokens_of_a_decoder()
+  local function tokens(computation)
+    local facts = task(7, 2)
+    facts.computation = computation
+    local plan = plan_of({ ["model.kind"] = "decoder", ["task.computation"] = computation and tostring(computation) },
+      facts)
+    return { plan.tokens, plan.decoder.first_output, plan.decoder.separator,
+      plan.computation and plan.computation.token, plan.empty_token }
+  end
+  lu.assertEquals(tokens(), { 10, 7, 9, false, false })
+  lu.assertEquals(tokens(2), { 11, 7, 10, 9, false })
+end
+
+-- A decoder's mask is cut: full is causal, a window has no right side; an encoder's is as the encoding says.
+function TestDimensions.test_a_decoder_is_causal()
+  local function mask(kind, encoding)
+    local facet = plan_of({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask
+    return { facet.kind, facet.left or "-", facet.right or "-" }
+  end
+  lu.assertEquals(mask("decoder", nil), { "causal", "-", 0 })
+  lu.assertEquals(mask("decoder", "{ kind = 'full' }"), { "causal", "-", 0 })
+  lu.assertEquals(mask("decoder", "{ kind = 'causal' }"), { "causal", "-", 0 })
+  lu.assertEquals(mask("decoder", "{ kind = 'window', left = 3 }"), { "window", 3, 0 })
+  lu.assertEquals(mask("encoder", "{ kind = 'window', left = 3 }"), { "window", 3, 3 })
+  lu.assertEquals(mask("encoder", nil), { "none", "-", "-" })
+end
+
 function TestDimensions.test_dropout()
   local plan = plan_of({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })

@@ -1,10 +1,16 @@
--- docs/encodings.md names what there is, and its first spec is the example's; docs/switches.md names fields that are
--- there, with their defaults; docs/performance.md predicts what follows from the counts of compiled device code.
+-- docs/encodings.md names what there is, and its first spec is the example's; docs/own-network.md has every method, and
+-- its network is the example's; docs/switches.md names fields that are there, with their defaults; docs/performance.md
+-- predicts what follows from the counts of compiled device code.
 
 local support = dofile("tests/lua/support.lua")
 
+local builder = require("network.builder")
+local handles = require("network.handles")
 local lfs = require("lfs")
 local lu = require("luaunit")
+local own_network = require("spec.own_network")
+local project_module = require("project")
+local sandbox = require("spec.sandbox")
 local schema = require("spec.schema")
 local traced = require("expression.traced")
 
@@ -67,6 +73,68 @@ end
 
 function TestEncodings.test_the_first_spec_is_the_example()
   lu.assertEquals(bare(guide:match("```lua\n(.-)\n```")), bare(read("examples/own_bias/own_bias.lua")))
+end
+
+TestOwnNetwork = {}
+
+local networks = read("docs/own-network.md")
+
+function TestOwnNetwork.test_the_network_is_the_example()
+  lu.assertEquals(bare(networks:match("```lua\n(.-)\n```")), bare(read("examples/own_network/parallel_block.lua")))
+end
+
+-- A row for each method, as it is called, with its options; and what else is named.
+function TestOwnNetwork.test_every_method_has_a_row()
+  local seen = 0
+  for call in networks:gmatch("\n| `(%l+:%l+%([^`]*%))` |") do
+    local object, name = call:match("^(%l+):(%l+)")
+    local method = lu.assertNotNil(handles.METHODS[name], call) or handles.METHODS[name]
+    lu.assertTrue(not method.of or method.of == (object == "net" and "network" or object), call)
+    for i, argument in ipairs(method) do
+      lu.assertStrContains(call, argument[2] == "word" and name == "readout" and '"last"' or argument[1], call .. i)
+    end
+    for option in pairs(method.options or {}) do
+      lu.assertNotNil(call:match("{[^}]*%f[%w]" .. option .. "%f[%W]"), call .. ": " .. option)
+    end
+    seen = seen + 1
+  end
+  local count = 0
+  for _ in pairs(handles.METHODS) do
+    count = count + 1
+  end
+  lu.assertEquals(seen, count)
+  for _, name in ipairs(own_network.NAMES) do
+    lu.assertStrContains(networks, "`" .. name)
+  end
+end
+
+-- Numbers of the page are those of the code.
+function TestOwnNetwork.test_limits()
+  lu.assertStrContains(networks, "five million steps")
+  lu.assertStrContains(networks, "128 MB")
+  lu.assertEquals({ sandbox.INSTRUCTIONS, sandbox.MEMORY }, { 5000000, 128 * 1024 })
+  lu.assertStrContains(networks, "up to 40 of a-z, 0-9 and _")
+  lu.assertStrContains(builder.NAME_TEXT, "up to 40 of a-z, 0-9 and _")
+end
+
+-- What the page and the example's README show of `plan` is what it prints, and the mistake is told as it says.
+function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
+  local project = project_module.new(".")
+  local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
+  local text = require("plan.plan").text(spec.plan)
+  local shown = networks:match("plan examples/own_network/own_network.lua\n    %.%.%.\n(.-)    %.%.%.\n")
+  local lines = 0
+  for line in shown:gmatch("    ([^\n]*%S)\n") do
+    lu.assertStrContains(text, "\n" .. line .. "\n")
+    lines = lines + 1
+  end
+  lu.assertEquals(lines, 4)
+  lu.assertNotNil(project:plan("examples/own_network/own_network.lua", { "model.options.gate=gelu" }))
+  local wide = read("examples/own_network/parallel_block.lua"):gsub("block:gate%([^\n]*",
+    'block:product("gated", halves, 2 * model.width)')
+  support.write("parallel_block.lua", wide)
+  local _, message = project:plan(support.write("own.lua", read("examples/own_network/own_network.lua")), {})
+  lu.assertStrContains(networks, "    " .. message:gsub("\n1 error.*$", ""):gsub("\n", "\n    "))
 end
 
 TestSwitches = {}

@@ -107,6 +107,27 @@ function TestTasks.test_without_the_spare_token_the_empty_one_follows_the_input_
   check_words(rendered_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
 end
 
+-- A decoder reads the target as well, but for its last token, which is as many tokens as an encoder's empty ones are;
+-- runtime and model know it by teacher_forced. The layers' code is no part of this.
+function TestTasks.test_a_decoder_reads_the_target()
+  local encoder = { "EMPTY_TOKEN" }
+  local own = rendered_task({ "model.kind=decoder" })["spec.c"]
+  check_words(own, {
+    "enum { FIRST_OUTPUT = 5, SEPARATOR = 10 };", "return input_length(n) + output_length(n);",
+    "    *source++ = SEPARATOR;\n    for (int i = 0; i + 1 < example->output_length; i++) "
+      .. "*source++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);\n",
+    "        .labels = output_length,\n        .teacher_forced = true,\n" }, encoder)
+  check_words(rendered_task({})["spec.c"], { "EMPTY_TOKEN" }, { "SEPARATOR", "teacher_forced", "target" })
+  local data = rendered_task({ "model.kind=decoder", "task.computation=3", table.unpack(DATA) },
+    "tests/golden/specs/bare.lua")["spec.c"]
+  check_words(data, { "enum { FIRST_OUTPUT = 300, SEPARATOR = 303 };", "enum { COMPUTATION_TOKEN = 302 };",
+    "shape->length[0] = 4 * input + output;", "        .shape = shape_of,\n        .teacher_forced = true,\n",
+    "3 computation tokens for each of its tokens, a separator and the target without its" }, encoder)
+  for line in data:gmatch("[^\n]+") do
+    lu.assertTrue(#line <= COLUMNS, line)
+  end
+end
+
 function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest()
   local text, digest, plan = rendered_task({ OWN })
   lu.assertEquals(text["task.c"], support.read("tests/golden/tasks/own/first_repeat.c")

@@ -127,6 +127,67 @@ function TestParameters.test_initial_values_are_the_sheet_s()
   lu.assertNil((next(want)))
 end
 
+local UNIFORM, NORMAL = "LH_INIT_UNIFORM", "LH_INIT_NORMAL"
+
+-- What tensors of a plan begin with, of those whose names are given.
+local function check_initial(plan, want)
+  local seen = 0
+  for _, tensor in ipairs(plan.tensors) do
+    local expected = want[tensor.name]
+    if expected then
+      lu.assertEquals(tensor.init, expected[1], tensor.name)
+      lu.assertAlmostEquals(tensor.value, expected[2], expected[3] or 0, tensor.name)
+      seen = seen + 1
+    end
+  end
+  local count = 0
+  for _ in pairs(want) do
+    count = count + 1
+  end
+  lu.assertEquals(seen, count)
+end
+
+-- Ito et al. 2024, width 160, PyTorch's defaults; numbers of the sheet to its digits.
+function TestParameters.test_initial_values_of_torch()
+  local plan = plan_of({ ["model.init"] = "torch", ["model.width"] = "160", ["model.feedforward"] = "640",
+    ["model.bias"] = "all" })
+  check_initial(plan, {
+    ["embed.token.weight"] = { NORMAL, 1 },
+    ["layers.0.attention.query.weight"] = { UNIFORM, 0.09682, 5e-6 },
+    ["layers.3.attention.value.weight"] = { UNIFORM, math.sqrt(6 / 640) },
+    ["layers.0.attention.key.bias"] = { "LH_INIT_CONSTANT", 0 },
+    ["layers.0.attention.output.weight"] = { UNIFORM, 1 / math.sqrt(160) },
+    ["layers.0.attention.output.bias"] = { "LH_INIT_CONSTANT", 0 },
+    ["layers.0.norm1.scale"] = { "LH_INIT_CONSTANT", 1 },
+    ["layers.0.norm1.offset"] = { "LH_INIT_CONSTANT", 0 },
+    ["layers.0.feedforward.up.weight"] = { UNIFORM, 1 / math.sqrt(160) },
+    ["layers.0.feedforward.up.bias"] = { UNIFORM, 1 / math.sqrt(160) },
+    ["layers.0.feedforward.down.weight"] = { UNIFORM, 1 / math.sqrt(640) },
+    ["layers.0.feedforward.down.bias"] = { UNIFORM, 1 / math.sqrt(640) },
+    ["output.weight"] = { UNIFORM, 1 / math.sqrt(160) },
+    ["output.bias"] = { UNIFORM, 1 / math.sqrt(160) },
+  })
+end
+
+-- Duan and Shi 2024, width 128, 15 tokens: bounds 0.10825 of queries, keys and values, 0.20484 of tokens and output.
+function TestParameters.test_initial_values_of_xavier()
+  local plan = plan_of({ ["model.init"] = "xavier", ["model.width"] = "128", ["model.feedforward"] = "512",
+    ["model.bias"] = "all", ["model.activation"] = "swiglu" }, task(13, 15))
+  lu.assertEquals(plan.tokens, 15)
+  check_initial(plan, {
+    ["embed.token.weight"] = { UNIFORM, 0.20484, 5e-6 },
+    ["layers.0.attention.query.weight"] = { UNIFORM, 0.10825, 5e-6 },
+    ["layers.0.attention.query.bias"] = { "LH_INIT_CONSTANT", 0 },
+    ["layers.0.attention.output.weight"] = { UNIFORM, math.sqrt(6 / 256) },
+    ["layers.0.feedforward.gate.weight"] = { UNIFORM, math.sqrt(6 / (128 + 512)) },
+    ["layers.0.feedforward.up.weight"] = { UNIFORM, math.sqrt(6 / (128 + 512)) },
+    ["layers.0.feedforward.up.bias"] = { UNIFORM, 1 / math.sqrt(128) },
+    ["layers.0.feedforward.down.bias"] = { UNIFORM, 1 / math.sqrt(512) },
+    ["output.weight"] = { UNIFORM, 0.20484, 5e-6 },
+    ["output.bias"] = { UNIFORM, 1 / math.sqrt(128) },
+  })
+end
+
 TestLayout = {}
 
 local SHAPES = {

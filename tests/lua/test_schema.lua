@@ -33,7 +33,17 @@ local CASES = {
   { "task.options", "{ order = 'down' }", "5", "5 does not fit here", { "task.source=../tasks/own/choices.c" } },
   { "task.computation", "1000", "1001", "1001 is above 1000", { "eval.lengths={ 1, 2 }" } },
   { "model", "{ layers = 1 }", "true", "true does not fit here" },
-  { "model.kind", "encoder", "decoder", 'there is no kind "decoder"' },
+  { "model.kind", "decoder", "decodre", 'did you mean "decoder"?' },
+  { "model.source", "../networks/plain.lua", "nowhere.lua", "cannot read tests/golden/specs/nowhere.lua" },
+  { "model.options", "{ kind = 'gelu', ratio = 2 }", "{ deep = { 1 } }", "options.deep: a table does not fit here",
+    { "model.source=../networks/plain.lua" } },
+  { "model.norm", "{ kind = 'rms', place = 'pre' }", "rms", '"rms" is a string' },
+  { "model.norm.kind", "rms", "batch", 'there is no kind "batch"' },
+  { "model.norm.place", "pre", "before", "expected: post, pre" },
+  { "model.activation", "swiglu", "swish", "expected: relu, gelu, gelu_tanh, silu, swiglu, geglu" },
+  { "model.bias", "all", "true", "expected: feedforward, all, none" },
+  { "model.init", "torch", "keras", "expected: haiku, torch, xavier" },
+  { "model.tied", "true", "yes", "expected: true or false", { "model.kind=decoder" } },
   { "model.layers", "64", "65", "65 is above 64" },
   { "model.heads", "16", "0", "0 is below 1" },
   { "model.width", "128", "72", "80 is the nearest legal value" },
@@ -146,8 +156,8 @@ end
 
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
-    lengths = true, keep = true, score = true, parameters = true, source = true, file = true, symbols = true,
-    options = true }
+    lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
+    symbols = true, options = true, settings = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)

@@ -62,6 +62,33 @@ function TestValidate.test_a_default_that_is_left_out_may_be_written()
   lu.assertStrContains(info.warnings[1], "model.spare_token: false has no effect")
 end
 
+-- A table whose fields all have their defaults stays out, and what differs stays alone.
+function TestValidate.test_a_model_s_defaults_are_left_out()
+  local function model(fields)
+    return good("return { " .. PLAIN .. "model = { layers = 2, " .. fields .. " } }").model
+  end
+  local plain = model("")
+  lu.assertEquals(model('norm = {}'), plain)
+  lu.assertEquals(model('norm = { kind = "layer", place = "post" }, activation = "relu", bias = "feedforward", '
+    .. 'init = "haiku"'), plain)
+  lu.assertEquals(model('norm = { kind = "layer", place = "pre" }').norm, { place = "pre" })
+  lu.assertEquals(model('norm = { kind = "rms", place = "post" }').norm, { kind = "rms" })
+  local decoder = model('kind = "decoder", tied = false')
+  lu.assertEquals(decoder, { kind = "decoder", layers = 2, heads = 8, width = 64, feedforward = 256, dropout = 0.1 })
+end
+
+function TestValidate.test_a_decoder_sees_no_right_side()
+  local function warnings(kind, mask)
+    local _, info = good(("return { %s model = { kind = %q }, encoding = { mask = %s } }"):format(PLAIN, kind, mask))
+    return table.concat(info.warnings, "\n")
+  end
+  lu.assertStrContains(warnings("decoder", '{ kind = "window", left = 3, right = 2 }'),
+    "encoding.mask.right: 2 has no effect: a decoder sees no key behind the query")
+  lu.assertEquals(warnings("decoder", '{ kind = "window", left = 3 }'), "")
+  lu.assertEquals(warnings("decoder", '{ kind = "window", left = 3, right = 0 }'), "")
+  lu.assertEquals(warnings("encoder", '{ kind = "window", left = 3, right = 2 }'), "")
+end
+
 function TestValidate.test_defaults_follow_other_fields()
   local resolved = good("return { " .. PLAIN .. [[
     model = { dropout = 0.2 }, train = { batch = 5 },

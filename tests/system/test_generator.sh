@@ -35,6 +35,24 @@ exit_codes() {
         ends_with 4 'cannot make the directory' ./longhand gen $SPEC --out "$root/Makefile/x"
 }
 
+# Drawn by graphviz where PATH has it, here by a stand-in that is handed the graph; as text elsewhere. A file that is
+# there is replaced, a link is not followed, and nothing is written where nothing can be.
+draws_the_network() {
+    mkdir "$work/with" "$work/without" && for tool in sh lua5.4 env cat sed grep dirname readlink uname mktemp rm; do
+        path=$(command -v $tool) && ln -s "$path" "$work/without/$tool"
+    done
+    printf '#!/bin/sh\nprintf "<svg>"; cat\n' >"$work/with/dot" && chmod +x "$work/with/dot" &&
+        ends_with 0 "$work/net/x.svg" env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph --out "$work/net/x.svg" &&
+        grep -q '<svg>digraph network' "$work/net/x.svg" && ln -s "$work/elsewhere" "$work/net/y.svg" &&
+        ends_with 0 y.svg env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph --out "$work/net/y.svg" &&
+        [ ! -e "$work/elsewhere" ] && [ ! -L "$work/net/y.svg" ] &&
+        ends_with 4 'is not a directory' env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph \
+            --out "$root/Makefile/x.svg" &&
+        ends_with 0 'query_key_value        product' env PATH="$work/without" ./longhand plan $SPEC --graph &&
+        grep -q 'graphviz is not installed' "$work/.got" &&
+        ends_with 2 'is for the picture' ./longhand plan $SPEC --out "$work/z.svg"
+}
+
 where_names_the_template() {
     ./longhand gen $SPEC --out "$work/where" || return
     line=$(grep -n '#include "layers.inc"' "$work/where/step.c" | cut -d: -f1)
@@ -80,6 +98,7 @@ lists_and_plans() {
 }
 
 expect gen_same_bytes_everywhere same_bytes_everywhere
+expect network_is_drawn draws_the_network
 expect gen_unchanged_files_keep_their_time unchanged_files_keep_their_time
 expect exit_codes exit_codes
 expect where_names_the_template where_names_the_template

@@ -52,12 +52,15 @@ return {
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
     only = { "shaw" }, doc = "farther keys share the vector of this distance" },
 
-  { path = "encoding.mask", type = "table", left_out = "full", doc = "which keys a query sees, by their indices" },
+  { path = "encoding.mask", type = "table", left_out = "full", doc = "which keys a query sees, by their indices",
+    more = { "in a decoder no query sees what is behind it, whatever the mask" } },
   { path = "encoding.mask.kind", type = "kind", default = "full", doc = "its form",
     kinds = {
       { name = "full", doc = "all" },
       { name = "causal", fingerprints = { "visible" }, doc = "itself and those before it",
-        shared = function(resolved) return features.value_at(resolved, "encoding.mask.kind") == "window" end },
+        shared = function(resolved)
+          return features.value_at(resolved, "encoding.mask.kind") == "window" or features.is_causal(resolved)
+        end },
       { name = "window", doc = "those at most left before it and right behind it" },
     } },
   { path = "encoding.mask.left", type = "integer", min = 0, max = 1048576, required = true, only = { "window" },

@@ -160,6 +160,8 @@ function M.text(resolved)
   local task = resolved.task or {}
   if task.source or task.data then
     return nil, ("its task is a file of the user's own, %s"):format(task.source or task.data)
+  elseif (resolved.model or {}).source then
+    return nil, ("its network is a file of the user's own, %s"):format(resolved.model.source)
   end
   local problem = foreign(resolved, "")
   if problem then

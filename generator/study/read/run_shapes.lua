@@ -75,9 +75,13 @@ local BY_TYPE = {
   score = function() return shapes.text(LONGEST_FORMULA) end,
   parameters = function() return shapes.object({}, { others = PARAMETER, names = parameters.NAME }) end,
   source = function() return TEXT end,
+  network = function() return TEXT end,
   file = function() return TEXT end,
   symbols = function() return shapes.list(TEXT, schema.MOST_SYMBOLS) end,
   options = function() return shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = "^[%a_][%w_]*$" }) end,
+  settings = function()
+    return shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = "^[%a_][%w_]*$" })
+  end,
 }
 
 -- The fields of a table of the spec, "" being the spec itself.

@@ -17,9 +17,9 @@ local SECONDS = 0.25 -- of each mode and length
 
 -- What cells have in common that take the same operations per second.
 local function group_of(cell)
-  local resolved = cell.spec.resolved
-  return canonical.text({ model = resolved.model, encoding = resolved.encoding, precision = resolved.precision,
-    batch = resolved.train.batch })
+  local resolved, network = cell.spec.resolved, cell.spec.plan.own_network
+  return canonical.text({ model = resolved.model, network = network and network.text, encoding = resolved.encoding,
+    precision = resolved.precision, batch = resolved.train.batch })
 end
 
 -- Operations of a measured step: `tokens` per sequence.

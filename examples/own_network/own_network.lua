@@ -1,0 +1,16 @@
+-- Reversing strings with a network of one's own: parallel_block.lua.
+return {
+  task = { kind = "reverse_string" },
+  encoding = { kind = "rope" },
+  model = {
+    source = "parallel_block.lua",
+    options = { gate = "silu" }, -- what the network leaves open
+    layers = 4,
+    heads = 4,
+    width = 64,
+    feedforward = 128,
+    dropout = 0.1,
+  },
+  train = { use = "quick", steps = 600 },
+  eval = { use = "quick" },
+}

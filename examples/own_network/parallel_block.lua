@@ -1,0 +1,26 @@
+-- A block in which attention and the feed-forward network stand side by side, as in GPT-J (Wang and Komatsuzaki 2021),
+-- and a gate decides how much of their sum goes on:
+--
+--   n = norm(x),  s = attention(n) + feedforward(n),  y = x + f(s W) * (s V)
+--
+-- Option gate: the function f, "silu" or "gelu".
+
+local function branches(block, n, model)
+  local seen = block:attention("self", n, n, { name = "look" })
+  local thought = block:feedforward(n, { hidden = model.feedforward, activation = "gelu", name = "think" })
+  return block:add(seen, thought)
+end
+
+return function(net, model)
+  local x = net:embed("embedding", net:stream("source"), { scale = sqrt(model.width), place = net.additive,
+    dropout = net.additive_dropout })
+
+  local block = net:block("layer", model.layers, "Parallel branches and a gate.")
+  local h = block:input(x)
+  local s = branches(block, block:norm("norm1", h, "rms"), model)
+  local halves = block:product("gate_up", s, model.width, { parts = { "gate", "up" } })
+  local gated = block:gate("gated", halves, model.options.gate or "silu")
+  block:output(block:add(h, gated, model.dropout))
+
+  net:classify(net:readout(net:norm("norm", block.result, "rms"), "last"))
+end

@@ -1,0 +1,62 @@
+-- A network of a user's own: a Lua file that returns function(net, model), run where specs run (sandbox.lua).
+--
+-- Input: the text of the file, line ends "\n". Output: its function; what it gives, or nil and what went wrong as
+-- { what, line, col, expected, hint }. What `net` and `model` are is network/handles.lua.
+-- Invariants: every call compiles the text anew, so that nothing of one network is left for the next; a description
+-- can reach nothing but what it is given and the functions below.
+
+local canonical = require("base.canonical")
+local diagnostics = require("base.diagnostics")
+local plain = require("expression.plain")
+local sandbox = require("spec.sandbox")
+
+local M = {}
+
+local RETURNS = "return function(net, model) ... end"
+
+-- Ends a description that cannot go on: `assert(width > 16, "the gate needs more")`.
+local function assert_that(condition, message)
+  if condition then
+    return condition
+  end
+  error({ problem = true, what = type(message) == "string" and message or "an assertion does not hold" })
+end
+
+local functions = { assert = assert_that, ipairs = ipairs }
+for _, name in ipairs({ "abs", "cos", "exp", "floor", "log", "max", "min", "sin", "sqrt" }) do
+  functions[name] = plain[name]
+end
+
+local DIALECT = { functions = functions, names = canonical.sorted_keys(functions), noun = "a network",
+  returns = RETURNS }
+
+M.NAMES = DIALECT.names -- what a description may call
+
+-- The function that the text returns; or nil and what is wrong.
+function M.open(text)
+  local describe, problem = sandbox.run(text, nil, DIALECT)
+  if problem then
+    return nil, problem
+  elseif type(describe) ~= "function" then
+    local what = type(describe) == "table" and "a table" or diagnostics.show(describe)
+    return nil, { what = "the file returns " .. what, expected = RETURNS, line = 1, col = 1 }
+  end
+  return describe
+end
+
+-- What build(describe, chunk) gives, with the text's function and the name of its source; build runs with the
+-- function's limits, and calls it by M.theirs. Or nil and what is wrong.
+function M.run(text, build)
+  local describe, problem = M.open(text)
+  if not describe then
+    return nil, problem
+  end
+  return sandbox.call(text, sandbox.ours(function()
+    return build(sandbox.theirs(describe), sandbox.SOURCE)
+  end), nil, nil, DIALECT)
+end
+
+-- f, for a method of ours that a description calls.
+M.method = sandbox.ours
+
+return M

@@ -1,0 +1,2 @@
+-- A table where a description is due.
+return { layers = 5 }

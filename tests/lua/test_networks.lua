@@ -1,0 +1,378 @@
+-- Networks: what the fields of a model come to, and networks of a user's own: the built-in ones written down once more,
+-- mistakes with file, line, what was found and what was expected, and whatever else a description does.
+
+local support = dofile("tests/lua/support.lua")
+
+local canonical = require("base.canonical")
+local grid = require("study.grid.grid")
+local handles = require("network.handles")
+local lu = require("luaunit")
+local own_network = require("spec.own_network")
+local plans = require("plans")
+local project_module = require("project")
+local random = require("random")
+
+local project = project_module.new(".")
+
+-- The spec of a network of the user's own, of this text; sets as the command line has them.
+local function planned(text, sets, spec)
+  support.write("net.lua", text)
+  local path = support.write("mine.lua", spec or [[return { task = { kind = "bucket_sort" },
+    model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]])
+  return project:plan(path, sets)
+end
+
+local function good(text, sets, spec)
+  local made, message = planned(text, sets, spec)
+  return lu.assertNotNil(made, message) or made.plan
+end
+
+-- A description with these lines in its block, the first of which is line 5.
+local function with_block(lines)
+  return ([[
+return function(net, model)
+  local x = net:embed("embedding", net:stream("source"), { scale = 4, place = net.additive })
+  local b = net:block("layer", model.layers)
+  local h = b:input(x)
+%s
+  net:classify(net:readout(b.result, "last"))
+end
+]]):format(lines)
+end
+
+local PLAIN = support.read("tests/golden/networks/plain.lua")
+
+local FULL = [[b:output(b:add(h, b:feedforward(h, { hidden = 32, activation = "relu" })))]]
+
+-- ---- fields ----
+
+TestFields = {}
+
+local function tensors_of(sets)
+  local names = {}
+  for _, t in ipairs(plans.plan_of(plans.small(sets)).tensors) do
+    names[t.name] = t.shape
+  end
+  return names
+end
+
+function TestFields.test_biases()
+  local none, some, all = tensors_of({ ["model.bias"] = "none" }), tensors_of(), tensors_of({ ["model.bias"] = "all" })
+  for _, name in ipairs({ "attention.query", "attention.key", "attention.value", "attention.output" }) do
+    lu.assertNil(some["layers.1." .. name .. ".bias"], name)
+    lu.assertNotNil(all["layers.1." .. name .. ".bias"], name)
+  end
+  for _, name in ipairs({ "feedforward.up", "feedforward.down" }) do
+    lu.assertNil(none["layers.1." .. name .. ".bias"], name)
+    lu.assertNotNil(some["layers.1." .. name .. ".bias"], name)
+    lu.assertNotNil(all["layers.1." .. name .. ".bias"], name)
+  end
+  lu.assertEquals({ none["output.bias"], some["output.bias"], all["output.bias"] }, { { 5 }, { 5 }, { 5 } })
+end
+
+function TestFields.test_norms()
+  local rms, pre = tensors_of({ ["model.norm.kind"] = "rms" }), tensors_of({ ["model.norm.place"] = "pre" })
+  lu.assertEquals({ rms["layers.0.norm1.scale"], rms["layers.0.norm1.offset"], rms["norm.scale"] }, { { 16 } })
+  lu.assertEquals({ pre["layers.0.norm1.scale"], pre["layers.0.norm1.offset"], pre["norm.scale"] },
+    { { 16 }, { 16 }, { 16 } })
+end
+
+function TestFields.test_gates_have_two_halves()
+  for _, kind in ipairs({ "swiglu", "geglu" }) do
+    local tensors = tensors_of({ ["model.activation"] = kind })
+    lu.assertEquals({ tensors["layers.0.feedforward.gate.weight"], tensors["layers.0.feedforward.up.weight"],
+      tensors["layers.0.feedforward.down.weight"] }, { { 16, 32 }, { 16, 32 }, { 32, 16 } })
+  end
+  lu.assertNil(tensors_of({ ["model.activation"] = "gelu" })["layers.0.feedforward.gate.weight"])
+end
+
+-- Tied, the output has neither weight nor bias; the table has rows for input, output and separator.
+function TestFields.test_tied()
+  local own, tied = tensors_of({ ["model.kind"] = "decoder" }),
+    tensors_of({ ["model.kind"] = "decoder", ["model.tied"] = "true" })
+  lu.assertEquals({ own["output.weight"], own["output.bias"], own["embed.token.weight"] },
+    { { 16, 5 }, { 5 }, { 11, 16 } })
+  lu.assertEquals({ tied["output.weight"], tied["output.bias"], tied["embed.token.weight"] },
+    { nil, nil, { 11, 16 } })
+end
+
+-- A decoder's sequences are as long as an encoder's.
+function TestFields.test_a_decoder_s_tokens()
+  local encoder, decoder = plans.plan_of({}), plans.plan_of({ ["model.kind"] = "decoder" })
+  lu.assertEquals({ decoder.mean_tokens, decoder.longest_training, decoder.flops_per_step },
+    { encoder.mean_tokens, encoder.longest_training, encoder.flops_per_step })
+end
+
+-- What has no code yet says so, and nothing is written.
+function TestFields.test_what_is_not_printed_is_refused()
+  for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
+    "model.bias=all", "model.init=torch", "model.source=../../tests/golden/networks/plain.lua" }) do
+    local spec = assert(project:plan("even_pairs_none", { set }))
+    local files, message = project:files(spec.plan)
+    lu.assertNil(files, set)
+    lu.assertStrContains(message, set:match("^model%.%a+"))
+  end
+end
+
+-- ---- networks of the user's own ----
+
+TestOwn = {}
+
+local ENCODINGS = { "", ", encoding = { kind = 'rope' }", ", encoding = { kind = 'sinusoid' }",
+  ", encoding = { kind = 'learned' }", ", encoding = { kind = 'relative' }", ", encoding = { kind = 'alibi' }",
+  ", encoding = { kind = 'geometric' }" }
+
+local SMALL = "layers = 2, heads = 2, width = 16, feedforward = 32"
+
+-- The encoder, written down by a user, is the encoder: tensors, operations and what a checkpoint must agree with.
+function TestOwn.test_the_encoder_again()
+  for _, encoding in ipairs(ENCODINGS) do
+    local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
+    local plan = good(PLAIN, nil, spec:format('source = "net.lua", '))
+    local ours = project:plan(support.write("ours.lua", spec:format(""))).plan
+    lu.assertEquals(plan.tensors, ours.tensors, encoding)
+    lu.assertEquals(plan.structs, ours.structs, encoding)
+    lu.assertEquals(plan.model_digest, ours.model_digest, encoding)
+    lu.assertNotEquals(plan.digest, ours.digest, encoding)
+    lu.assertEquals(plan.flops_per_step, ours.flops_per_step, encoding)
+  end
+end
+
+-- The file counts by its bytes, wherever it lies; options are part of the spec.
+function TestOwn.test_the_plan_s_digest_has_the_bytes()
+  local plan = good(PLAIN)
+  lu.assertEquals(good(PLAIN).digest, plan.digest)
+  lu.assertEquals(plan.own_network.path, "net.lua")
+  support.write("there/net.lua", PLAIN)
+  lu.assertEquals(good(PLAIN, { "model.source=there/net.lua" }).digest, plan.digest)
+  local other = good(PLAIN .. "-- and a comment\n")
+  lu.assertNotEquals(other.digest, plan.digest)
+  lu.assertEquals(other.model_digest, plan.model_digest)
+  local gelu = good(PLAIN, { "model.options.kind=gelu" })
+  lu.assertNotEquals(gelu.digest, plan.digest)
+  lu.assertNotEquals(gelu.model_digest, plan.model_digest)
+  lu.assertEquals(gelu.resolved.model.options, { kind = "gelu" })
+  local wider = good(PLAIN, { "model.options.ratio=4" })
+  lu.assertNotEquals(wider.model_digest, plan.model_digest)
+end
+
+-- A description's own state is not there the next time.
+function TestOwn.test_nothing_is_left_of_the_last_time()
+  local text = "local calls = 0\n" .. PLAIN:gsub("local kind", [[calls = calls + 1
+  assert(calls == 1, "again")
+  %0]])
+  lu.assertEquals(good(text).digest, good(text).digest)
+end
+
+function TestOwn.test_a_decoder_of_ones_own()
+  local plan = good(with_block(FULL), { "model.kind=decoder", "model.tied=true" })
+  lu.assertEquals({ plan.decoder.separator, plan.attentions[1].mask.kind }, { 10, "causal" })
+end
+
+function TestOwn.test_a_run_s_spec_is_refused_by_name()
+  local text, why = require("study.read.respec").text(good(PLAIN).resolved)
+  lu.assertNil(text)
+  lu.assertEquals(why, "its network is a file of the user's own, net.lua")
+end
+
+-- { lines of the block or a whole file, line of the message, what was found, what was expected }
+local MISTAKES = {
+  { [[b:norm("a", later) local later = h]], 5, '"later" is not defined', "local names" },
+  { [[b:output(b:place(h, net.additive))]], 5, "there are no vectors of positions", "encoding.additive in the spec" },
+  { [[local later b:norm("a", later)]], 5, "value is nil", "a value that an operation has made" },
+  { [[b:norm("a", x)]], 5, "belongs to the network", "block:input(value) and block:external(value)" },
+  { [[local p = b:product("p", h, 32)
+b:output(b:add(h, p))]], 6, "adding input of 16 channels and p of 32", "equal widths" },
+  { [[b:norm("a", h) b:norm("a", h)]], 5, "a and a are parameters of block layer", "different names" },
+  { [[local f = b:feedforward(h, { hidden = 32, activation = "relu" })
+local a = b:attention("self", h, h)
+b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block layer", "{ name = ... }" },
+  { [[local n = b:norm("n", h)
+b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
+  { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
+  { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
+  { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
+  { [[b:output(b:product("wide", h, 32))]], 5, "handing on input of 16 channels and wide of 32", "equal widths" },
+  { [[b:output(b:gate("g", h, "silu"))]], 5, "the input of the gate is input", "a product of two parts" },
+  { [[b:output(b:activation("a", h, "swish"))]], 5, 'the activation "swish"', "gelu, gelu_tanh, relu or silu" },
+  { [[b:output(b:norm("n", h, "batch"))]], 5, 'the norm "batch"', "layer or rms" },
+  { [[b:output(b:feedforward(h, { hidden = 32, activation = "tanh" }))]], 5, 'the activation "tanh"', "swiglu" },
+  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"', "activation, bias, hidden, name" },
+  { [[b:output(h + h)]], 5, "values have no arithmetic", "block:add" },
+  { [[b.output(h)]], 5, "is called on the value input", "a colon" },
+  { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },
+  { [[h.width = 5]], 5, "the value input.width is set", "made by its methods" },
+  { [[b:output(b:norm("n", h.out))]], 5, 'has no "out"', "name, width" },
+  { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product" },
+  { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
+  { [[model.width = 32]], 5, "model.width is set", "stays" },
+  { [[b:output(b:norm("while", h))]], 5, 'name is "while"', "no word of C" },
+  { [[b:output(b:norm("Norm", h))]], 5, 'name is "Norm"', "a letter first" },
+  { [[b:output(b:add(h, b:norm("n", h), 1))]], 5, "dropout is 1", "a share from 0 to below 1" },
+  { [[local l = b:norm("n", h) b:output(b:add(h, l)) b:norm("m", h)]], 5, "behind the output of block layer", "last" },
+  { [[local c = net:block("second", 2)
+c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", "block:output" },
+  { [[local c = b:block("inner", 2)]], 5, 'has no "block"', "product" },
+  { [[net:block("layer", 2)]], 5, "two blocks are named layer", "different names" },
+  { [[local function f() return f() + 1 end f()]], 5, "calls itself without end", "calls at most" },
+  { [[while true do end]], 5, "still running after", "loop" },
+  { [[local s = "x" while true do s = s .. s end]], 5, "memory", "computes little" },
+  { [[assert(model.width > 16, "too narrow")]], 5, "too narrow", nil },
+  { [[os.exit()]], 5, '"os" is not defined; a network has no I/O', "ipairs" },
+  { [[y = 5]], 5, '"y" is set as a global; a network has none', "constants" },
+  { [[local n = nil b:output(n.x)]], 5, "attempt to index a nil value", nil },
+  { "return 5", 1, "the file returns 5", "return function(net, model) ... end", true },
+  { "local f = 1", 1, "the file returns nothing", "return function(net, model) ... end at its end", true },
+  { "return function(net, model) end end", 1, "not valid Lua", nil, true },
+  { with_block(FULL):gsub("net:classify", "net:norm('n', x)\n  %0"), 6, "n of the network is read by nothing", "a use",
+    true },
+  { "return function(net, model)\n  local s = net:stream(\"s\")\nend", 3, "the network has no readout", "net:classify",
+    true },
+  { with_block("b:output(b:norm('n', h))"):gsub("model.layers", "0"), 3, "count is 0", "a whole number above 0", true },
+  { with_block("b:output(b:norm('n', h))"):gsub("b:input%(x%)", "b:input(nil)"), 4, "value is nil", "a value", true },
+  { [[b:norm('n', h)]], 6, "block layer has no result yet", "block:output(value) before it" },
+  { with_block("b:norm('n', h)"):gsub("b.result", "x"), 3, "block layer has no output", "block:output(value)", true },
+  { with_block("b:output(b:norm('n', b:external(x)))"):gsub("local h = ", ""), 3, "the input of block layer is read by "
+    .. "nothing", "reads it", true },
+}
+
+function TestOwn.test_mistakes_are_told_with_their_line()
+  for _, case in ipairs(MISTAKES) do
+    local text, line, what, expected, whole = table.unpack(case, 1, 5)
+    local made, message = planned(whole and text or with_block(text))
+    lu.assertNil(made, text)
+    lu.assertStrContains(message, ("net.lua:%d:"):format(line), text)
+    lu.assertStrContains(message, what)
+    lu.assertStrContains(message, expected or "nothing was written")
+  end
+end
+
+-- Options that nobody reads, and options of a network that is not one's own.
+function TestOwn.test_options_are_those_that_are_read()
+  local made, message = planned(PLAIN, { "model.options.hidden=3" })
+  lu.assertNil(made)
+  lu.assertStrContains(message, "--set model.options.hidden=3: error: model.options.hidden: is read by nothing")
+  lu.assertStrContains(message, "an option that the network reads: kind, ratio")
+  made, message = planned(PLAIN, nil, [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
+  lu.assertNil(made)
+  lu.assertStrContains(message, "model.options: does not go with a network of Longhand's")
+  lu.assertStrContains(message, "expected: model.source")
+end
+
+-- A study varies options; the file is found from where the study stands.
+function TestOwn.test_a_study_varies_options()
+  support.write("study/net.lua", PLAIN)
+  local path = support.write("study/kinds.lua", [[return { title = "Kinds", base = { task = { kind = "bucket_sort" },
+    model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }, axes = { { name = "kind",
+    values = { { name = "gelu", spec = { model = { options = { kind = "gelu" } } } },
+      { name = "relu", spec = {} } } } } }]])
+  local gelu = grid.cell(project, path .. ":gelu", {})
+  local relu = grid.cell(project, path .. ":relu", {})
+  lu.assertEquals(gelu.plan.resolved.model.options, { kind = "gelu" })
+  lu.assertNil(relu.plan.resolved.model.options)
+  lu.assertNil(relu.plan.network_identity)
+  lu.assertNotEquals(gelu.plan.digest, relu.plan.digest)
+end
+
+-- Positions that are drawn in every layer count model.layers of them.
+function TestOwn.test_an_encoding_that_counts_layers()
+  local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "relative" },
+    model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
+  local three = PLAIN:gsub("model.layers", "3")
+  local made, message = planned(three, nil, spec)
+  lu.assertNil(made)
+  lu.assertStrContains(message, "net.lua:8:1: error: attention self is there 3 times")
+  lu.assertNotNil(planned(three))
+end
+
+-- ---- whatever a description does ----
+
+local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "0.5", "true", "false", '"x"', '"self"',
+  '"last"', '"relu"', '"rms"', '"swiglu"', '"input"', '"norm1"', '""', '"\\0"', "{}", "{ 1 }", '{ "a", "b" }',
+  "{ parts = { 'a', 'b' } }", "{ hidden = 32, activation = 'gelu' }", "{ [1] = h }", "{ name = 'x' }", "{ table = 5 }",
+  "{ table = net:table('t') }", "{ tied = net }", "{ place = net.additive }", "{ loops = 2 }", "model", "model.norm",
+  "model.options", "net", "b", "x", "h", "net.additive", "net:stream('s')", "net:readout(x, 'last')", "b.result",
+  "function() end", "ipairs", "net.block", "setmetatable" }
+
+local function random_text(rng)
+  local methods = {}
+  for name in pairs(handles.METHODS) do
+    methods[#methods + 1] = name
+  end
+  table.sort(methods)
+  local lines = {}
+  for i = 1, rng:below(4) - 1 do
+    local arguments = {}
+    for j = 1, rng:below(5) - 1 do
+      arguments[j] = rng:pick(WORDS)
+    end
+    lines[i] = ("  local v%d = %s%s%s(%s)"):format(i, rng:chance(2) and "net" or "b", rng:chance(12) and "." or ":",
+      rng:pick(methods), table.concat(arguments, ", "))
+  end
+  return with_block(table.concat(lines, "\n") .. (rng:chance(2) and "\n" .. FULL or ""))
+end
+
+-- Each ends in a plan or in a message with a line of the file, never in an error of ours.
+function TestOwn.test_any_description_ends_in_a_plan_or_a_message()
+  local refused = 0
+  for seed = 1, 200 do
+    local text = random_text(random(seed))
+    local made, message = planned(text)
+    refused = refused + (made and 0 or 1)
+    lu.assertTrue(made ~= nil or message:find("^net%.lua:%d+:%d+: error: ") ~= nil, ("seed %d: %s\n%s"):format(seed,
+      message, text))
+  end
+  lu.assertTrue(refused > 100 and refused < 200, refused)
+end
+
+-- Objects show nothing of themselves, and are good for nothing in another network.
+function TestOwn.test_objects_are_opaque()
+  local text = [[
+    local h = net:stream("s")
+    for _, word in ipairs({ "real", "name", "index", "kind" }) do
+      local seen = h[word]
+    end]]
+  local made, message = planned("return function(net, model)\n" .. text .. "\nend")
+  lu.assertNil(made)
+  lu.assertStrContains(message, 'has no "real"')
+  lu.assertStrContains(message, "nothing; it is handed on as it is")
+end
+
+-- ---- what is derived ----
+
+TestDerived = {}
+
+-- Every spelling of the fields has both passes, and code on the CPU.
+function TestDerived.test_every_model_has_both_passes()
+  for _, kind in ipairs({ "encoder", "decoder" }) do
+    for _, place in ipairs({ "post", "pre" }) do
+      for _, norm in ipairs({ "layer", "rms" }) do
+        for _, activation in ipairs({ "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" }) do
+          local plan = plans.plan_of(plans.small({ ["model.kind"] = kind, ["model.norm.place"] = place,
+            ["model.norm.kind"] = norm, ["model.activation"] = activation, ["model.tied"] = kind == "decoder" and "true"
+              or nil }))
+          lu.assertTrue(#plan.cpu.members > 4)
+          lu.assertTrue(#plan.cpu.blocks[1].backward > 8)
+        end
+      end
+    end
+  end
+end
+
+function TestDerived.test_names_are_documented()
+  local seen = {}
+  for _, name in ipairs(canonical.sorted_keys(handles.METHODS)) do
+    for _, argument in ipairs(handles.METHODS[name]) do
+      seen[argument[2]] = true
+    end
+    for _, kind in pairs(handles.METHODS[name].options or {}) do
+      seen[kind] = true
+    end
+  end
+  for kind in pairs(seen) do
+    lu.assertNotNil(handles.KINDS[kind], kind)
+  end
+  lu.assertStrContains(table.concat(own_network.NAMES, " "), "assert")
+end
+
+support.run()
