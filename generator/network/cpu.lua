@@ -25,6 +25,11 @@ end
 local function function_for(set, key, name, new)
   local known = set.by_key[key]
   if not known then
+    local stem, number = name, 1
+    while set.names[name] do
+      number = number + 1
+      name = ("%s_%d"):format(stem, number)
+    end
     known, set.names[name] = new, true
     known.name = name
     set.by_key[key] = known
@@ -425,9 +430,21 @@ local function has(records, test)
   return false
 end
 
+-- Whether a record names something that begins so.
+local function names(start)
+  return function(record)
+    for _, text in pairs(record) do
+      if type(text) == "string" and text:sub(1, #start) == start then
+        return true
+      end
+    end
+    return false
+  end
+end
+
 local function block_of(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
-  local made = forward_records(cpu, block, "forward")
+  local made, back_made = forward_records(cpu, block, "forward"), backward_records(cpu, block)
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
@@ -438,7 +455,8 @@ local function block_of(cpu, block, panels)
     drops = has(made, function(r)
       return r.dropout
     end),
-    forward = made, backward = backward_records(cpu, block),
+    forward = made, backward = back_made,
+    uses_parameters = { forward = has(made, names("p->")), backward = has(back_made, names("p->")) },
   }
 end
 

@@ -179,6 +179,23 @@ function M.network(plan, file)
   return build_own(plan, model, file), model
 end
 
+-- Whether a list has activations or gates that no other operation does on the way.
+local function activates(executed)
+  for _, scope in ipairs(executed.order) do
+    for _, op in ipairs(executed[scope].forward) do
+      if op.kind == "activation" or op.kind == "gate" then
+        return true
+      end
+    end
+    for _, op in ipairs(executed[scope].backward) do
+      if op.kind == "relu_grad" then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   local derived = parameters.derive(net)
@@ -187,6 +204,7 @@ function M.derive(plan, file)
   plan.widths, plan.trace_sites = widths(net), trace_sites(net)
   plan.trace_site_count = #plan.trace_sites
   local executed = lists.derive(net)
+  plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
   plan.cpu = cpu.derive(net, executed, derived.structs, plan.eval_dropout)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)

@@ -5,7 +5,9 @@
 % if loops > 1 then
     const int l = use % ${count};
 % end
+% if uses_parameters.forward then
     const ${parameters_type} *p = &w->parameters->${name}[l];
+% end
 % if panels then
     const ${name}_panels *panels = &w->shared->${name}[l];
 % end
@@ -23,7 +25,9 @@
 % if loops > 1 then
     const int l = use % ${count};
 % end
+% if uses_parameters.backward then
     const ${parameters_type} *p = &w->parameters->${name}[l];
+% end
 % if panels then
     const ${name}_panels *panels = &w->shared->${name}[l];
 % end

@@ -23,7 +23,7 @@ local SPEC = [[
 return {
   task = { kind = "bucket_sort" },
   encoding = { %s },
-  model = { use = "ruoss_encoder", layers = %d, heads = 2, width = 16, feedforward = 32, dropout = 0.1 },
+  model = { use = "ruoss_encoder", layers = %d, heads = 2, width = 16, feedforward = 32, dropout = %g },
   train = { use = "ruoss", lengths = { 1, 18 } },
   eval = { lengths = { 1, 18 }, examples = 4 },
   precision = "float64",
@@ -49,7 +49,8 @@ function M.with(project, id, folder, f)
   describe = assert(load(given.text))()
   local path = ("%s/%s.lua"):format(folder, id)
   local file = assert(io.open(path, "wb"))
-  file:write(SPEC:format(ENCODINGS[number % #ENCODINGS + 1], LAYERS), "\n--[[\n", given.text, "]]\n")
+  file:write(SPEC:format(ENCODINGS[number % #ENCODINGS + 1], LAYERS,
+    given.text:find(", 0.1)", 1, true) and 0.1 or 0), "\n--[[\n", given.text, "]]\n")
   file:close()
   local spec, message = project:plan(path)
   f(assert(spec, message).plan)
