@@ -41,7 +41,7 @@ end
 -- What a scope's records need to name things: w, the workspace; s, the layer's state; p, g, panels.
 local function scope_names(cpu, scope)
   if scope == cpu.net then
-    return { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "shared->" }
+    return { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->" }
   end
   return { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->" }
 end
@@ -486,6 +486,9 @@ function M.derive(net, lists, structs, dropout_evaluates)
     backward = backward_records(cpu, net), trace = trace_records(cpu) }
   pass.reads = has(pass.train, function(r)
     return r.kind ~= "embed" and r.kind ~= "block"
+  end)
+  pass.drops = has(pass.train, function(r)
+    return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
