@@ -9,6 +9,7 @@ local canonical = require("base.canonical")
 local fuse = require("network.fuse")
 local grid = require("study.grid.grid")
 local handles = require("network.handles")
+local lfs = require("lfs")
 local lu = require("luaunit")
 local model = require("plan.model")
 local ops = require("network.ops")
@@ -16,6 +17,7 @@ local own_network = require("spec.own_network")
 local plans = require("plans")
 local project_module = require("project")
 local random = require("random")
+local respec = require("study.read.respec")
 
 local project = project_module.new(".")
 
@@ -108,6 +110,40 @@ function TestFields.test_a_decoder_s_tokens()
     { encoder.mean_tokens, encoder.longest_training, encoder.flops_per_step })
 end
 
+local function specs()
+  local list = {}
+  for name in lfs.dir("tests/specs/networks") do
+    list[#list + 1] = name:find("%.lua$") and "tests/specs/networks/" .. name or nil
+  end
+  table.sort(list)
+  return list
+end
+
+-- Specs of other networks than the first one are planned, and a run's resolved spec is the same spec again.
+function TestFields.test_specs_and_their_runs()
+  local seen = {}
+  for _, path in ipairs(specs()) do
+    local made, message = project:plan(path, {})
+    local plan = lu.assertNotNil(made, message) or made.plan
+    lu.assertEquals(plan.decoder ~= false, path:find("/decoder_") ~= nil, path)
+    lu.assertNil(seen[plan.model_digest], path)
+    seen[plan.model_digest] = path
+    if not plan.own_network then
+      local text = assert(respec.text(plan.resolved))
+      lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, plan.digest, path)
+    end
+  end
+end
+
+-- All tasks take a decoder.
+function TestFields.test_a_decoder_learns_every_task()
+  for _, facts in ipairs(assert(project:tasks()).list) do
+    local spec = assert(project:plan("even_pairs_none", { "task.kind=" .. facts.kind, "model.kind=decoder" }))
+    lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
+    lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { facts.chance, facts.baseline })
+  end
+end
+
 -- What has no code yet says so, and nothing is written.
 function TestFields.test_what_is_not_printed_is_refused()
   for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
@@ -175,7 +211,7 @@ function TestOwn.test_a_decoder_of_ones_own()
 end
 
 function TestOwn.test_a_run_s_spec_is_refused_by_name()
-  local text, why = require("study.read.respec").text(good(PLAIN).resolved)
+  local text, why = respec.text(good(PLAIN).resolved)
   lu.assertNil(text)
   lu.assertEquals(why, "its network is a file of the user's own, net.lua")
 end
