@@ -22,6 +22,7 @@ local Scope = {}
 Scope.__index = Scope
 
 local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
+local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
 
 -- The line of the description that runs now, and its file.
 local function where(net)
@@ -71,7 +72,7 @@ local function is_value(x)
 end
 
 -- A value that an operation of this scope may read: made before, here; or handed in from outside.
-local function check_value(scope, value, role)
+local function expect_value(scope, value, role)
   local net = scope.net
   if not is_value(value) then
     fail(net, ("%s is %s"):format(role, value == nil and "nil" or "a " .. type(value)),
@@ -81,6 +82,11 @@ local function check_value(scope, value, role)
       "a value of %s: block:input(value) and block:external(value) bring one in, block.result is what it gives",
       scope.title)
   end
+end
+
+-- The same for the operation that reads it.
+local function check_value(scope, value, role)
+  expect_value(scope, value, role)
   value.reads = (value.reads or 0) + 1
   return value
 end
@@ -154,6 +160,10 @@ local function push(scope, op, name, width, of_stream)
     fail(net, ("an operation behind the output of %s"):format(scope.title), "block:output(value) as its last line")
   end
   check_name(net, name, "a value")
+  net.operations = (net.operations or 0) + 1
+  if net.operations > MOST_OPERATIONS then
+    fail(net, "the network has too many operations", "at most %d", MOST_OPERATIONS)
+  end
   op.about = ops[op.kind]
   op.scope, op.line = scope, where(net)
   local first = op[op.about.roles[1]]
@@ -298,8 +308,7 @@ function Scope:feedforward(x, options)
   local net, name = self.net, options.name
   local prefix = name and name .. "_" or ""
   local path = name and name .. "." or "feedforward."
-  check_value(self, x, "the input of feedforward")
-  x.reads = x.reads - 1 -- its product reads it
+  expect_value(self, x, "the input of feedforward")
   if options.activation ~= nil and not ops.activation.kinds[options.activation]
     and not ops.gate.of[options.activation] then
     fail(net, ("the activation %s"):format(shown(options.activation)), "one of %s or %s",
@@ -411,7 +420,7 @@ function Scope:stream(name)
       fail(net, ("two streams are named %s"):format(name), "different names")
     end
   end
-  local stream = { name = name, index = #net.streams }
+  local stream = { name = name, index = #net.streams, line = where(net) }
   net.streams[#net.streams + 1] = stream
   return stream
 end
@@ -510,10 +519,10 @@ local function check_names_differ(scope)
     end
     before[op.out.name] = op.out
   end
-  for name, value in next, before do
-    if before["d" .. name] then
-      fail_at(value.op.line, ("%s of %s is what the gradient of %s is called"):format("d" .. name, scope.title, name),
-        "another name")
+  for _, op in ipairs(scope.ops) do
+    local of = op.out.name:match("^d(.+)$")
+    if before[of] then
+      fail_at(op.line, ("%s is what the gradient of %s is called"):format(op.out.name, of), "another name")
     end
   end
 end

@@ -16,8 +16,8 @@ M.METHODS = {
   table = { of = "network", { "name", "title" } },
   embed = { of = "network", { "name", "name" }, { "stream", "stream" },
     options = { table = "table", scale = "number", place = "positions", dropout = "rate" } },
-  block = { of = "network", { "name", "title" }, { "count", "count" }, { "about", "text" }, least = 2,
-    options = { loops = "count" } },
+  block = { of = "network", { "name", "title" }, { "count", "times" }, { "about", "text" }, least = 2,
+    options = { loops = "times" } },
   readout = { of = "network", { "value", "value" }, { "which", "word" } },
   classify = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
   input = { of = "block", { "value", "value" } },
@@ -45,7 +45,8 @@ M.KINDS = {
   text = "a sentence of up to 100 printable characters",
   number = "a number",
   rate = "a share from 0 to below 1, or nil",
-  count = "a whole number above 0",
+  count = "a whole number from 1 to 8192",
+  times = "a whole number from 1 to 64",
   flag = "true or false",
   value = "a value that an operation has made",
   stream = "what net:stream(name) gives",
@@ -59,7 +60,7 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
   table = "the table", readout = "a readout", positions = "net.additive" }
 
 local HANDLES = { value = true, stream = true, table = true, readout = true, positions = true }
-local LARGEST = 65536 -- of counts and numbers that a network can mean
+local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- as fields of a model have them
 
 -- Names of values become names of generated code, where C has words of its own, and a layer and its memory theirs.
 local TAKEN = {}
@@ -77,7 +78,7 @@ function checks.name(x)
 end
 
 function checks.word(x)
-  return type(x) == "string"
+  return type(x) == "string" and #x <= 60
 end
 
 function checks.text(x)
@@ -85,7 +86,7 @@ function checks.text(x)
 end
 
 function checks.number(x)
-  return type(x) == "number" and math.abs(x) <= LARGEST
+  return type(x) == "number" and math.abs(x) < math.huge
 end
 
 function checks.rate(x)
@@ -93,7 +94,11 @@ function checks.rate(x)
 end
 
 function checks.count(x)
-  return math.type(x) == "integer" and x >= 1 and x <= LARGEST
+  return math.type(x) == "integer" and x >= 1 and x <= MOST_CHANNELS
+end
+
+function checks.times(x)
+  return math.type(x) == "integer" and x >= 1 and x <= MOST_TIMES
 end
 
 function checks.flag(x)

@@ -78,8 +78,8 @@ function M.build(resolved, facts)
     error(plan, 0)
   end
   local field = not plan.path and (plan.field or "encoding.score") or nil
-  return nil, { path = plan.path or resolved.source, line = plan.line, col = plan.col, field = field, what = plan.what,
-    expected = plan.expected, hint = plan.hint }
+  return nil, { path = plan.path or not plan.field and resolved.source or nil, line = plan.line, col = plan.col,
+    field = field, what = plan.what, expected = plan.expected, hint = plan.hint }
 end
 
 M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize

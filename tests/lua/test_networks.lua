@@ -269,7 +269,12 @@ c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", 
     true },
   { "return function(net, model)\n  local s = net:stream(\"s\")\nend", 3, "the network has no readout", "net:classify",
     true },
-  { with_block("b:output(b:norm('n', h))"):gsub("model.layers", "0"), 3, "count is 0", "a whole number above 0", true },
+  { with_block("b:output(b:norm('n', h))"):gsub("model.layers", "0"), 3, "count is 0", "a whole number from 1", true },
+  { with_block("b:output(b:norm('n', h))"):gsub("source", "target"), 2, "there is no stream target", '"source"', true },
+  { [[local d = b:product("n", h, 16)
+b:output(b:norm("m", b:product("dn", d, 16)))]], 6, "dn is what the gradient of n is called", "another name" },
+  { [[local v = h
+for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at most 500" },
   { with_block("b:output(b:norm('n', h))"):gsub("b:input%(x%)", "b:input(nil)"), 4, "value is nil", "a value", true },
   { [[b:norm('n', h)]], 6, "block layer has no result yet", "block:output(value) before it" },
   { with_block("b:norm('n', h)"):gsub("b.result", "x"), 3, "block layer has no output", "block:output(value)", true },
@@ -281,7 +286,7 @@ function TestOwn.test_mistakes_are_told_with_their_line()
   for _, case in ipairs(MISTAKES) do
     local text, line, what, expected, whole = table.unpack(case, 1, 5)
     local made, message = planned(whole and text or with_block(text))
-    lu.assertNil(made, text)
+    lu.assertTrue(made == nil, text)
     lu.assertStrContains(message, ("net.lua:%d:"):format(line), text)
     lu.assertStrContains(message, what)
     lu.assertStrContains(message, expected or "nothing was written")
@@ -298,6 +303,25 @@ function TestOwn.test_options_are_those_that_are_read()
   lu.assertNil(made)
   lu.assertStrContains(message, "model.options: does not go with a network of Longhand's")
   lu.assertStrContains(message, "expected: model.source")
+end
+
+-- What the spec says of positions and the network leaves out is no silent loss.
+function TestOwn.test_an_encoding_that_nothing_reads()
+  local function refused(encoding, text, ...)
+    local made, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
+      model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 },
+      encoding = { kind = "]] .. encoding .. '" } }')
+    lu.assertNil(made)
+    for _, words in ipairs({ ... }) do
+      lu.assertStrContains(message, words)
+    end
+  end
+  refused("sinusoid", with_block(FULL):gsub(", place = net.additive", ""),
+    "spec/encodings/sinusoid.lua:", "encoding.additive.kind: is read by nothing in net.lua", "place = net.additive")
+  refused("rope", with_block(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
+  refused("alibi", with_block(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
+  refused("window", with_block(FULL), "is read by nothing in net.lua")
+  good(with_block(FULL))
 end
 
 -- A study varies options; the file is found from where the study stands.
