@@ -149,23 +149,51 @@ class Trace(Tensors):
         return sorted({int(re.match(r"n(\d+)", name).group(1)) for name in self})
 
     def _named(self, length, outputs, rest):
-        return self[f"n{length}{'' if outputs is None else f'o{outputs}'}.{rest}"]
+        return self[self._front(length, outputs) + rest]
 
-    def tokens(self, length, outputs=None):
-        """What the model read: [examples][T]."""
-        return self._named(length, outputs, "tokens")
+    def sites(self, length, kind="attention", outputs=None):
+        """Names of the places that were traced, in the order of the forward pass: attentions ("layers.0"), or with kind
+        "scores", "entropy" or "activations" those of that kind ("embedding", "layers.0.output")."""
+        front = self._front(length, outputs)
+        found = [self._site(name[len(front):]) for name in self if name.startswith(front)]
+        return [site for site, of in found if of == kind]
+
+    @staticmethod
+    def _front(length, outputs):
+        return f"n{length}{'' if outputs is None else f'o{outputs}'}."
+
+    @staticmethod
+    def _site(name):
+        site, _, kind = name.rpartition(".")
+        if kind in ("attention", "scores", "entropy"):
+            return site, kind
+        return name, "tokens" if "tokens" in (name, site) else "activations"
+
+    def _at(self, length, site, kind, outputs):
+        """A tensor by its site, or by the number of it among those of its kind."""
+        if isinstance(site, int):
+            sites = self.sites(length, kind, outputs)
+            if not 0 <= site < len(sites):
+                raise KeyError(f"{self.path}: {len(sites)} of {kind} at length {length}, none is number {site}")
+            site = sites[site]
+        return self._named(length, outputs, site if kind == "activations" else f"{site}.{kind}")
+
+    def tokens(self, length, outputs=None, stream=None):
+        """What the model read: [examples][T]; of a model with several streams that of one, by name."""
+        return self._named(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
 
     def attention(self, length, layer, outputs=None):
-        """Weights of attention: [examples][heads][T][T], query by key."""
-        return self._named(length, outputs, f"layers.{layer}.attention")
+        """Weights of attention: [examples][heads][T][T], query by key; layer: its number from 0, or its site."""
+        return self._at(length, layer, "attention", outputs)
 
     def scores(self, length, layer, outputs=None):
-        """What the softmax saw: [examples][heads][T][T], query by key."""
-        return self._named(length, outputs, f"layers.{layer}.scores")
+        """What the softmax saw: [examples][heads][T][T], query by key; layer: its number from 0, or its site."""
+        return self._at(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):
-        """Output of a layer, without one the embedding: [examples][T][width]."""
-        return self._named(length, outputs, "embedding" if layer is None else f"layers.{layer}.output")
+        """Output of a layer, without one the embedding: [examples][T][width]; or that of a site, by its name."""
+        site = 0 if layer is None else layer + 1 if isinstance(layer, int) else layer
+        return self._at(length, site, "activations", outputs)
 
 
 class Run:

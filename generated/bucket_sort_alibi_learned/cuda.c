@@ -198,12 +198,14 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     return used;
 }
 
-static size_t shared_bytes(int T) {
+static size_t shared_bytes(const lh_shape *longest) {
     shared_tables tables;
-    return lay_out_shared(&tables, NULL, T);
+    return lay_out_shared(&tables, NULL, longest->length[0]);
 }
 
-static size_t partial_bytes(int T) { return 253952 * sizeof(real) + sum_bytes(T); }
+static size_t partial_bytes(const lh_shape *longest) {
+    return 253952 * sizeof(real) + sum_bytes(longest->length[0]);
+}
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     workspace w;
@@ -211,7 +213,10 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 }
 
 /* A few tiles of tokens. */
-static int evaluation_group(int T) { return T < 256 ? 256 / T : 1; }
+static int evaluation_group(const lh_shape *shape) {
+    const int T = shape->length[0];
+    return T < 256 ? 256 / T : 1;
+}
 
 #if defined(LH_CUDA_SOURCE)
 extern const char longhand_text_bucket_sort_alibi_learned[];
@@ -222,7 +227,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "b316bd5d2213831f",
+        .source_digest = "0d9465fe38ccc5f5",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

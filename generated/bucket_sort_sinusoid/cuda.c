@@ -113,11 +113,13 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
-static int position_rows(int max_length) {
-    return max_length;
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
+    return longest[0];
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
 static void make_sinusoid(int position, real *row) {
@@ -130,20 +132,20 @@ static void make_sinusoid(int position, real *row) {
     }
 }
 
-static void make_tables(void *tables, int max_length) {
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
         make_sinusoid(position, row[position].sinusoid);
     }
 }
 
-static size_t shared_bytes(int T) {
-    (void)T;
+static size_t shared_bytes(const lh_shape *longest) {
+    (void)longest;
     return 0;
 }
 
-static size_t partial_bytes(int T) {
-    (void)T;
+static size_t partial_bytes(const lh_shape *longest) {
+    (void)longest;
     return 253952 * sizeof(real);
 }
 
@@ -153,7 +155,10 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 }
 
 /* A few tiles of tokens. */
-static int evaluation_group(int T) { return T < 256 ? 256 / T : 1; }
+static int evaluation_group(const lh_shape *shape) {
+    const int T = shape->length[0];
+    return T < 256 ? 256 / T : 1;
+}
 
 #if defined(LH_CUDA_SOURCE)
 extern const char longhand_text_bucket_sort_sinusoid[];
@@ -164,7 +169,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "abe4c101431fabd1",
+        .source_digest = "fc65b7dd0af78ab2",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",

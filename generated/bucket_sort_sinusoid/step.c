@@ -13,11 +13,10 @@
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
-#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/norm.h"
 #include "kernels/cpu/matmul.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
-static const real LOGIT_SCALE = 0.353553391f; /* 1 / sqrt(HEAD_WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 static const real EMBEDDING_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
@@ -28,11 +27,13 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
-static int position_rows(int max_length) {
-    return max_length;
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
+    return longest[0];
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
 static void make_sinusoid(int position, real *row) {
@@ -45,9 +46,9 @@ static void make_sinusoid(int position, real *row) {
     }
 }
 
-static void make_tables(void *tables, int max_length) {
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
         make_sinusoid(position, row[position].sinusoid);
     }
 }
@@ -66,11 +67,143 @@ typedef struct shared {
     real output_rows[CLASS_COLUMNS * WIDTH];
 } shared;
 
+/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
+static void *take(char *memory, size_t *used, size_t bytes) {
+    size_t start = *used;
+    *used += (bytes + 63) / 64 * 64;
+    return memory ? memory + start : NULL;
+}
+
+/* How the heads of the self-attention lie in vectors, and how far its rows are apart. */
+enum {
+    HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector, keys side by side */
+    HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
+    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* whose gradients are summed together */
+    QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
+};
+typedef real self_part
+        __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+static const real LOGIT_SCALE = 0.353553391f; /* 1 / sqrt(HEAD_WIDTH) */
+
+/* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
+INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
+
+/* What a layer keeps of its self-attention. */
+typedef struct self_kept {
+    real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
+    real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
+    size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
+} self_kept;
+
+static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
+    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * HEADS;
+    kept->step = train ? self_group_weights(T) : 0;
+    kept->weights = take(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
+    kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
+}
+
+/* Room for one head's backward pass. */
+typedef struct self_scratch {
+    real *dlogits; /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
+    real *rows; /* [queries][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
+} self_scratch;
+
+static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *used, int T, bool train) {
+    size_t groups = (size_t)(round_up(T, LANES) / LANES);
+    if (!train) return;
+    scratch->dlogits = take(memory, used, groups * self_group_weights(T) * sizeof(real));
+    scratch->rows = take(memory, used, (size_t)T * 2 * HEAD_WIDTH * sizeof(real));
+}
+
+/* What one layer keeps for its backward pass; rows are tokens. */
+typedef struct layer_state {
+    real *input; /* [tokens][WIDTH] */
+    real *query_key_value; /* [tokens][3 WIDTH] */
+    real *attended; /* [tokens][WIDTH] heads side by side */
+    self_kept self;
+    real *norm1_xhat; /* [tokens][WIDTH] */
+    real *norm1_rstd; /* [tokens] */
+    real *norm1; /* [tokens][WIDTH] */
+    real *hidden; /* [tokens][FEEDFORWARD] */
+    real *norm2_xhat; /* [tokens][WIDTH] */
+    real *norm2_rstd; /* [tokens] */
+    int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
+} layer_state;
+
+/* A block of sequences on its way through the network. */
+typedef struct workspace {
+    const lh_cpu_step *step;
+    const lh_cpu_block *block;
+    const parameters *parameters;
+    const shared *shared;
+    int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+    layer_state layer[LAYERS];
+    real *output; /* [tokens][WIDTH] of the last layer */
+    real *branch; /* [tokens][WIDTH] what a residual connection adds */
+    int8_t *embedding_keep; /* [tokens][WIDTH] 0 or -1 */
+    real *gradient, *dbranch; /* [tokens][WIDTH] */
+    real *dhidden; /* [tokens][FEEDFORWARD] */
+    real *dattended; /* [tokens][WIDTH] */
+    real *dquery_key_value; /* [tokens][3 WIDTH] */
+    self_scratch self;
+} workspace;
+
+static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
+    size_t row = (size_t)w->rows * sizeof(real);
+    s->query_key_value = take(memory, used, row * 3 * WIDTH);
+    s->attended = take(memory, used, row * WIDTH);
+    lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
+    s->norm1_xhat = take(memory, used, row * WIDTH);
+    s->norm1_rstd = take(memory, used, row);
+    s->norm1 = take(memory, used, row * WIDTH);
+    s->hidden = take(memory, used, row * FEEDFORWARD);
+    s->norm2_xhat = take(memory, used, row * WIDTH);
+    s->norm2_rstd = take(memory, used, row);
+    if (mode != LH_MODE_TRAIN) return;
+    s->input = take(memory, used, row * WIDTH);
+    s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+}
+
+/* Places everything a block needs into memory and returns the bytes used. */
+static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
+    size_t used = 0;
+    w->length = shape->length[0];
+    w->sequences = shape->sequences;
+    w->tokens = w->sequences * w->length;
+    w->rows = round_up(w->tokens, TILE_ROWS);
+    size_t row = (size_t)w->rows * sizeof(real);
+    for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
+        lay_out_layer(&w->layer[l], w, memory, &used, mode);
+    w->output = take(memory, &used, row * WIDTH);
+    w->branch = take(memory, &used, row * WIDTH);
+    lay_out_self_scratch(&w->self, memory, &used, w->length, mode == LH_MODE_TRAIN);
+    if (mode != LH_MODE_TRAIN) return used;
+    w->embedding_keep = take(memory, &used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    w->gradient = take(memory, &used, row * WIDTH);
+    w->dbranch = take(memory, &used, row * WIDTH);
+    w->dhidden = take(memory, &used, row * FEEDFORWARD);
+    w->dattended = take(memory, &used, row * WIDTH);
+    w->dquery_key_value = take(memory, &used, row * 3 * WIDTH);
+    return used;
+}
+
+/* A workspace in memory for one block of a step. */
+static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
+    lh_shape shape = step->shape;
+    shape.sequences = block->sequences;
+    lay_out(w, memory, &shape, mode);
+    w->step = step;
+    w->block = block;
+    w->parameters = step->parameters;
+    w->shared = step->shared;
+}
+
 #include "attention_self.inc"
 #include "layers.inc"
 #include "loss.inc"
 
-/* Panels of one weight of one layer; forward ones always, transposed ones for the backward pass. */
+/* Panels of one weight; forward ones always, transposed ones for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
     case 0:
@@ -95,13 +228,14 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
-    for (int i = part; i < 4 * LAYERS; i += parts) pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
+    for (int i = part; i < 4 * LAYERS; i += parts)
+        pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 }
 
 static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
-    (void)longest;
     (void)mode;
+    (void)longest;
     return sizeof(shared);
 }
 
@@ -124,37 +258,27 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     return most;
 }
 
-static lh_shape block_shape(const lh_cpu_step *step, const lh_cpu_block *block) {
-    lh_shape shape = step->shape;
-    shape.sequences = block->sequences;
-    return shape;
-}
-
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
-    const parameters *p = step->parameters;
     parameters *g = gradient;
-    lh_shape shape = block_shape(step, block);
     workspace w;
-    lay_out(&w, memory, &shape, LH_MODE_TRAIN);
-    embed(step, block, &w, w.layer[0].input);
-    for (int l = 0; l < LAYERS; l++) {
-        real *output = l + 1 < LAYERS ? w.layer[l + 1].input : w.output;
-        layer_forward(step, block, &w, l, &p->layer[l], &w.layer[l], output);
-    }
-    loss_and_gradient(step, block, p, g, &w, sums);
-    for (int l = LAYERS - 1; l >= 0; l--) layer_backward(step, &w, l, &p->layer[l], &g->layer[l], &w.layer[l]);
-    embed_backward(block, &w, g);
+    start_block(&w, step, block, memory, LH_MODE_TRAIN);
+    embed(&w, w.layer[0].input);
+    for (int l = 0; l < LAYERS; l++)
+        layer_forward(&w, l, w.layer[l].input, l + 1 < LAYERS ? w.layer[l + 1].input : w.output);
+    loss_and_gradient(&w, w.output, w.gradient, g, sums);
+    for (int l = LAYERS - 1; l >= 0; l--)
+        layer_backward(&w, l, &g->layer[l]);
+    embed_backward(&w, w.gradient, g);
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
-    const parameters *p = step->parameters;
-    lh_shape shape = block_shape(step, block);
     workspace w;
-    lay_out(&w, memory, &shape, LH_MODE_EVALUATE);
-    embed(step, block, &w, w.output);
-    for (int l = 0; l < LAYERS; l++) layer_forward(step, block, &w, l, &p->layer[l], &w.layer[0], w.output);
-    classify(step, block, p, &w, sums);
+    start_block(&w, step, block, memory, LH_MODE_EVALUATE);
+    embed(&w, w.output);
+    for (int l = 0; l < LAYERS; l++)
+        layer_forward(&w, l, w.output, w.output);
+    classify(&w, w.output, sums);
 }
 
 #include "trace.inc"

@@ -167,12 +167,14 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
-static int position_rows(int max_length) {
-    (void)max_length;
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
+    (void)longest;
     return MAX_POSITION;
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
 static void make_sinusoid(int position, real *row) {
@@ -185,31 +187,34 @@ static void make_sinusoid(int position, real *row) {
     }
 }
 
-static void make_tables(void *tables, int max_length) {
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
         make_sinusoid(position, row[position].sinusoid);
     }
 }
 
-static int draw_count(int T) { return 5 * T; }
+static int draw_count(const lh_shape *shape) { return 5 * shape->length[0]; }
 
-static void draw(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
-        int *out) {
+static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+        const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+    const int T = shape->length[0];
     (void)positions;
     for (int d = 0; d < DISTANCE_DRAWS; d++, out += T) {
-        if (distances) memcpy(out, distances, (size_t)T * sizeof(int));
+        if (distances[0]) memcpy(out, distances[0], (size_t)T * sizeof(int));
         else
             lh_draw_distances(from, (uint32_t)d + 1, MAX_POSITION, T, out, scratch);
     }
 }
 
-static size_t shared_bytes(int T) {
+static size_t shared_bytes(const lh_shape *longest) {
     shared_tables tables;
-    return lay_out_shared(&tables, NULL, T);
+    return lay_out_shared(&tables, NULL, longest->length[0]);
 }
 
-static size_t partial_bytes(int T) { return 274432 * sizeof(real) + sum_bytes(T); }
+static size_t partial_bytes(const lh_shape *longest) {
+    return 274432 * sizeof(real) + sum_bytes(longest->length[0]);
+}
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     workspace w;
@@ -217,7 +222,10 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 }
 
 /* A few tiles of tokens. */
-static int evaluation_group(int T) { return T < 256 ? 256 / T : 1; }
+static int evaluation_group(const lh_shape *shape) {
+    const int T = shape->length[0];
+    return T < 256 ? 256 / T : 1;
+}
 
 #if defined(LH_CUDA_SOURCE)
 extern const char longhand_text_reverse_string_rand_relative[];
@@ -228,7 +236,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "f10aac2b9f34a0d0",
+        .source_digest = "1d90c982e545caa5",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

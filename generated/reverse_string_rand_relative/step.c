@@ -14,12 +14,11 @@
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
-#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/norm.h"
 #include "kernels/cpu/matmul.h"
 #include "longhand/positions.h"
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
-static const real LOGIT_SCALE = 0.353553391f; /* 1 / sqrt(HEAD_WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 
@@ -28,12 +27,14 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
-static int position_rows(int max_length) {
-    (void)max_length;
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
+    (void)longest;
     return MAX_POSITION;
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
 static void make_sinusoid(int position, real *row) {
@@ -46,9 +47,9 @@ static void make_sinusoid(int position, real *row) {
     }
 }
 
-static void make_tables(void *tables, int max_length) {
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
         make_sinusoid(position, row[position].sinusoid);
     }
 }
@@ -57,9 +58,9 @@ static void make_tables(void *tables, int max_length) {
 typedef struct layer_panels {
     real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
     real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
+    real relative[WIDTH * WIDTH];
     real up[FEEDFORWARD * WIDTH], up_transposed[FEEDFORWARD * WIDTH];
     real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
-    real relative[WIDTH * WIDTH];
 } layer_panels;
 
 /* What the blocks of a step share. */
@@ -70,16 +71,33 @@ typedef struct shared {
     int32_t distance_scratch[DISTANCE_DRAWS][MAX_POSITION];
 } shared;
 
-/* The signed distance of a pair, offset = key - query, from a draw: Ruoss et al. 2023. */
-INLINE int drawn_distance(const int32_t *distance, int offset) {
-    return offset < 0 ? -distance[-offset] : distance[offset];
-}
-
 /* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
 static void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
+}
+
+/* How the heads of the self-attention lie in vectors, and how far its rows are apart. */
+enum {
+    HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector, keys side by side */
+    HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
+    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* whose gradients are summed together */
+    QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
+};
+typedef real self_part
+        __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+static const real LOGIT_SCALE = 0.353553391f; /* 1 / sqrt(HEAD_WIDTH) */
+
+/* The signed distance of a pair, offset = key - query, from a draw: Ruoss et al. 2023. */
+INLINE int drawn_distance(const int32_t *distance, int offset) {
+    return offset < 0 ? -distance[-offset] : distance[offset];
+}
+
+/* Where the self-attention's tables begin: behind the struct shared. */
+INLINE size_t self_start(const lh_shape *shape) {
+    (void)shape;
+    return (sizeof(shared) + 63) / 64 * 64;
 }
 
 enum {
@@ -89,69 +107,191 @@ enum {
 
 /* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
  * For one key, queries side by side have rows side by side. */
-INLINE int relative_count(int T) { return 2 * T - 1; }
+INLINE int self_distances(int T) { return 2 * T - 1; }
 
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
-INLINE int relative_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
+INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
-INLINE int relative_distance(const lh_cpu_step *step, int set, int x) {
+INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
     return drawn_distance(((const shared *)step->shared)->distance[set], step->shape.length[0] - 1 - x);
 }
 
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
-INLINE size_t code_elements(int T) { return (size_t)round_up(relative_count(T), TILE_ROWS) * WIDTH; }
+INLINE size_t self_code_elements(int T) { return (size_t)round_up(self_distances(T), TILE_ROWS) * WIDTH; }
 
-/* Elements of a layer's rows: [RELATIVE_WIDTH][relative_stride]. */
-INLINE size_t row_elements(int T) { return (size_t)relative_stride(T) * RELATIVE_WIDTH; }
+/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
+INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
 
 /* Behind the struct shared, by length: the sets' sinusoids, the layers' rows, and these before they are transposed. */
-INLINE real *behind_shared(const lh_cpu_step *step) {
-    return (real *)((char *)step->shared + (sizeof(shared) + 63) / 64 * 64);
+INLINE real *self_codes(const lh_cpu_step *step, int set) {
+    real *codes = (real *)((char *)step->shared + self_start(&step->shape));
+    return codes + (size_t)set * self_code_elements(step->shape.length[0]);
 }
-INLINE real *relative_codes(const lh_cpu_step *step, int set) {
-    return behind_shared(step) + (size_t)set * code_elements(step->shape.length[0]);
+INLINE real *self_rows(const lh_cpu_step *step, int l) {
+    return self_codes(step, RELATIVE_SETS) + (size_t)l * self_row_elements(step->shape.length[0]);
 }
-INLINE real *relative_rows(const lh_cpu_step *step, int l) {
-    int T = step->shape.length[0];
-    return behind_shared(step) + RELATIVE_SETS * code_elements(T) + (size_t)l * row_elements(T);
-}
-INLINE real *relative_product(const lh_cpu_step *step, int l) {
-    int T = step->shape.length[0];
-    return relative_rows(step, LAYERS) + (size_t)l * code_elements(T);
+INLINE real *self_product(const lh_cpu_step *step, int l) {
+    return self_rows(step, LAYERS) + (size_t)l * self_code_elements(step->shape.length[0]);
 }
 
-static size_t behind_shared_bytes(int T) {
-    return 64 + ((RELATIVE_SETS + LAYERS) * code_elements(T) + LAYERS * row_elements(T)) * sizeof(real);
+static size_t self_relative_bytes(int T) {
+    return ((RELATIVE_SETS + LAYERS) * self_code_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
 }
 
-/* What the blocks of a shard add up for end_shard; at the start of the workspace, by length alone. */
-typedef struct shard_sums {
+INLINE size_t self_end(const lh_shape *shape) {
+    return (self_start(shape) + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
+}
+
+/* What the blocks of a shard add up of the self-attentions for the end of the shard. */
+typedef struct self_sums {
     real *rows[LAYERS]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
     real *biases[LAYERS]; /* [HEADS][content, position][HEAD_WIDTH][LANES] of the biases, lanes not yet summed */
-} shard_sums;
+} self_sums;
 
-static void lay_out_sums(shard_sums *sums, char *memory, size_t *used, int T) {
-    size_t rows = (size_t)relative_count(T);
+static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T) {
+    size_t rows = (size_t)self_distances(T);
     for (int l = 0; l < LAYERS; l++) {
         sums->rows[l] = take(memory, used, rows * RELATIVE_WIDTH * sizeof(real));
         sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
     }
 }
 
+/* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
+INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
+
+/* Of the gradients of their logits: KEYS zeros behind the keys, which are also those before the next group's. */
+INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
+
+/* What a layer keeps of its self-attention. */
+typedef struct self_kept {
+    real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
+    real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
+    size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
+} self_kept;
+
+static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
+    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * HEADS;
+    kept->step = train ? self_group_weights(T) : 0;
+    kept->weights = take(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
+    kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
+}
+
+/* Room for one head's backward pass. */
+typedef struct self_scratch {
+    /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without the factor inverse_sum */
+    real *dlogits;
+    /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
+     * factors that dlogits lacks */
+    real *rows;
+} self_scratch;
+
+static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *used, int T, bool train) {
+    size_t groups = (size_t)(round_up(T, LANES) / LANES);
+    if (!train) return;
+    size_t zeros = KEYS * LANES;
+    scratch->dlogits = take(memory, used, (zeros + groups * self_group_dlogits(T)) * sizeof(real));
+    scratch->rows = take(memory, used, (size_t)T * 3 * HEAD_WIDTH * sizeof(real));
+}
+
+/* What the blocks of a shard add up for end_shard; at the start of the workspace, by length alone. */
+typedef struct shard_sums {
+    self_sums self;
+} shard_sums;
+
+static size_t lay_out_sums(shard_sums *sums, char *memory, const lh_shape *shape) {
+    size_t used = 0;
+    lay_out_self_sums(&sums->self, memory, &used, shape->length[0]);
+    return used;
+}
+
+/* What one layer keeps for its backward pass; rows are tokens. */
+typedef struct layer_state {
+    real *input; /* [tokens][WIDTH] */
+    real *query_key_value; /* [tokens][3 WIDTH] */
+    real *attended; /* [tokens][WIDTH] heads side by side */
+    self_kept self;
+    real *norm1_xhat; /* [tokens][WIDTH] */
+    real *norm1_rstd; /* [tokens] */
+    real *norm1; /* [tokens][WIDTH] */
+    real *hidden; /* [tokens][FEEDFORWARD] */
+    real *norm2_xhat; /* [tokens][WIDTH] */
+    real *norm2_rstd; /* [tokens] */
+    int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
+} layer_state;
+
+/* A block of sequences on its way through the network. */
+typedef struct workspace {
+    const lh_cpu_step *step;
+    const lh_cpu_block *block;
+    const parameters *parameters;
+    const shared *shared;
+    int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+    layer_state layer[LAYERS];
+    real *output; /* [tokens][WIDTH] of the last layer */
+    real *branch; /* [tokens][WIDTH] what a residual connection adds */
+    real *gradient, *dbranch; /* [tokens][WIDTH] */
+    real *dhidden; /* [tokens][FEEDFORWARD] */
+    real *dattended; /* [tokens][WIDTH] */
+    real *dquery_key_value; /* [tokens][3 WIDTH] */
+    self_scratch self;
+    shard_sums sums;
+} workspace;
+
+static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
+    size_t row = (size_t)w->rows * sizeof(real);
+    s->query_key_value = take(memory, used, row * 3 * WIDTH);
+    s->attended = take(memory, used, row * WIDTH);
+    lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
+    s->norm1_xhat = take(memory, used, row * WIDTH);
+    s->norm1_rstd = take(memory, used, row);
+    s->norm1 = take(memory, used, row * WIDTH);
+    s->hidden = take(memory, used, row * FEEDFORWARD);
+    s->norm2_xhat = take(memory, used, row * WIDTH);
+    s->norm2_rstd = take(memory, used, row);
+    if (mode != LH_MODE_TRAIN) return;
+    s->input = take(memory, used, row * WIDTH);
+    s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+}
+
+/* Places everything a block needs into memory and returns the bytes used. */
+static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
+    size_t used = 0;
+    w->length = shape->length[0];
+    w->sequences = shape->sequences;
+    w->tokens = w->sequences * w->length;
+    w->rows = round_up(w->tokens, TILE_ROWS);
+    size_t row = (size_t)w->rows * sizeof(real);
+    if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
+    for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
+        lay_out_layer(&w->layer[l], w, memory, &used, mode);
+    w->output = take(memory, &used, row * WIDTH);
+    w->branch = take(memory, &used, row * WIDTH);
+    lay_out_self_scratch(&w->self, memory, &used, w->length, mode == LH_MODE_TRAIN);
+    if (mode != LH_MODE_TRAIN) return used;
+    w->gradient = take(memory, &used, row * WIDTH);
+    w->dbranch = take(memory, &used, row * WIDTH);
+    w->dhidden = take(memory, &used, row * FEEDFORWARD);
+    w->dattended = take(memory, &used, row * WIDTH);
+    w->dquery_key_value = take(memory, &used, row * 3 * WIDTH);
+    return used;
+}
+
+/* A workspace in memory for one block of a step. */
+static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
+    lh_shape shape = step->shape;
+    shape.sequences = block->sequences;
+    lay_out(w, memory, &shape, mode);
+    w->step = step;
+    w->block = block;
+    w->parameters = step->parameters;
+    w->shared = step->shared;
+}
+
 #include "attention_self.inc"
 #include "layers.inc"
 #include "loss.inc"
-
-/* Draw d of this step's distances: one for each layer. */
-static void draw_distances(const lh_cpu_step *step, int d) {
-    shared *s = step->shared;
-    int T = step->shape.length[0];
-    if (step->distances) memcpy(s->distance[d], step->distances, (size_t)T * sizeof(int32_t));
-    else
-        lh_draw_distances(&step->draw, (uint32_t)d + 1, MAX_POSITION, T, s->distance[d],
-                s->distance_scratch[d]);
-}
 
 /* The sinusoid of a signed distance: sines are odd, cosines even. */
 static void signed_sinusoid(const position_row *table, int distance, real *row) {
@@ -160,23 +300,34 @@ static void signed_sinusoid(const position_row *table, int distance, real *row) 
     memcpy(row + WIDTH / 2, from + WIDTH / 2, WIDTH / 2 * sizeof(real));
 }
 
-static int make_codes(const lh_cpu_step *step, int set) {
-    int count = relative_count(step->shape.length[0]);
-    real *codes = relative_codes(step, set);
-    for (int x = 0; x < count; x++) signed_sinusoid(step->tables, relative_distance(step, set, x), codes + x * WIDTH);
+/* Draw d of this step's distances: one for each layer. */
+static void draw_self_distances(const lh_cpu_step *step, int d) {
+    shared *s = step->shared;
+    int T = step->shape.length[0];
+    if (step->distances[0]) memcpy(s->distance[d], step->distances[0], (size_t)T * sizeof(int32_t));
+    else
+        lh_draw_distances(&step->draw, (uint32_t)d + 1, MAX_POSITION, T,
+                s->distance[d], s->distance_scratch[d]);
+}
+
+static int make_self_codes(const lh_cpu_step *step, int set) {
+    int count = self_distances(step->shape.length[0]);
+    real *codes = self_codes(step, set);
+    for (int x = 0; x < count; x++) signed_sinusoid(step->tables, self_distance(step, set, x), codes + x * WIDTH);
     return count;
 }
 
-NOINLINE void to_relative(int rows, const real *codes, const real *panels, real *y) {
+NOINLINE void to_self_relative(int rows, const real *codes, const real *panels, real *y) {
     matmul(rows, WIDTH, WIDTH, codes, panels, y, FINISH_STORE, NULL);
 }
 
-static void make_rows(const lh_cpu_step *step, int l, int count, const real *codes) {
+static void make_self_rows(const lh_cpu_step *step, int l, int count, const real *codes) {
+    const parameters *p = step->parameters;
     real *panels = ((shared *)step->shared)->layer[l].relative;
-    pack_weights(WIDTH, WIDTH, ((const parameters *)step->parameters)->layer[l].relative, panels);
-    real *product = relative_product(step, l), *rows = relative_rows(step, l);
-    int stride = relative_stride(step->shape.length[0]);
-    to_relative(count, codes, panels, product);
+    pack_weights(WIDTH, WIDTH, p->layer[l].relative, panels);
+    real *product = self_product(step, l), *rows = self_rows(step, l);
+    int stride = self_row_stride(step->shape.length[0]);
+    to_self_relative(count, codes, panels, product);
     for (int c = 0; c < WIDTH; c++) {
         for (int x = 0; x < count; x++) rows[c * stride + x] = product[x * WIDTH + c];
         for (int x = count; x < stride; x++) rows[c * stride + x] = 0;
@@ -184,12 +335,13 @@ static void make_rows(const lh_cpu_step *step, int l, int count, const real *cod
 }
 
 /* The rows of the layers that share a set of distances. */
-static void make_relative(const lh_cpu_step *step, int set) {
-    int count = make_codes(step, set);
-    for (int l = set; l < LAYERS; l += RELATIVE_SETS) make_rows(step, l, count, relative_codes(step, set));
+static void make_self_relative(const lh_cpu_step *step, int set) {
+    int count = make_self_codes(step, set);
+    for (int l = set; l < LAYERS; l += RELATIVE_SETS)
+        make_self_rows(step, l, count, self_codes(step, set));
 }
 
-/* Panels of one weight of one layer; forward ones always, transposed ones for the backward pass. */
+/* Panels of one weight; forward ones always, transposed ones for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
     case 0:
@@ -215,46 +367,50 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
     for (int d = part; d < DISTANCE_DRAWS; d += parts) {
-        draw_distances(step, d);
-        make_relative(step, d);
+        draw_self_distances(step, d);
+        make_self_relative(step, d);
     }
-    for (int i = part; i < 4 * LAYERS; i += parts) pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
+    for (int i = part; i < 4 * LAYERS; i += parts)
+        pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 }
 
-static void begin_shard(const lh_cpu_step *step, void *memory) {
-    shard_sums sums;
-    size_t bytes = 0;
-    lay_out_sums(&sums, memory, &bytes, step->shape.length[0]);
-    memset(memory, 0, bytes);
-}
-
-NOINLINE void relative_weight_grad(int rows, const real *codes, const real *drows, real *dw) {
+NOINLINE void self_relative_weight_grad(int rows, const real *codes, const real *drows, real *dw) {
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
-static void end_relative(const lh_cpu_step *step, int l, const shard_sums *sums, layer_parameters *g) {
+static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums,
+        layer_parameters *g) {
     const int set = RELATIVE_SETS > 1 ? l : 0;
-    int count = relative_count(step->shape.length[0]);
-    relative_weight_grad(count, relative_codes(step, set), sums->rows[l], g->relative);
+    int count = self_distances(step->shape.length[0]);
+    self_relative_weight_grad(count, self_codes(step, set), sums->rows[l], g->relative);
     for (int c = 0; c < WIDTH; c++) {
-        const real *sum = sums->biases[l] + (c / HEAD_WIDTH * 2 * HEAD_WIDTH + c % HEAD_WIDTH) * LANES;
+        int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH;
+        const real *sum = sums->biases[l] + (of_head + c % HEAD_WIDTH) * LANES;
         g->content_bias[c] += sum_lanes(load(sum));
         g->position_bias[c] += sum_lanes(load(sum + HEAD_WIDTH * LANES));
     }
 }
 
-static void end_shard(const lh_cpu_step *step, void *memory, void *gradient) {
-    parameters *g = gradient;
+/* Takes what a shard's self-attentions have added up to the gradient. */
+static void end_self_sums(const lh_cpu_step *step, const self_sums *sums, parameters *g) {
+    for (int l = 0; l < LAYERS; l++) end_self_relative(step, l, sums, &g->layer[l]);
+}
+
+static void begin_shard(const lh_cpu_step *step, void *memory) {
     shard_sums sums;
-    size_t bytes = 0;
-    lay_out_sums(&sums, memory, &bytes, step->shape.length[0]);
-    for (int l = 0; l < LAYERS; l++) end_relative(step, l, &sums, &g->layer[l]);
+    memset(memory, 0, lay_out_sums(&sums, memory, &step->shape));
+}
+
+static void end_shard(const lh_cpu_step *step, void *memory, void *gradient) {
+    shard_sums sums;
+    lay_out_sums(&sums, memory, &step->shape);
+    end_self_sums(step, &sums.self, gradient);
 }
 
 static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
     (void)mode;
-    return sizeof(shared) + behind_shared_bytes(longest->length[0]);
+    return self_end(longest);
 }
 
 /* Sequences that go through all layers together. */
@@ -276,37 +432,27 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     return most;
 }
 
-static lh_shape block_shape(const lh_cpu_step *step, const lh_cpu_block *block) {
-    lh_shape shape = step->shape;
-    shape.sequences = block->sequences;
-    return shape;
-}
-
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
-    const parameters *p = step->parameters;
     parameters *g = gradient;
-    lh_shape shape = block_shape(step, block);
     workspace w;
-    lay_out(&w, memory, &shape, LH_MODE_TRAIN);
-    embed(step, block, &w, w.layer[0].input);
-    for (int l = 0; l < LAYERS; l++) {
-        real *output = l + 1 < LAYERS ? w.layer[l + 1].input : w.output;
-        layer_forward(step, block, &w, l, &p->layer[l], &w.layer[l], output);
-    }
-    loss_and_gradient(step, block, p, g, &w, sums);
-    for (int l = LAYERS - 1; l >= 0; l--) layer_backward(step, &w, l, &p->layer[l], &g->layer[l], &w.layer[l]);
-    embed_backward(block, &w, g);
+    start_block(&w, step, block, memory, LH_MODE_TRAIN);
+    embed(&w, w.layer[0].input);
+    for (int l = 0; l < LAYERS; l++)
+        layer_forward(&w, l, w.layer[l].input, l + 1 < LAYERS ? w.layer[l + 1].input : w.output);
+    loss_and_gradient(&w, w.output, w.gradient, g, sums);
+    for (int l = LAYERS - 1; l >= 0; l--)
+        layer_backward(&w, l, &g->layer[l]);
+    embed_backward(&w, w.gradient, g);
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
-    const parameters *p = step->parameters;
-    lh_shape shape = block_shape(step, block);
     workspace w;
-    lay_out(&w, memory, &shape, LH_MODE_EVALUATE);
-    embed(step, block, &w, w.output);
-    for (int l = 0; l < LAYERS; l++) layer_forward(step, block, &w, l, &p->layer[l], &w.layer[0], w.output);
-    classify(step, block, p, &w, sums);
+    start_block(&w, step, block, memory, LH_MODE_EVALUATE);
+    embed(&w, w.output);
+    for (int l = 0; l < LAYERS; l++)
+        layer_forward(&w, l, w.output, w.output);
+    classify(&w, w.output, sums);
 }
 
 #include "trace.inc"

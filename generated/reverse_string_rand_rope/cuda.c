@@ -115,12 +115,14 @@ typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;
 
-static int position_rows(int max_length) {
-    (void)max_length;
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
+    (void)longest;
     return MAX_POSITION;
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 /* Pairs (2m, 2m + 1) of a head turn by position * 10000^(-2m / HEAD_WIDTH). */
 static void make_rotation(int position, real *row) {
@@ -133,32 +135,33 @@ static void make_rotation(int position, real *row) {
     }
 }
 
-static void make_tables(void *tables, int max_length) {
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
         make_rotation(position, row[position].rotation);
     }
 }
 
-static int draw_count(int T) { return 5 * T; }
+static int draw_count(const lh_shape *shape) { return 5 * shape->length[0]; }
 
-static void draw(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
-        int *out) {
+static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+        const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+    const int T = shape->length[0];
     for (int d = 0; d < DRAWS; d++, out += T) {
-        if (positions) memcpy(out, positions, (size_t)T * sizeof(int));
+        if (positions[0]) memcpy(out, positions[0], (size_t)T * sizeof(int));
         else
             lh_draw_positions(from, (uint32_t)d + 1, 0, MAX_POSITION, T, true, out, scratch);
     }
     (void)distances;
 }
 
-static size_t shared_bytes(int T) {
-    (void)T;
+static size_t shared_bytes(const lh_shape *longest) {
+    (void)longest;
     return 0;
 }
 
-static size_t partial_bytes(int T) {
-    (void)T;
+static size_t partial_bytes(const lh_shape *longest) {
+    (void)longest;
     return 253952 * sizeof(real);
 }
 
@@ -168,7 +171,10 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 }
 
 /* A few tiles of tokens. */
-static int evaluation_group(int T) { return T < 256 ? 256 / T : 1; }
+static int evaluation_group(const lh_shape *shape) {
+    const int T = shape->length[0];
+    return T < 256 ? 256 / T : 1;
+}
 
 #if defined(LH_CUDA_SOURCE)
 extern const char longhand_text_reverse_string_rand_rope[];
@@ -179,7 +185,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_rope[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
 const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
-        .source_digest = "7dca90784603d3f6",
+        .source_digest = "6f8e8cc739352e1f",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_rope",

@@ -29,7 +29,10 @@ typedef float real;
 #ifndef LH_CUDA_INTERFACE_H
 #define LH_CUDA_INTERFACE_H
 
-enum { LH_CUDA_PIECE = 1024 /* elements of a vector that a block folds or updates at a time */ };
+enum {
+    LH_CUDA_PIECE = 1024, /* elements of a vector that a block folds or updates at a time */
+    LH_CUDA_STREAMS = 2   /* LH_MAX_STREAMS */
+};
 
 /* One model's state and the room that its team shares. Vectors have parameter_storage elements. */
 typedef struct lh_cuda_replica {
@@ -49,11 +52,12 @@ typedef struct lh_cuda_sums {
 
 /* One step of one replica. */
 typedef struct lh_cuda_step {
-    const unsigned short *tokens; /* [sequences][T] */
-    const unsigned short *labels; /* [sequences][label_count] */
-    const unsigned char *mask;    /* [sequences][label_count] */
-    const int *draws;             /* lh_cuda_program.draw_count(T) numbers, or so many for each sequence */
-    int sequences, T, label_count;
+    const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] of each stream that the model has */
+    const unsigned short *labels;                  /* [sequences][label_count] */
+    const unsigned char *mask;                     /* [sequences][label_count] */
+    const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
+    const int *draws;            /* lh_cuda_program.draw_count numbers, or so many for each sequence */
+    int sequences, T[LH_CUDA_STREAMS], label_count;
     unsigned int step, key[2]; /* dropout's counter and key */
     unsigned int draw;         /* evaluation: the index of its draw */
     double rate;               /* learning rate / (1 - beta1^t) */
@@ -1145,7 +1149,7 @@ INLINE void attend_backward(void) {
 /* The masks of the shard's dropout sites. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
-    const int bytes = in->T * (WIDTH / 8), sequences = block()->sequences;
+    const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e % (sequences * bytes);
         const unsigned int layer = site / 2 + 1, place = site % 2, below = BRANCH_DROP_BELOW;
@@ -1509,7 +1513,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, con
     v->p = (const parameters *)p;
     v->tables = (const position_row *)tables;
     v->draws = in->draws;
-    v->T = in->T;
+    v->T = in->T[0];
     v->label_count = in->label_count;
 }
 
@@ -1517,7 +1521,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, con
 INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
-    b->tokens = b->step.tokens + (size_t)first * b->view.T;
+    b->tokens = b->step.tokens[0] + (size_t)first * b->view.T;
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);

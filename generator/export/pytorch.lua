@@ -136,7 +136,8 @@ end
 
 -- What is written of draws: their range, from 0 or 1 on, and their order.
 local function draw_facts(facts, plan)
-  local positions, distance = plan.positions, plan.positions.distance
+  local family = plan.attentions[1]
+  local positions, distance = family.positions, family.positions.distance
   local drawn = facts.draws_positions and positions or facts.draws_distances and distance
   facts.max_position = drawn and drawn.range
   facts.one_based = drawn and drawn.max_position > drawn.range or false
@@ -150,7 +151,8 @@ end
 
 -- Where positions and distances come from, before the layers and anew in each.
 local function place_facts(facts, plan)
-  local positions, distance = plan.positions, plan.positions.distance
+  local family = plan.attentions[1]
+  local positions, distance = family.positions, family.positions.distance
   local score, lines, inner = facts.score, {}, {}
   local reads_distance = facts.relative or score and score.distance
   local reads_positions = facts.rope or score and score.positions
@@ -205,9 +207,10 @@ end
 
 -- What the template reads. run: { info, metadata } of run.json and the checkpoint.
 function M.facts(spec, run)
-  local plan, relative = spec.plan, spec.plan.relative
+  local plan, family = spec.plan, spec.plan.attentions[1]
+  local relative = family.relative
   local facts = {
-    id = plan.id, layers = plan.layers, heads = plan.heads, width = plan.width, feedforward = plan.feedforward,
+    id = plan.id, layers = plan.layers, heads = family.heads, width = plan.width, feedforward = plan.feedforward,
     tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token, computation = plan.computation,
     float64 = plan.precision == "float64", tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4",
     about = {
@@ -217,10 +220,10 @@ function M.facts(spec, run)
     },
     constants = {}, own = {}, shared = {},
     score = score_facts(spec.score),
-    rope = plan.rotation.kind == "rope" and plan.rotation,
+    rope = family.rotation.kind == "rope" and family.rotation,
     relative = relative.kind ~= "none" and relative.kind, clip = relative.clip, relative_rows = relative.rows,
-    mask = mask_facts(plan.mask),
-    geometric = plan.normaliser.kind == "geometric" and plan.normaliser,
+    mask = mask_facts(family.mask),
+    geometric = family.normaliser.kind == "geometric" and family.normaliser,
     additive = plan.additive.kind ~= "none" and plan.additive.kind, rows = plan.additive.rows,
     sinusoid = plan.sinusoids,
     dropout = rate_text(plan.dropout), additive_dropout = rate_text(plan.additive.dropout),

@@ -65,6 +65,10 @@ end
 
 function M.environment(build, class)
   local out = leaves.environment(build, LANES[class], SYMBOLS[class], SYMBOLS.any)
+  local symbol = out.symbol
+  function out.symbol(name)
+    return (name == "distance" and build.prefix or "") .. symbol(name)
+  end
   out.flat, out.under_keys = class == "score", class == "pair"
   -- A table of gradients is one whose `of` is the table that it belongs to.
   function out.load(t)

@@ -25,7 +25,7 @@ function M.environment(build, lanes, symbols, any)
     return (assert(symbols[name] or any[name], name))
   end
   function out.parameter(p)
-    return p.learned and M.member("p", p) or p.name .. "_values"
+    return p.learned and M.member("p", p) or build.prefix .. p.name .. "_values"
   end
   function out.edges(edges)
     return build.edges_name(edges)

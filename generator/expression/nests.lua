@@ -67,7 +67,7 @@ local function learned_leaf(leaf)
 end
 
 -- Sums in the order of their parameters' names.
-local function sorted(map)
+local function sorted(map, heads)
   local names, list = {}, {}
   for name in next, map do
     names[#names + 1] = name
@@ -75,7 +75,7 @@ local function sorted(map)
   table.sort(names)
   for i, name in ipairs(names) do
     list[i] = map[name]
-    list[i].extent = (list[i].heads and "HEADS" or "") .. (list[i].heads and list[i].count > 1 and " * " or "")
+    list[i].extent = (list[i].heads and heads or "") .. (list[i].heads and list[i].count > 1 and " * " or "")
       .. ((list[i].count > 1 or not list[i].heads) and list[i].count or "")
   end
   return list
@@ -176,9 +176,9 @@ local function table_effects(build, nest, class, t)
 end
 
 -- The sums that effects add to.
-local function used_sums(sums, effects)
+local function used_sums(sums, effects, heads)
   local list = {}
-  for _, entry in ipairs(sorted(sums)) do
+  for _, entry in ipairs(sorted(sums, heads)) do
     for _, effect in ipairs(effects) do
       if effect.target == entry.name then
         list[#list + 1] = entry
@@ -201,7 +201,7 @@ function M.gradients(build, class, tables)
   end
   build.target.finish(build, found, class)
   local nest = emit.statements(build.state, build.target.environment(build, class), found.effects)
-  nest.class, nest.sums, nest.gathered = class, used_sums(found.sums, found.effects), found.gathered
+  nest.class, nest.sums, nest.gathered = class, used_sums(found.sums, found.effects, build.heads), found.gathered
   nest.parts, nest.scatters = found.parts, found.scatters
   nest.block = #nest.outer + #nest.sums > 0
   return nest

@@ -13,18 +13,18 @@ local M = {}
 -- al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
 -- heads; they name no first values: Glorot and Bengio 2010, equation 12, as a normal of variance 2 / (rows + columns).
 local function relative_parameters(list, family, path, C)
-  local relative, small = family.relative, { kind = "normal", value = 0.02 }
+  local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
   if relative.kind == "transformer_xl" then
-    list[#list + 1] = { kind = "map", name = "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
+    list[#list + 1] = { kind = "map", name = prefix .. "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
       tensors = { { path .. "relative.weight", { C.count, C.count },
         { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
-    list[#list + 1] = { kind = "facet", name = "content_bias", size = "WIDTH", beside = true,
+    list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", beside = true,
       tensors = { { path .. "relative.content_bias", heads, small } } }
-    list[#list + 1] = { kind = "facet", name = "position_bias", size = "WIDTH", beside = true,
+    list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", beside = true,
       tensors = { { path .. "relative.position_bias", heads, small } } }
   elseif relative.kind == "shaw" then
-    list[#list + 1] = { kind = "facet", name = "relative_table", size = relative.room, room = relative.room,
+    list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.room, room = relative.room,
       about = "[2 CLIP + 1][HEAD_WIDTH], filled up to whole vectors",
       tensors = { { path .. "relative.table", { relative.rows, relative.width },
         { kind = "normal", value = math.sqrt(2 / (relative.rows + relative.width)) } } } }
@@ -34,21 +34,21 @@ end
 -- Csordas et al. 2022, "The Neural Data Router": a content bias per head; one scale, one scale of directions and one
 -- offset for a layer's logits. `direction`: the parameter of the product that makes the directions.
 local function geometric_parameters(list, family, path, direction)
-  local normaliser = family.normaliser
+  local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
     return
   end
-  list[#list + 1] = { kind = "facet", name = "content_bias", size = "WIDTH",
+  list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH",
     tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ZERO } } }
   list[#list + 1] = direction
   local numbers = {
-    { path .. "geometric.scale", { 1 }, { kind = "constant", value = 1 / math.sqrt(family.head_width) } },
+    { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
     { path .. "geometric.offset", { 1 }, initial.ZERO },
   }
   if direction then
     numbers[3] = { path .. "direction.scale", { 1 }, initial.ONE }
   end
-  list[#list + 1] = { kind = "facet", name = "geometric", type = "geometric_numbers", tensors = numbers,
+  list[#list + 1] = { kind = "facet", name = prefix .. "geometric", type = "geometric_numbers", tensors = numbers,
     room = #numbers + normaliser.fill }
 end
 
@@ -115,12 +115,12 @@ local function compose(builder, scope, name, queries, keys, options)
   local bias, order, packed = options.bias or false, {}, 3 * C.count
   local function product(value, from, width, options_of)
     options_of.declared, options_of.bias = true, options_of.bias or bias
-    local out, p = scope:product(value, from, width, options_of)
-    return out, p
+    local out = scope:product(value, from, width, options_of)
+    return out, out.op.p
   end
   local direction, direction_p, q, kv
   if family.normaliser.directional then
-    direction, direction_p = product("direction", queries, builder.width(scope.net, "DIRECTION_WIDTH",
+    direction, direction_p = product(is.prefix .. "direction", queries, builder.width(scope.net, "DIRECTION_WIDTH",
       family.normaliser.direction_width), { tensors = { path .. "direction" }, bias = true,
       shown = 2 * family.heads, comment = "(right, left) of every head" })
   end
@@ -141,6 +141,7 @@ local function compose(builder, scope, name, queries, keys, options)
     builder.check_value(scope, direction, "directions")
   end
   local attended = builder.push(scope, op, is.prefix .. "attended", C)
+  attended.about = "heads side by side"
   local branch, output = product(is.branch, attended, C, { weight = is.output, tensors = { path .. "output" },
     role = is.output, use = "attended" })
   order[#order + 1] = output
@@ -157,7 +158,7 @@ local function compose(builder, scope, name, queries, keys, options)
   for _, p in ipairs(M.score_parameters(family, "", false)) do
     table.insert(scope.net.late, p)
   end
-  branch.from = is.keep
+  branch.from, branch.about = is.keep, "what a residual connection adds"
   return branch
 end
 

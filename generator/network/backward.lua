@@ -9,36 +9,52 @@
 --
 -- A rule says where its gradient comes from and where contributions go: of(value) reads it, into(value) is where a
 -- contribution is stored (the first) or added (further ones), hand(value, buffer) says that the value's gradient is
--- what lies there already, which is no work. A buffer that changes between hand and read would be stale: such a value
--- gets a copy of its own, and the list is derived once more (counted by versions of buffers; no value is copied
--- otherwise).
+-- what lies there already, which is no work (but for a value that blocks read from outside: it is copied). A buffer
+-- that changes before the value's gradient is complete and read would be stale: such a value gets a buffer of its own,
+-- and the list is derived once more (counted by versions of buffers; no value is copied otherwise).
 
 local fuse = require("network.fuse")
 local ops = require("network.ops")
 
 local M = {}
 
-local MOST_ROUNDS = 20
+local MOST_ROUNDS = 100
 
-local function gradient_of(value, own)
-  local name = own and "d" .. value.name .. "_own"
-    or not value.is_external and value.of_stream and "gradient" or "d" .. value.name
-  return { name = name, width = value.width, stream = value.stream }
+-- Where the gradients of a residual stream's values lie, one after the other: what a block takes and gives.
+local function stream_gradient(value)
+  local stream = value.stream.index > 0 and value.stream.name .. "_" or ""
+  local width = value.width.text ~= "WIDTH" and "_" .. value.width.text:lower():gsub("%W+", "_") or ""
+  return { name = stream .. "gradient" .. width, width = value.width, stream = value.stream }
 end
 
--- The state of one derivation.
+local function gradient_of(value)
+  return value.of_stream and not value.is_external and stream_gradient(value)
+    or { name = "d" .. value.name, width = value.width, stream = value.stream }
+end
+
+-- The state of one derivation. own: values with a buffer of their own -> the number of it.
 local Tape = {}
 Tape.__index = Tape
 
-local function new_tape(list, own)
+local function new_tape(list, own, writes)
   return setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
-    readers = fuse.readers(list, ops.operands), producer = {}, rectified = {} }, Tape)
+    writes = writes, readers = fuse.readers(list, ops.operands), producer = {}, rectified = {} }, Tape)
 end
 
 -- Buffers of one name are one object.
 function Tape:buffer(b)
   self.buffers[b.name] = self.buffers[b.name] or b
   return self.buffers[b.name]
+end
+
+-- The buffer that a value's gradient begins in.
+function Tape:buffer_of(value)
+  local number = self.own[value]
+  if not number then
+    return self:buffer(gradient_of(value))
+  end
+  return self:buffer({ name = ("d%s_own%s"):format(value.name, number > 1 and number or ""), width = value.width,
+    stream = value.stream })
 end
 
 function Tape:changed(buffer)
@@ -58,11 +74,19 @@ function Tape:emit(op, ...)
   end
 end
 
--- The gradient of a value, for an operation that reads it.
+-- The value needs a buffer of its own.
+function Tape:spoil(value)
+  if not self.stale[value] then
+    self.stale[value] = true
+    self.stale[#self.stale + 1] = value
+  end
+end
+
+-- The gradient of a value, for an operation that reads it or adds to it.
 function Tape:of(value)
   local buffer = self.at[value]
   if (self.version[buffer] or 0) ~= self.seen[value] then
-    self.stale[value] = true
+    self:spoil(value)
   end
   return buffer
 end
@@ -72,9 +96,9 @@ function Tape:into(value)
   if value.external then
     return self:buffer({ name = "d" .. value.name, width = value.width, stream = value.stream, outside = true }), true
   elseif self.at[value] then
-    return self.at[value], true
+    return self:of(value), true
   end
-  self.at[value] = self:buffer(gradient_of(value, self.own[value]))
+  self.at[value] = self:buffer_of(value)
   return self.at[value], false
 end
 
@@ -105,12 +129,9 @@ end
 function Tape:hand(value, buffer)
   if value.external or self.at[value] then
     local to = self:into(value)
-    if not value.external then
-      self:of(value)
-    end
     self:emit({ kind = "accumulate", from = buffer, to = to }, to)
-  elseif self.own[value] then
-    self.at[value] = self:buffer(gradient_of(value, true))
+  elseif self.own[value] or value.is_external then
+    self.at[value] = self:buffer_of(value)
     self:emit({ kind = "copy", from = buffer, to = self.at[value] }, self.at[value])
   else
     self.at[value] = buffer
@@ -124,8 +145,31 @@ function Tape:dropped(op)
   if branch.external or self.at[branch] then
     return nil
   end
-  self.at[branch] = self:buffer({ name = "d" .. branch.name, width = branch.width, stream = branch.stream })
+  self.at[branch] = self.own[branch] and self:buffer_of(branch)
+    or self:buffer({ name = "d" .. branch.name, width = branch.width, stream = branch.stream })
   return self.at[branch]
+end
+
+-- A contribution to a value's gradient that must leave a buffer as it is, since it is read once more.
+function Tape:beside(buffer, value, contribute)
+  local before = self.version[buffer]
+  contribute()
+  if self.version[buffer] ~= before then
+    self:spoil(value)
+  end
+end
+
+-- The gradient of a sum's branch, from that of the sum, which the residual has as well.
+function Tape:branch(op, dy)
+  self:beside(dy, op.branch, function()
+    if op.dropout then
+      self:store(op.branch, function(buffer)
+        self:emit({ kind = "dropout_grad", op = op, dy = dy, to = buffer })
+      end)
+    else
+      self:hand(op.branch, dy)
+    end
+  end)
 end
 
 local rules = {}
@@ -140,12 +184,8 @@ function rules.add_norm(tape, op)
   if dbranch then
     tape:changed(dbranch)
     tape:took(op.branch)
-  elseif op.dropout then
-    tape:store(op.branch, function(buffer)
-      tape:emit({ kind = "dropout_grad", op = op, dy = to, to = buffer })
-    end)
   else
-    tape:hand(op.branch, to)
+    tape:branch(op, to)
   end
   tape:hand(op.residual, to)
 end
@@ -158,13 +198,7 @@ end
 
 function rules.add(tape, op)
   local dy = tape:of(op.out)
-  if op.dropout then
-    tape:store(op.branch, function(buffer)
-      tape:emit({ kind = "dropout_grad", op = op, dy = dy, to = buffer })
-    end)
-  else
-    tape:hand(op.branch, dy)
-  end
+  tape:branch(op, dy)
   tape:hand(op.residual, dy)
 end
 
@@ -181,6 +215,9 @@ function rules.product(tape, op)
   local to, adds = tape:into(op.x)
   if relu then
     tape.rectified[producer] = true
+  end
+  if to == dy then -- a product is not done in place
+    tape:spoil(op.out)
   end
   tape:emit({ kind = "input_grad", op = op, dy = dy, to = to, adds = adds, relu = relu and op.x or nil }, to)
   tape:settle(op.x)
@@ -203,10 +240,13 @@ function rules.attention(tape, op)
   local dq = tape:into(op.q)
   local dkv = op.kv == op.q and dq or tape:into(op.kv)
   local ddirection = op.direction and tape:into(op.direction)
+  tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, ddirection = ddirection }, dq)
+  for _, buffer in ipairs({ dkv ~= dq and dkv or nil, ddirection }) do
+    tape:changed(buffer)
+  end
   for _, operand in ipairs(ops.operands(op)) do
     tape:settle(operand.value)
   end
-  tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, ddirection = ddirection })
 end
 
 -- Vectors of positions were added, and the sum was dropped out: in place.
@@ -222,9 +262,12 @@ function rules.classify(tape, op)
   tape:settle(op.x)
 end
 
--- All repetitions of a block: the gradient of its result becomes that of its input, in place.
+-- All repetitions of a block: the gradient of its result becomes that of its input, in place, in the stream's buffer.
 function rules.block(tape, op)
-  local d = tape:of(op.out)
+  local d, dy = tape:buffer(stream_gradient(op.out)), tape:of(op.out)
+  if d ~= dy then
+    tape:emit({ kind = "copy", from = dy, to = d }, d)
+  end
   for _, value in ipairs(op.externals) do
     local to, adds = tape:into(value)
     if not adds then
@@ -233,6 +276,11 @@ function rules.block(tape, op)
     tape:settle(value)
   end
   tape:emit({ kind = "block_grad", op = op, dy = d }, d)
+  for name in pairs(tape.writes(op.block)) do
+    if tape.buffers[name] then
+      tape:changed(tape.buffers[name])
+    end
+  end
   for _, value in ipairs(op.externals) do
     tape:changed(tape.at[value])
     tape:settle(value)
@@ -246,20 +294,19 @@ function rules.embed(tape, op)
 end
 
 -- One derivation. A block's result has its gradient in `gradient` on entry, and its input has it there on return.
-local function derive(list, entry, result, own)
-  local tape = new_tape(list, own)
+local function derive(list, entry, result, own, writes)
+  local tape = new_tape(list, own, writes)
   for _, op in ipairs(list) do
     tape.producer[op.out] = op
   end
   if result then
-    tape.at[result] = tape:buffer(gradient_of(result))
-    tape:took(result)
+    tape:hand(result, tape:buffer(stream_gradient(result)))
   end
   for i = #list, 1, -1 do
     rules[list[i].kind](tape, list[i])
   end
   if entry then
-    local d, home = tape:of(entry), tape:buffer(gradient_of(entry))
+    local d, home = tape:of(entry), tape:buffer(stream_gradient(entry))
     if d ~= home then
       tape:emit({ kind = "copy", from = d, to = home }, home)
     end
@@ -267,16 +314,18 @@ local function derive(list, entry, result, own)
   return tape
 end
 
--- entry, result: the block's input and output; nil for the network itself.
-function M.derive(list, entry, result)
-  local own = {}
+-- entry, result: the block's input and output; nil for the network itself. writes(block): names of the buffers that the
+-- backward pass of a block of the list writes.
+function M.derive(list, entry, result, writes)
+  local own, numbers = {}, {}
   for _ = 1, MOST_ROUNDS do
-    local tape = derive(list, entry, result, own)
-    if not next(tape.stale) then
+    local tape = derive(list, entry, result, own, writes)
+    if #tape.stale == 0 then
       return tape.list, tape.at, tape.buffers
     end
-    for value in pairs(tape.stale) do
-      own[value] = true
+    for _, value in ipairs(tape.stale) do -- a number for each, since names repeat
+      numbers[value.name] = (numbers[value.name] or 0) + 1
+      own[value] = numbers[value.name]
     end
   end
   error("the backward pass finds no order of buffers", 0)

@@ -8,14 +8,14 @@
 --   training   only there in training
 --
 -- A value that the backward list reads is kept, one for each repetition in training, one for all in evaluation. All
--- others share by name: M.check walks both lists and refuses two values that would need one buffer at a time.
+-- others share by name (lists.lua sees to it that no two need one buffer at a time).
 
 local ops = require("network.ops")
 
 local M = {}
 
 -- The values that a backward list reads.
-local function read_back(backward)
+function M.read_back(backward)
   local read = {}
   for _, b in ipairs(backward) do
     local op = b.op
@@ -40,8 +40,9 @@ end
 local function adder(list)
   local known = {}
   return function(buffer)
-    if not known[buffer.name] then
-      known[buffer.name] = buffer
+    local name = buffer.name or buffer.family.name
+    if not known[name] then
+      known[name] = buffer
       list[#list + 1] = buffer
     end
   end
@@ -68,7 +69,7 @@ end
 -- Of one scope: kept buffers, and those of the workspace, each in the order in which they are first written. The
 -- values of the residual stream between blocks have no buffer of their own: `home` of cpu.lua says where they lie.
 local function collect(scope, forward, backward, add, evaluates)
-  local read, kept = read_back(backward), {}
+  local read, kept = M.read_back(backward), {}
   local keep = adder(kept)
   local masks = {}
   if scope.entry and read[scope.entry] then
@@ -113,29 +114,14 @@ local function add_gradients(backward, add)
   end
 end
 
--- Every read of a forward list must find what was written for it: `place` names the buffer of a value.
-function M.check(forward, place)
-  local holds = {}
-  for _, op in ipairs(forward) do
-    for _, operand in ipairs(ops.operands(op)) do
-      local value = operand.value
-      if value.op and value.op.scope == op.scope and holds[place(value)] ~= value then
-        return ("%s reads %s, whose buffer %s has taken meanwhile"):format(op.kind, value.name,
-          holds[place(value)] and holds[place(value)].name or "nothing")
-      end
-    end
-    if op.sum then
-      holds[place(op.sum)] = op.sum
-    end
-    holds[place(op.out)] = op.out
-  end
-  return nil
-end
-
 -- lists: scope -> { forward, backward }. evaluates: dropout stays on in evaluation.
 function M.derive(net, lists, evaluates)
   local workspace, by_scope = {}, {}
   local add = adder(workspace)
+  if net.scopes[1] then
+    add({ name = "output", form = "rows", width = net.widths.WIDTH, stream = net.streams[1], training = false,
+      about = "of the last layer" })
+  end
   for _, scope in ipairs(lists.order) do
     local of = lists[scope]
     local kept, read = collect(scope, of.forward, of.backward, add, evaluates)

@@ -149,6 +149,16 @@ local function dropout(net, use, rate)
   return d
 end
 
+-- The site of an operation's dropout within its scope, and its mask: of what is dropped out.
+local function site(scope, op, of)
+  if op.dropout then
+    local number = (scope.masks[of] or 0) + 1
+    scope.masks[of] = number
+    op.keep, op.place = of .. (number > 1 and number or "") .. "_keep", scope.places
+    scope.places = scope.places + 1
+  end
+end
+
 local function new_value(scope, name, width, stream, of_stream)
   return { name = name, width = width, stream = stream, of_stream = of_stream or false, scope = scope }
 end
@@ -238,7 +248,7 @@ function Scope:product(name, x, width, options)
     self:declare(p)
   end
   local op = { kind = "product", x = x, p = p, role = options.role or name, weight = weight }
-  return push(self, op, name, p.columns), p
+  return push(self, op, name, p.columns)
 end
 
 function Scope:activation(name, x, kind)
@@ -279,10 +289,7 @@ function Scope:add(residual, branch, rate)
   local op = { kind = "add", residual = residual, branch = branch }
   local from = branch.from or branch.name
   op.dropout = dropout(self.net, { kind = "branch", name = "BRANCH", other = from:upper() }, rate)
-  if op.dropout then
-    op.keep, op.place = from .. "_keep", self.places
-    self.places = self.places + 1
-  end
+  site(self, op, from)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
@@ -294,10 +301,7 @@ function Scope:place(x, encoding, rate)
   end
   local op = { kind = "place", x = x, encoding = encoding }
   op.dropout = dropout(self.net, { kind = "embedding", name = "EMBEDDING", other = "PLACE" }, rate)
-  if op.dropout then
-    op.keep, op.place = "place_keep", self.places
-    self.places = self.places + 1
-  end
+  site(self, op, "place")
   return push(self, op, "placed", x.width, true)
 end
 
@@ -319,8 +323,8 @@ function Scope:feedforward(x, options)
   local gated = ops.gate.of[options.activation]
   local h
   if gated then
-    h = self:gate(prefix .. "hidden", (self:product(prefix .. "gate_up", x, hidden, {
-      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias })), gated)
+    h = self:gate(prefix .. "hidden", self:product(prefix .. "gate_up", x, hidden, {
+      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated)
   else
     local up = self:product(prefix .. "hidden_sum", x, hidden, {
       weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
@@ -328,7 +332,7 @@ function Scope:feedforward(x, options)
   end
   local y = self:product(prefix .. "branch", h, x.width, { weight = prefix .. "down", tensors = { path .. "down" },
     bias = bias, role = prefix .. "feedforward_output" })
-  y.from = name or "feedforward"
+  y.from, y.about = name or "feedforward", "what a residual connection adds"
   return y
 end
 
@@ -448,10 +452,7 @@ function Scope:embed(name, stream, options)
   end
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
     options.dropout)
-  if op.dropout then
-    op.keep, op.place = "embedding_keep", self.places
-    self.places = self.places + 1
-  end
+  site(self, op, "embedding")
   return push(self, op, name, width, true)
 end
 
@@ -483,7 +484,7 @@ end
 
 function M.scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
-    places = 0, late = {}, taken = {} }, Scope)
+    places = 0, masks = {}, late = {}, taken = {} }, Scope)
   scope.net = net or scope
   return scope
 end
@@ -513,7 +514,8 @@ local function check_names_differ(scope)
       reader[operand.value] = op
     end
     local earlier = before[op.out.name]
-    if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
+    local summed = earlier and earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add"
+    if earlier and not summed and op.kind ~= "block" then
       fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
         "different names; of attention and feedforward: { name = ... }")
     end

@@ -26,20 +26,31 @@ function M.readers(list, operands)
   return readers
 end
 
+-- An operation that does what `op` does, and more.
+local function with(op, more)
+  local fused = {}
+  for key, value in pairs(op) do
+    fused[key] = value
+  end
+  for key, value in pairs(more) do
+    fused[key] = value
+  end
+  return fused
+end
+
 -- A product whose sum is rectified gives the rectified value.
 local function product_relu(op, after, readers)
   if op.kind == "product" and after.kind == "activation" and after.activation == "relu" and after.x == op.out
     and only_reader(readers, op.out, after) then
-    return { kind = "product", x = op.x, p = op.p, role = op.role, weight = op.weight, relu = true, out = after.out }
+    return with(op, { relu = true, out = after.out })
   end
 end
 
 local function add_norm(op, after, readers, result)
   if op.kind == "add" and after.kind == "norm" and after.x == op.out then
     local alone = only_reader(readers, op.out, after) and op.out ~= result
-    return { kind = "add_norm", residual = op.residual, branch = op.branch, dropout = op.dropout, keep = op.keep,
-      place = op.place, norm = after.norm, p = after.p, name = after.name, sum = not alone and op.out or nil,
-      out = after.out }
+    return with(op, { kind = "add_norm", norm = after.norm, p = after.p, name = after.name,
+      sum = not alone and op.out or nil, out = after.out })
   end
 end
 

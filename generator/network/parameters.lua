@@ -2,8 +2,9 @@
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
---   structs            one for each block, then that of the network: { name, lines, panels }; panels { name, rows,
---                      columns, room, transposed } are weights as products read them
+--   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
+--                      panels { name, rows, columns, room, transposed } are weights as products read them, packed those
+--                      that the step's start makes
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
 --   count              elements of learned tensors
 --   initial_values     text of given first values, one after another; false where there are none
@@ -217,14 +218,23 @@ function M.count(p)
   return count
 end
 
+local function struct_of(scope, name, block, count)
+  local panels, packed = panels_of(scope), {}
+  for _, panel in ipairs(panels) do
+    packed[#packed + 1] = panel.transposed and panel or nil
+  end
+  return { name = name, struct_name = name, block = block, count = count, lines = lines_of(scope), panels = panels,
+    packed = packed }
+end
+
 function M.derive(net)
   local state = { tensors = {}, offset = 0, count = 0, values_at = {}, value_count = 0, initial_values = false }
   add_scope(state, "", net)
   local structs = {}
   for _, block in ipairs(net.scopes) do
-    structs[#structs + 1] = { name = block.parameters_type, lines = lines_of(block), panels = panels_of(block) }
+    structs[#structs + 1] = struct_of(block, block.parameters_type, block.name, block.count_name)
   end
-  structs[#structs + 1] = { name = "parameters", lines = lines_of(net), panels = panels_of(net) }
+  structs[#structs + 1] = struct_of(net, "parameters", false, false)
   return {
     tensors = state.tensors,
     structs = structs,

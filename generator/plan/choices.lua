@@ -12,7 +12,8 @@ local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[qu
 
 -- "[8][query - key]" for 8 heads.
 local function shape_words(plan, t)
-  local words = (t.per_head and ("[%d]"):format(plan.heads) or "") .. PLACES[t.class]
+  local family = plan.attentions[1]
+  local words = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
   return words ~= "" and words or "one number"
 end
 
@@ -40,7 +41,8 @@ end
 
 -- Where each part of the score's formula went: the tables, then what is left for the pair loop.
 local function score_choices(plan)
-  local score, list = plan.score, {}
+  local family = plan.attentions[1]
+  local score, list = family.score, {}
   for _, t in ipairs(score.tables) do
     local each = score.per_layer and plan.layers > 1 and ", for each layer" or ""
     local gradient = t.learned and "; its gradient goes to " .. destinations(t.value) or ""
@@ -70,8 +72,9 @@ local WALK = { what = "gpu attention", value = "weights made again",
 
 -- What the CUDA half does; the blocks that are resident at once are asked of the driver by the trainer.
 local function cuda_choices(plan, list)
+  local family = plan.attentions[1]
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
-  local attention = plan.normaliser.kind == "geometric" and WALK or ATTENTION
+  local attention = family.normaliser.kind == "geometric" and WALK or ATTENTION
   if cuda.products == "library" then
     list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
       why = "of attention, norms and loss, in a launch for each phase; replicas take turns, each has the whole device" }
@@ -95,6 +98,7 @@ local function cuda_choices(plan, list)
 end
 
 function M.list(plan)
+  local family = plan.attentions[1]
   local list = {
     { what = "shards", value = plan.train.shards,
       why = "a step's batch is cut into so many parts, summed in order: the same bits on 1 to "
@@ -105,22 +109,23 @@ function M.list(plan)
       why = string.format("up to %d tokens in training; the backward pass reads them back, no exp is computed twice",
         plan.longest_training) },
   }
-  if plan.positions.kind == "randomized" then
-    list[#list + 1] = { what = "position draws per pass", value = plan.positions.draws, why = plan.positions.about }
-  elseif plan.positions.kind == "sequence" then
-    list[#list + 1] = { what = "position draws per pass", value = "as many as sequences", why = plan.positions.about }
+  if family.positions.kind == "randomized" then
+    list[#list + 1] = { what = "position draws per pass", value = family.positions.draws, why = family.positions.about }
+  elseif family.positions.kind == "sequence" then
+    list[#list + 1] = { what = "position draws per pass", value = "as many as sequences", why = family.positions.about }
   end
   if plan.draws_distances then
-    local distance = plan.positions.distance
+    local distance = family.positions.distance
     list[#list + 1] = { what = "distance draws per pass", value = distance.draws, why = distance.about
       .. (distance.independent and ", each of two sides" or "") }
   end
-  if plan.relative.kind ~= "none" then
-    list[#list + 1] = { what = "vectors of distances", value = plan.relative.toeplitz and "by diagonal" or "by pair",
-      why = plan.relative.toeplitz and "made once per step for every key - query; queries side by side read neighbours"
+  if family.relative.kind ~= "none" then
+    local toeplitz = family.relative.toeplitz
+    list[#list + 1] = { what = "vectors of distances", value = toeplitz and "by diagonal" or "by pair",
+      why = toeplitz and "made once per step for every key - query; queries side by side read neighbours"
         or "differences of random positions: every pair gathers its own, which is several times slower" }
   end
-  if plan.score.kind ~= "none" then
+  if family.score.kind ~= "none" then
     local score = score_choices(plan)
     table.move(score, 1, #score, #list + 1, list)
   end

@@ -53,16 +53,18 @@ end
 
 -- Rows of vectors of distances for sequences of T tokens, at most; 0 where the code makes none.
 local function relative_rows(plan, T)
-  local relative = plan.relative
+  local family = plan.attentions[1]
+  local relative = family.relative
   if relative.toeplitz then
     return 2 * T - 1
   end
   return relative.behind and math.min(T * (T - 1) + 1, 2 * plan.max_position - 1) or 0
 end
 
--- Elements of all sets of the score's tables: lay_out_score in templates/cpu/score.inc.tpl.
+-- Elements of all sets of the score's tables: lay_out_self_scores in templates/cpu/score.inc.tpl.
 local function score_elements(plan, T, lanes)
-  local score = plan.score
+  local family = plan.attentions[1]
+  local score = family.score
   if score.kind == "none" then
     return 0
   end
@@ -71,15 +73,16 @@ local function score_elements(plan, T, lanes)
     distance = (T + lanes - 2) // lanes * lanes + queries + lanes }
   local total = 0
   for _, t in ipairs(score.tables) do
-    total = total + counts[t.class] * ((t.per_head and plan.heads or 1) + (t.row and 1 or 0))
+    total = total + counts[t.class] * ((t.per_head and family.heads or 1) + (t.row and 1 or 0))
   end
   return score.sets * total
 end
 
 -- Elements that a shard's blocks add up: lay_out_sums in templates/cpu/sums.tpl.
 local function sums_elements(plan, T, lanes)
-  local relative = plan.relative
-  local gradients = plan.score.trains and score_elements(plan, T, lanes) or 0
+  local family = plan.attentions[1]
+  local relative = family.relative
+  local gradients = family.score.trains and score_elements(plan, T, lanes) or 0
   if relative.kind == "none" then
     return gradients
   end
@@ -89,7 +92,8 @@ end
 
 -- Elements behind the struct shared: templates/cpu/relative_tables.tpl.
 local function behind_elements(plan, T)
-  local relative, rows = plan.relative, relative_rows(plan, T)
+  local family = plan.attentions[1]
+  local relative, rows = family.relative, relative_rows(plan, T)
   if rows == 0 then
     return 0
   end
@@ -98,39 +102,40 @@ local function behind_elements(plan, T)
 end
 
 -- What geometric attention has beyond softmax: elements of a layer, and of the backward pass. Layers keep the offsets
--- of groups of queries, twice, and directions: lay_out_attention in templates/cpu/attention_geometric.inc.tpl. Behind
--- them are gradients by offset and of directions, columns of keys and values, and what a shard adds up.
-local function geometric_elements(plan, T, lanes, sequences, rows)
-  local normaliser = plan.normaliser
+-- of groups of queries, twice: templates/cpu/attention_kept_geometric.tpl. Behind them are gradients by offset, columns
+-- of keys and values, and what a shard adds up.
+local function geometric_elements(plan, T, lanes, sequences)
+  local family = plan.attentions[1]
+  local normaliser = family.normaliser
   if normaliser.kind ~= "geometric" then
     return 0, 0
   end
   local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
-  local directions = rows * (normaliser.direction_width or 0)
   local of_query = keys + 2 * (lanes - 1) - (normaliser.normalised and 0 or 1)
-  local columns = 2 * plan.head_width * ((queries // lanes + 2) | 1) * lanes
+  local columns = 2 * family.head_width * ((queries // lanes + 2) | 1) * lanes
   local sums = plan.layers * (plan.width + (normaliser.directional and 3 or 2)) * lanes
-  return sequences * plan.heads * queries * of_query + directions, queries * (lanes - 1) + directions + columns + sums
+  return sequences * family.heads * queries * of_query, queries * (lanes - 1) + columns + sums
 end
 
--- Bytes of a block of sequences of T tokens in training; as lay_out in templates/cpu/layers.inc.tpl counts them for the
--- widest level, without rounding to cache lines.
+-- Bytes of a block of sequences of T tokens in training, for the widest level: what the layers and the pass keep of
+-- every row, and what attention has beside it; without rounding to cache lines.
 local function block_bytes(plan, T)
-  local C, F, real = plan.width, plan.feedforward, real_bytes(plan)
+  local family, cpu, real = plan.attentions[1], plan.cpu, real_bytes(plan)
   local lanes = 64 // real
   local shard = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
   local sequences = math.min(shard, math.max(1, (plan.block_tokens + T // 2) // T))
   local rows = (sequences * T + 5) // 6 * 6
   local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
-  local geometric_layer, geometric_backward = geometric_elements(plan, T, lanes, sequences, rows)
-  local layer = rows * (8 * C + F + 2) + sequences * plan.heads * queries * (keys + 1) + geometric_layer
-  local dlogits = plan.relative.toeplitz and queries * (T + 8) + 8 * lanes or queries * keys
-  local backward = rows * (8 * C + F) + dlogits + plan.relative.vectors * T * plan.head_width
-    + sums_elements(plan, T, lanes) + geometric_backward
-  local masks = plan.dropout.kind == "none" and 0 or rows * C * 2
-  local embedding_mask = plan.additive.dropout.kind == "none" and 0 or rows * C
-  local positions = plan.positions.kind == "sequence" and (sequences * T + plan.max_position) * 4 or 0
-  return plan.layers * (layer * real + masks) + backward * real + embedding_mask + positions
+  local geometric_layer, geometric_backward = geometric_elements(plan, T, lanes, sequences)
+  local of_layer = sequences * family.heads * queries * (keys + 1) + geometric_layer
+  local dlogits = family.relative.toeplitz and queries * (T + 8) + 8 * lanes or queries * keys
+  local of_head = dlogits + family.relative.vectors * T * family.head_width + sums_elements(plan, T, lanes)
+    + geometric_backward
+  local bytes = rows * (cpu.room.reals * real + cpu.room.bytes) + of_head * real
+  for _, block in ipairs(cpu.blocks) do
+    bytes = bytes + block.repetitions * (rows * (block.room.reals * real + block.room.bytes) + of_layer * real)
+  end
+  return bytes + (family.positions.kind == "sequence" and (sequences * T + plan.max_position) * 4 or 0)
 end
 
 -- Bytes of one thread's workspace: room for the blocks of every length up to the longest. Blocks of shorter sequences
@@ -146,15 +151,17 @@ end
 -- Bytes of the position tables, of the draws and of what hangs on distances, for sequences of up to T tokens, as the
 -- widest level has them.
 local function position_bytes(plan, T)
+  local family = plan.attentions[1]
   local rows = plan.max_position or T
-  local row = (plan.sinusoids and plan.width or 0) + (plan.rotation.kind == "rope" and 2 * plan.rotation.period or 0)
-  local distance = plan.positions.distance
-  local draws = 2 * (plan.positions.draws or 0) + (distance.draws or 0) * (distance.independent and 3 or 2)
-  local numbers = plan.relative.behind and not plan.relative.toeplitz and 2 * plan.relative.sets * rows or 0
+  local turns = family.rotation.kind == "rope"
+  local row = (plan.sinusoids and plan.width or 0) + (turns and 2 * family.rotation.period or 0)
+  local distance = family.positions.distance
+  local draws = 2 * (family.positions.draws or 0) + (distance.draws or 0) * (distance.independent and 3 or 2)
+  local numbers = family.relative.behind and not family.relative.toeplitz and 2 * family.relative.sets * rows or 0
   local real = real_bytes(plan)
   local lanes = 64 // real
   if numbers > 0 then -- where the rows of pairs start
-    numbers = numbers + plan.relative.sets * T * ((T + lanes - 1) // lanes * lanes)
+    numbers = numbers + family.relative.sets * T * ((T + lanes - 1) // lanes * lanes)
   end
   return (rows * row + behind_elements(plan, T) + score_elements(plan, T, lanes)) * real
     + (plan.max_position and (draws * rows + numbers) * 4 or 0)

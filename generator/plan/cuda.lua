@@ -20,6 +20,7 @@
 --   attention          its template
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   owned              classes of tables whose gradients have a pass of their own behind attention
+--   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
 
 local schema = require("spec.schema")
 
@@ -61,19 +62,21 @@ end
 
 -- Channels of whole heads that fill a tile of a product, or one head.
 local function slice(plan)
+  local family = plan.attentions[1]
   local heads = 1
-  for count = 1, plan.heads do
-    if plan.heads % count == 0 and count * plan.head_width <= TILE then
+  for count = 1, family.heads do
+    if family.heads % count == 0 and count * family.head_width <= TILE then
       heads = count
     end
   end
-  return heads * plan.head_width
+  return heads * family.head_width
 end
 
 local function kernels(plan, multiplies)
+  local family = plan.attentions[1]
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/block.cu" }
-  if plan.score.trains then
+  if family.score.trains then
     list[#list + 1] = "cuda/score.cu"
   end
   if multiplies then
@@ -93,8 +96,9 @@ local function kernels(plan, multiplies)
 end
 
 local function owned(plan)
-  local gathers = plan.score.kind ~= "none" and plan.score.cuda.gathers or {}
-  local rows = plan.relative.kind ~= "none" and (plan.relative.toeplitz and "distance" or "row")
+  local family = plan.attentions[1]
+  local gathers = family.score.kind ~= "none" and family.score.cuda.gathers or {}
+  local rows = family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
   local list = {}
   for _, class in ipairs(OWNED) do
     if gathers[class] or class == rows then
@@ -106,19 +110,35 @@ end
 
 -- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
 local function keeps_pairs(plan)
-  local gathered = plan.score.kind ~= "none" and plan.score.cuda.gathers.distance
-  local rows = plan.relative.kind ~= "none" and plan.relative.toeplitz
+  local family = plan.attentions[1]
+  local gathered = family.score.kind ~= "none" and family.score.cuda.gathers.distance
+  local rows = family.relative.kind ~= "none" and family.relative.toeplitz
   return (rows or gathered ~= nil and gathered ~= false) and not (gathered and gathered.needs_logit)
 end
 
 -- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
 local function layers_apart(plan)
-  for _, q in ipairs(plan.score.learned) do
+  local family = plan.attentions[1]
+  for _, q in ipairs(family.score.learned) do
     if not q.per_layer then
       return false
     end
   end
-  return plan.score.trains
+  return family.score.trains
+end
+
+-- Elements whose gradient is for nothing: of each tensor the first and the last one, and `columns` of every `stride`.
+local function constants(plan)
+  local list = {}
+  for _, t in ipairs(plan.tensors) do
+    if not t.learned then
+      local rows = #t.shape == 2 and t.shape[1] or 1
+      local columns = t.shape[#t.shape]
+      list[#list + 1] = { name = t.name, first = t.offset, last = t.offset + (rows - 1) * t.stride + columns - 1,
+        stride = t.stride, columns = columns }
+    end
+  end
+  return #list > 0 and list or nil
 end
 
 -- Shards of one model: train.shards where it is not its default, which is for CPUs; written or not, a default means the
@@ -132,14 +152,15 @@ local function chip_shards(plan, most)
 end
 
 function M.derive(plan)
-  local relative, scored = plan.relative.kind ~= "none", plan.score.kind ~= "none"
-  local randomized, by_sequence = plan.positions.kind == "randomized", plan.positions.kind == "sequence"
+  local family = plan.attentions[1]
+  local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
+  local randomized, by_sequence = family.positions.kind == "randomized", family.positions.kind == "sequence"
   local learned_places = plan.additive.kind == "learned" and not by_sequence
   local library = plan.width >= LIBRARY_WIDTH
-  local multiplies = not library or plan.relative.kind == "transformer_xl"
+  local multiplies = not library or family.relative.kind == "transformer_xl"
   local keeps = not library and keeps_pairs(plan)
-  local lanes = library and head_lanes(plan.head_width, plan.precision) or 1
-  local geometric = plan.normaliser.kind == "geometric"
+  local lanes = library and head_lanes(family.head_width, plan.precision) or 1
+  local geometric = family.normaliser.kind == "geometric"
   local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   plan.cuda = {
     threads = THREADS,
@@ -152,14 +173,14 @@ function M.derive(plan)
     kernels = kernels(plan, multiplies),
     sites = (plan.additive.dropout.kind ~= "none" and 1 or 0) + (plan.dropout.kind ~= "none" and 2 * plan.layers or 0),
     draws = randomized or by_sequence or plan.draws_distances,
-    position_draws = randomized and plan.positions.draws or 0,
-    distance_draws = plan.draws_distances and plan.positions.distance.draws or 0,
-    distance_rows = plan.positions.distance.independent and 2 or 1,
-    reads_positions = randomized and (plan.rotation.kind == "rope" or scored),
-    begins = relative or scored and plan.score.cuda.stages[1] ~= nil,
+    position_draws = randomized and family.positions.draws or 0,
+    distance_draws = plan.draws_distances and family.positions.distance.draws or 0,
+    distance_rows = family.positions.distance.independent and 2 or 1,
+    reads_positions = randomized and (family.rotation.kind == "rope" or scored),
+    begins = relative or scored and family.score.cuda.stages[1] ~= nil,
     shared = relative or scored or learned_places,
-    sums = relative or plan.score.trains or learned_places,
-    sums_in_layers = relative or plan.score.trains,
+    sums = relative or family.score.trains or learned_places,
+    sums_in_layers = relative or family.score.trains,
     owned = owned(plan),
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     slice = library and multiplies and slice(plan),
@@ -172,21 +193,21 @@ function M.derive(plan)
     staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
     end_by_layer = layers_apart(plan),
     attention = geometric and "cuda/attention_geometric.tpl" or "cuda/attention.tpl",
-    layer_gradients = plan.relative.biases or geometric,
+    layer_gradients = family.relative.biases or geometric,
     pairs = keeps or geometric and not library,
-    pair_scores = keeps and scored and plan.score.cuda.logit_grad and plan.score.cuda.gathers.distance
+    pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
       and true or false,
     block_state = BLOCK_STATE,
+    constants = constants(plan),
   }
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
   plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"
-  plan.cuda.draw_count = by_sequence and "T" or plan.cuda.draw_rows .. " * T"
   plan.cuda.shares_places = learned_places
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
   plan.cuda_files = {
-    { template = "cuda/device.cu.tpl", path = "device.cu" },
-    { template = "cuda/cuda.c.tpl", path = "cuda.c" },
+    { template = "cuda/device.cu.tpl", path = "device.cu", family = family },
+    { template = "cuda/cuda.c.tpl", path = "cuda.c", family = family },
   }
 end
 

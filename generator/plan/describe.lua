@@ -25,8 +25,8 @@ local DISTANCES = {
 }
 
 -- How positions and distances are drawn, or nil.
-local function drawn_words(plan)
-  local positions, parts = plan.positions, {}
+local function drawn_words(plan, family)
+  local positions, parts = family.positions, {}
   if positions.range then
     parts[1] = string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
       positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
@@ -40,28 +40,30 @@ local function drawn_words(plan)
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 
-function M.encoding(plan)
+-- The additive encoding and the facets of a family, by default of the first.
+function M.encoding(plan, family)
+  family = family or plan.attentions[1]
   local parts = { ADDITIVE[plan.additive.kind] }
-  if plan.relative.kind ~= "none" then
-    parts[#parts + 1] = RELATIVE[plan.relative.kind]:format(plan.relative.clip)
+  if family.relative.kind ~= "none" then
+    parts[#parts + 1] = RELATIVE[family.relative.kind]:format(family.relative.clip)
   end
-  if plan.rotation.kind == "rope" then
-    local scaling = plan.rotation.scaling
-    parts[#parts + 1] = "queries and keys are rotated (base " .. plan.rotation.base_text
+  if family.rotation.kind == "rope" then
+    local scaling = family.rotation.scaling
+    parts[#parts + 1] = "queries and keys are rotated (base " .. family.rotation.base_text
       .. (scaling.about and ", " .. scaling.about or "") .. ")"
   end
-  if plan.normaliser.kind == "geometric" then
+  if family.normaliser.kind == "geometric" then
     parts[#parts + 1] = ("geometric attention, %s%s"):format(
-      plan.normaliser.directional and "with directional encoding, " or "",
-      plan.normaliser.normalised and "weights divided by their sum" or "weights not divided by their sum")
+      family.normaliser.directional and "with directional encoding, " or "",
+      family.normaliser.normalised and "weights divided by their sum" or "weights not divided by their sum")
   end
-  if #parts == 0 and not plan.score_text then
+  if #parts == 0 and not family.score_text then
     parts[1] = "no positional encoding"
   end
   local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
-  phrases[#phrases + 1] = drawn_words(plan)
-  phrases[#phrases + 1] = plan.mask.about
-  phrases[#phrases + 1] = plan.score_text and "score = " .. plan.score_text
+  phrases[#phrases + 1] = drawn_words(plan, family)
+  phrases[#phrases + 1] = family.mask.about
+  phrases[#phrases + 1] = family.score_text and "score = " .. family.score_text
   return table.concat(phrases, "; ")
 end
 
@@ -108,15 +110,28 @@ local function wrapped(...)
 end
 
 local ATTENDS = {
-  softmax = "Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
-  geometric = "Self-attention over whole sequences, forward and backward: every query tries keys outwards until one "
+  softmax = "%s-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
+  geometric = "%s-attention over whole sequences, forward and backward: every query tries keys outwards until one "
     .. "matches, right before left at every distance.",
 }
 
+-- Those of the files of each family, by its name.
+local function family_comments(plan)
+  local attention, score = {}, {}
+  for _, family in ipairs(plan.attentions) do
+    attention[family.name] = wrapped(ATTENDS[family.normaliser.kind]:format(family.cross and "Cross" or "Self"),
+      sentence(M.encoding(plan, family)))
+    score[family.name] = family.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of "
+      .. "what does not need the logit, and the rest.", "score = " .. family.score.formula)
+  end
+  return attention, score
+end
+
 function M.comments(plan)
-  local size = string.format("%d layers, %d heads x %d, width %d, feed-forward %d, %s%s.", plan.layers, plan.heads,
-    plan.head_width, plan.width, plan.feedforward, plan.precision, M.model(plan))
-  local encoding = sentence(M.encoding(plan))
+  local family = plan.attentions[1]
+  local size = string.format("%d layers, %d heads x %d, width %d, feed-forward %d, %s%s.", plan.layers, family.heads,
+    family.head_width, plan.width, plan.feedforward, plan.precision, M.model(plan))
+  local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
   return {
     config = wrapped("Dimensions and the layout of the parameters.", size),
     spec = wrapped("What the runtime knows of this experiment: tensors, task, instruction-set levels.",
@@ -125,17 +140,16 @@ function M.comments(plan)
       "Nothing here changes the code: where a spec differs in this alone, ./longhand build writes the text into the "
         .. "trainer that is there. See runtime/train/defaults.h."),
     step = wrapped("One training step and one forward pass, block by block.", size, encoding),
-    attention = wrapped(ATTENDS[plan.normaliser.kind], encoding),
-    score = plan.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of what does not "
-      .. "need the logit, and the rest.", "score = " .. plan.score.formula),
+    attention = attention,
+    score = score,
     device = wrapped(plan.cuda.products == "library"
       and "Device code: training and evaluation, phase by phase; products of matrices are made between them, over the "
         .. "whole batch. A block does a phase for a shard; blocks meet where gradients are folded."
       or "Device code: training, many steps at a launch, and evaluation. A block takes a shard of the "
         .. "batch through all layers and back; blocks meet where gradients are folded.", size, encoding),
     cuda = wrapped("What the runtime knows of the device code: kernels, memory, draws, position tables."),
-    layers = wrapped(("The %s's layers over one block of sequences, forward and backward, and the room they need.")
-      :format(plan.resolved.model.kind), size),
+    layers = wrapped(("The %s's layers over one block of sequences, forward and backward."):format(
+      plan.resolved.model.kind), size),
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
       encoding),
     flops = wrapped(("Every token is multiplied by %d weights: %s."):format(plan.flops.weights,

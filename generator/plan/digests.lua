@@ -9,11 +9,15 @@ local sha256 = require("base.sha256")
 
 local M = {}
 
+-- What runs of before have in their digests. The interface of generated code and runtime, LH_ABI, decides no bit.
+local DIGEST_ABI = 2
+
 -- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
 -- what task.longest settles.
 local function task_identity(plan)
+  local family = plan.attentions[1]
   local resolved = plan.resolved
-  local task, scaling = plan.task, plan.rotation.scaling or {}
+  local task, scaling = plan.task, family.rotation.scaling or {}
   local given = resolved.task
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
     or task.data and { data = { task.input_count, task.output_count }, original_length = scaling.original_length,
@@ -39,7 +43,7 @@ function M.plan(plan)
   local resolved = plan.resolved
   local train = resolved.train
   return sha256.digest(canonical.text({
-    abi = plan.abi,
+    abi = DIGEST_ABI,
     precision = resolved.precision,
     task = task_identity(plan),
     encoding = resolved.encoding,

@@ -1,8 +1,17 @@
--- The network without its encoding: dimensions, the tokens that it adds to the input's, what it drops out, what can be
--- traced.
+-- The network without its encoding: dimensions, its families of attentions, the tokens that it adds to the input's,
+-- what it drops out.
 --
--- Input: a plan with its resolved spec and task. Output, into the plan: layers, width, heads, head_width and what
--- follows from them, tokens and what they are, classes, attentions, trace_sites, dropout, block_tokens.
+-- Input: a plan with its resolved spec and task. Output, into the plan: layers, width and what follows from them,
+-- tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is what all layers of a
+-- stack have in one place of the block; encoding.lua adds its facets:
+--   name           "self"; functions and types of generated code that are the family's carry it
+--   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
+--   stack          names of what its layers have in generated code: count, parameters (type), member, state (type)
+--   queries, keys  the sides: stream, and at: where the workspace has that stream's length
+--   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
+--   ranged         a call may be for some of the queries
+--   layers, heads, head_width, logit_scale; head_part: channels of a head that fill whole vectors, whatever their width
+--   first_site     of its draws in the counter
 
 local M = {}
 
@@ -22,17 +31,6 @@ function M.dropout(name, rate)
     threshold = math.floor(65536 * rate + 0.5),
     keep_scale = 1 / (1 - rate),
   }
-end
-
--- What trace_block can write, in its order: activations have channels, attentions heads; streams are the queries' and
--- the keys'.
-local function trace_sites(plan)
-  local sites = { { name = "embedding", channels = plan.width, heads = 0, query = 0, key = 0 } }
-  for l = 0, plan.layers - 1 do
-    sites[#sites + 1] = { name = "layers." .. l, channels = 0, heads = plan.heads, query = 0, key = 0 }
-    sites[#sites + 1] = { name = "layers." .. l .. ".output", channels = plan.width, heads = 0, query = 0, key = 0 }
-  end
-  return sites
 end
 
 -- The computation token, where there is one: this token.
@@ -74,21 +72,39 @@ local function derive_tokens(plan)
   tokens[plan.resolved.model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
 end
 
+local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
+local INPUT = { stream = 0, at = "" }
+
+local function self_attention(layers, model)
+  local head_width = model.width // model.heads
+  return { name = "self", stack = LAYERS, queries = INPUT, keys = INPUT, layers = layers, heads = model.heads,
+    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width) }
+end
+
+-- What follows from the list of families.
+function M.settle_families(families)
+  local site = 0
+  for _, family in ipairs(families) do
+    family.prefix = #families > 1 and family.name .. "_" or ""
+    family.PREFIX = family.prefix:upper()
+    family.cross = family.queries ~= family.keys
+    family.ranged = family.ranged or false
+    family.first_site = site
+    site = site + family.layers + 1 -- the input's, then one for each layer
+  end
+end
+
 function M.derive(plan)
   local model = plan.resolved.model
-  plan.layers, plan.width, plan.heads = model.layers, model.width, model.heads
+  plan.layers, plan.width = model.layers, model.width
   plan.feedforward = model.feedforward
-  plan.head_width = model.width // model.heads
-  plan.head_part = plan.head_width & -plan.head_width
   plan.embedding_scale = math.sqrt(model.width)
-  plan.logit_scale = 1 / math.sqrt(plan.head_width)
   plan.classes = plan.task.output_count
   plan.class_columns = (plan.classes + 15) // 16 * 16
   derive_tokens(plan)
   plan.block_tokens = BLOCK_TOKENS
-  plan.attentions = { { name = "self" } }
-  plan.trace_sites = trace_sites(plan)
-  plan.trace_site_count = #plan.trace_sites
+  plan.attentions = { self_attention(plan.layers, model) }
+  M.settle_families(plan.attentions)
   plan.dropout = M.dropout("BRANCH", model.dropout)
 end
 

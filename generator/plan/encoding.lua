@@ -1,8 +1,9 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
--- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into the
--- plan: positions, additive, rotation, mask, normaliser, relative, score, as facets/*.lua have them; dropouts of the
--- whole model; limit on the tokens, false without one; ranges of what is drawn; which tables of positions there are.
+-- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
+-- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; into the
+-- plan: additive; dropouts of the whole model; limit on the tokens, false without one; ranges of what is drawn; which
+-- tables of positions there are. The input is placed by the positions of the first family.
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
@@ -17,18 +18,77 @@ local score_facet = require("plan.facets.score")
 
 local M = {}
 
-local function derive_facets(plan, facts)
+-- What is written directly in the encoding holds for all families, but for what encoding.<family> has in its place;
+-- false there: without it.
+local function facets_of(encoding, name)
+  local own = {}
+  for facet, fields in next, encoding do
+    own[facet] = fields
+  end
+  for facet, fields in next, encoding[name] or {} do
+    own[facet] = fields or nil
+  end
+  return own
+end
+
+-- What is made for one sequence on both sides, and so cannot be where queries and keys are of two.
+local function refuse_one_sided(family)
+  local positions, found = family.positions, nil
+  if family.relative.kind ~= "none" then
+    found = { "relative", "vectors of distances are made", "none" }
+  elseif family.normaliser.kind == "geometric" then
+    found = { "normaliser", "geometric attention tries keys outwards", "softmax" }
+  elseif family.mask.kind ~= "none" then
+    found = { "mask", "keys are seen by their distance", "full; else a query may see none" }
+  elseif family.score.kind ~= "none" then
+    found = { "score", "tables of a score are made", "no score" }
+  elseif positions.kind ~= "index" then
+    found = { "positions", "positions are drawn", "index" }
+  end
+  if found then
+    error({ problem = true, field = ("encoding.%s.%s"):format(family.name, found[1]),
+      what = ("%s for one sequence, but its queries and keys are of two"):format(found[2]), expected = found[3] })
+  end
+end
+
+-- The facets of a family.
+local function derive_family(plan, family, facts)
   local resolved = plan.resolved
-  local encoding = resolved.encoding
-  plan.positions = positions_facet.plan(encoding, plan.layers)
-  plan.additive = additive_facet.plan(encoding)
-  plan.rotation = rotation_facet.plan(encoding, plan.head_width, plan.positions,
+  local encoding = facets_of(resolved.encoding, family.name)
+  family.positions = positions_facet.plan(encoding, family.layers)
+  family.rotation = rotation_facet.plan(encoding, family,
     (costs.token_counts(resolved.train.lengths, facts.task)))
-  plan.mask = mask_facet.plan(encoding, features.is_causal(resolved))
-  plan.normaliser = normaliser_facet.plan(encoding, resolved.model)
-  plan.relative = relative_facet.plan(encoding, resolved.model, plan.positions)
-  plan.score = score_facet.plan(facts.score, plan)
-  plan.score_text = encoding.score
+  family.mask = mask_facet.plan(encoding, features.is_causal(resolved))
+  family.normaliser = normaliser_facet.plan(encoding, family)
+  family.relative = relative_facet.plan(encoding, family, plan.width)
+  family.score = score_facet.plan(encoding.score and facts.score, family, plan.precision)
+  family.score_text = encoding.score
+  if family.cross then
+    refuse_one_sided(family)
+  end
+  family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+end
+
+-- What hangs on all families: whether blocks of a shard add up more than the gradient, what lies behind the struct
+-- `shared`, headers of the kernels.
+local function derive_shared(plan)
+  local wanted = {}
+  plan.sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
+  for _, family in ipairs(plan.attentions) do
+    local scored, geometric = family.score.kind ~= "none", family.normaliser.kind == "geometric"
+    plan.sums = plan.sums or family.sums
+    family.behind = family.relative.behind or scored
+    family.behind_previous = plan.last_behind
+    plan.last_behind = family.behind and family.name or plan.last_behind
+    plan.signed_sinusoids = plan.signed_sinusoids or family.relative.biases
+    wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
+    wanted.score = wanted.score or scored or family.mask.kind ~= "none"
+    wanted.functions = wanted.functions or geometric
+    wanted.math = wanted.math or geometric
+  end
+  for _, header in ipairs({ "rotation", "score", "functions", "math" }) do
+    plan.cpu_headers[#plan.cpu_headers + 1] = wanted[header] and header or nil
+  end
 end
 
 -- The dropouts of the whole model: of its branches, and of the sum of embedding and encoding.
@@ -44,7 +104,8 @@ local function derive_dropouts(plan)
 end
 
 local function limit_of(plan)
-  local range, distance = plan.positions.range, plan.positions.distance
+  local positions = plan.attentions[1].positions
+  local range, distance = positions.range, positions.distance
   if range or distance.range then -- distances alone: one fewer than there are tokens
     return { tokens = range or distance.max_position,
       because = "encoding.positions.max_position = " .. (range or distance.range) }
@@ -56,19 +117,24 @@ end
 
 -- What is drawn, and what reads it: the input, or tables of positions.
 local function derive_draws(plan)
-  local positions, distance = plan.positions, plan.positions.distance
+  local family = plan.attentions[1]
+  local positions, distance = family.positions, family.positions.distance
   plan.draws_distances = distance.draws ~= nil
   plan.position_range = positions.max_position or 0
   plan.distance_range = distance.max_position or 0
   plan.first_position = positions.first or 0
   plan.max_position = positions.max_position or distance.max_position or false
   plan.input_draw = positions.kind ~= "index" and plan.additive.kind ~= "none"
-  plan.sinusoids = plan.additive.kind == "sinusoid" or plan.relative.kind == "transformer_xl"
-  plan.tables = plan.sinusoids or plan.rotation.kind == "rope"
+  plan.sinusoids = plan.additive.kind == "sinusoid" or family.relative.kind == "transformer_xl"
+  plan.tables = plan.sinusoids or family.rotation.kind == "rope"
 end
 
 function M.derive(plan, facts)
-  derive_facets(plan, facts)
+  plan.additive = additive_facet.plan(plan.resolved.encoding)
+  for _, family in ipairs(plan.attentions) do
+    derive_family(plan, family, facts)
+  end
+  derive_shared(plan)
   derive_dropouts(plan)
   derive_draws(plan)
   plan.limit = limit_of(plan)
@@ -77,11 +143,12 @@ end
 -- How often training meets each position or distance of the range, on average; nil where nothing is drawn, or where
 -- the lengths are a file's. Needs the plan's costs.
 function M.visits(plan)
-  local range, train = plan.positions.range or plan.positions.distance.range, plan.resolved.train
+  local positions, train = plan.attentions[1].positions, plan.resolved.train
+  local range = positions.range or positions.distance.range
   if not range or not train.steps or plan.task.data then
     return nil
   end
-  local draws = plan.positions.kind == "sequence" and train.batch or 1
+  local draws = positions.kind == "sequence" and train.batch or 1
   return train.steps * plan.mean_tokens * draws / range
 end
 

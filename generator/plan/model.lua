@@ -4,12 +4,14 @@
 -- (network/builder.lua), and into the plan: structs (of parameters, as C has them), tensors, tensor_count, parameters
 -- (elements of learned tensors), parameter_elements (size of the struct), parameter_storage (rounded up to whole
 -- chunks), initial_values; network_identity (network/identity.lua), nil for the network that all checkpoints from
--- before there were others have.
+-- before there were others have; cpu (network/cpu.lua); widths, { name, count } of those that need a constant;
+-- trace_sites, what trace_block can write, in its order.
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
 
 local builder = require("network.builder")
 local canonical = require("base.canonical")
+local cpu = require("network.cpu")
 local handles = require("network.handles")
 local identity = require("network.identity")
 local own_network = require("spec.own_network")
@@ -40,9 +42,49 @@ end
 local function families_of(plan)
   local families = {}
   for _, family in ipairs(plan.attentions) do
-    families[family.name] = setmetatable({ name = family.name }, { __index = plan })
+    families[family.name] = family
   end
   return families
+end
+
+-- Activations have channels, attentions heads; streams are the queries' and the keys'.
+local function trace_sites(net)
+  local sites = {}
+  local function activation(name, value)
+    sites[#sites + 1] = { name = name, channels = value.width.count, heads = 0, query = value.stream.index,
+      key = value.stream.index }
+  end
+  local function repetition(block, path)
+    for _, op in ipairs(block.ops) do
+      if op.kind == "attention" then
+        local own = op.family.name == "self" and path or path .. "." .. op.family.name
+        sites[#sites + 1] = { name = own, channels = 0, heads = op.family.heads, query = op.q.stream.index,
+          key = op.kv.stream.index }
+      end
+    end
+    activation(path .. ".output", block.last)
+  end
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      activation(op.out.name, op.out)
+    elseif op.kind == "block" then
+      for i = 0, op.block.count * op.block.loops - 1 do
+        repetition(op.block, (op.block.path:format(i):gsub("%.$", "")))
+      end
+    end
+  end
+  return sites
+end
+
+-- Widths with a name of their own, in the order of the description; those of facets have theirs in dimensions.tpl.
+local function widths(net)
+  local list = {}
+  for _, width in ipairs(net.widths) do
+    if width.text ~= "WIDTH" and width.text ~= "DIRECTION_WIDTH" then
+      list[#list + 1] = { name = width.text, count = width.count }
+    end
+  end
+  return list
 end
 
 local function given_of(plan, model)
@@ -112,17 +154,17 @@ local function check_streams(net, file)
 end
 
 -- What counts layers in the encoding: draws, tables and parameters of each, and scores that read x.layer.
-local function counts_layers(plan)
-  local positions = plan.positions
-  return plan.relative.kind ~= "none" or plan.score.kind ~= "none" or plan.normaliser.kind == "geometric"
+local function counts_layers(family)
+  local positions = family.positions
+  return family.relative.kind ~= "none" or family.score.kind ~= "none" or family.normaliser.kind == "geometric"
     or (positions.draws or 0) > 1 or (positions.distance.draws or 0) > 1
 end
 
 local function check_layers(plan, net, file)
-  for _, scope in ipairs(counts_layers(plan) and { net, table.unpack(net.scopes) } or {}) do
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
     for _, op in ipairs(scope.ops) do
       local times = scope == net and 1 or scope.count * scope.loops
-      if op.kind == "attention" and (times ~= plan.layers or scope == net) then
+      if op.kind == "attention" and counts_layers(op.family) and (times ~= plan.layers or scope == net) then
         error({ problem = true, path = file.path, line = op.line, col = 1,
           what = ("attention %s is there %d times"):format(op.family.name, times),
           expected = ("in a block of model.layers = %d repetitions: this encoding counts layers"):format(plan.layers)
@@ -182,6 +224,9 @@ function M.derive(plan, file)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
+  plan.widths, plan.trace_sites = widths(net), trace_sites(net)
+  plan.trace_site_count = #plan.trace_sites
+  plan.cpu = cpu.derive(net, derived.structs, plan.eval_dropout)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)
   return net

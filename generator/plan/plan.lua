@@ -15,30 +15,33 @@ local encoding = require("plan.encoding")
 local experiment = require("plan.experiment")
 local model = require("plan.model")
 local page = require("plan.plan_page")
-local signatures = require("plan.signatures")
 local symbols = require("plan.symbols")
 local tongues = require("base.tongues")
 
 local M = {}
 
-local ABI = 2 -- LH_ABI
+local ABI = 3 -- LH_ABI
 
--- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says.
+-- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; family: whose
+-- names its template sees first.
 local function file_list(plan)
+  local first = plan.attentions[1]
   local files = {
-    { template = "common/spec.c.tpl", path = "spec.c" },
+    { template = "common/spec.c.tpl", path = "spec.c", family = first },
     { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
-    { template = "common/config.h.tpl", path = "config.h" },
-    { template = "cpu/step.c.tpl", path = "step.c" },
+    { template = "common/config.h.tpl", path = "config.h", family = first },
+    { template = "cpu/step.c.tpl", path = "step.c", family = first },
   }
-  if plan.score.kind ~= "none" then
-    files[#files + 1] = { template = "cpu/score.inc.tpl", path = "score.inc" }
-  end
-  for _, attention in ipairs(plan.attentions) do
-    files[#files + 1] = { template = plan.normaliser.template, path = ("attention_%s.inc"):format(attention.name) }
+  for _, family in ipairs(plan.attentions) do
+    if family.score.kind ~= "none" then
+      files[#files + 1] = { template = "cpu/score.inc.tpl", path = ("score_%s.inc"):format(family.name),
+        family = family }
+    end
+    files[#files + 1] = { template = family.normaliser.template, path = ("attention_%s.inc"):format(family.name),
+      family = family }
   end
   for _, name in ipairs({ "layers", "loss", "trace" }) do
-    files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc" }
+    files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }
   end
   return files
 end
@@ -59,7 +62,6 @@ local function build(resolved, facts)
   encoding.derive(plan, facts)
   plan.files = file_list(plan)
   local net = model.derive(plan, facts.network)
-  signatures.derive(plan)
   costs.derive(plan, net, facts.task)
   plan.visits = encoding.visits(plan)
   cuda.derive(plan)

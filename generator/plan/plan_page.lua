@@ -36,12 +36,13 @@ local function tensor_lines(plan, lines)
 end
 
 function M.text(plan)
+  local family = plan.attentions[1]
   local lines = {
     plan.id .. "  " .. plan.digest,
     "",
     "encoding    " .. describe.encoding(plan),
     string.format("model       %d layers, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s", plan.layers,
-      plan.heads, plan.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision,
+      family.heads, family.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision,
       describe.model(plan)),
     string.format("task        %s%s%s, %d input symbols, %d classes%s", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",

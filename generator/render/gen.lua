@@ -66,7 +66,8 @@ local function render_half(half, plan, read, files)
     if entry.path == half.carrier then
       place = { entry = entry, at = #files + 1 }
     else
-      local text, map = render.render(entry.template, plan, read, entry.path == DEVICE and prune.prune or nil)
+      local text, map = render.render(entry.template, plan, read, entry.path == DEVICE and prune.prune or nil,
+        entry.family)
       if not text then
         return nil, map
       end
@@ -75,7 +76,8 @@ local function render_half(half, plan, read, files)
   end
   local digest = half.digest(files)
   if place then
-    local text, map = render.render(place.entry.template, with_digest(plan, half.name, digest), read)
+    local text, map = render.render(place.entry.template, with_digest(plan, half.name, digest), read, nil,
+      place.entry.family)
     if not text then
       return nil, map
     end

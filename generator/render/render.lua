@@ -1,7 +1,8 @@
 -- The template engine: a template and a plan become text, with the template line of every line of it.
 --
 -- Input: the template's name (relative to templates/), the plan, and read(name, folder) -> text or nil; folder is
--- that of a hand-written file that is spliced in, "kernels" or as the template says, else nil.
+-- that of a hand-written file that is spliced in, "kernels" or as the template says, else nil; extras, names that
+-- templates see before the plan's.
 -- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
 -- i, innermost first: { { name, line, folder }, ... }; M.place says one in words.
 -- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
@@ -15,6 +16,7 @@ local tongues = require("base.tongues")
 local M = {}
 
 local KERNELS = "kernels"
+local COLUMNS, CONTINUED = 120, 8 -- of a line; blanks before what continues it
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
   long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
@@ -51,7 +53,7 @@ local function text_helper(tongue)
 end
 
 local function known_names(run)
-  local names = { "c_comment", "c_string", "f32", "f64", "ident", "include", "ipairs", "splice" }
+  local names = { "c_comment", "c_string", "call", "define", "f32", "f64", "ident", "include", "ipairs", "splice" }
   for _, scope in ipairs({ run.plan, table.unpack(run.extras) }) do
     for name in pairs(scope) do
       names[#names + 1] = tostring(name)
@@ -191,6 +193,51 @@ local function finish_line(run, line)
   add_line(run, text == "" and "" or run.indent .. text, { run.stack[#run.stack].name, line }, #run.stack - 1)
 end
 
+-- A list of words in parentheses behind a head, wrapped at COLUMNS as clang-format does: a continued line has eight
+-- blanks more. Words that are false are left out, so that what is off is absent.
+local function wrapped(run, head, words, tail)
+  local here, kept = run.stack[#run.stack], {}
+  for i = 1, words.n do
+    local word = words[i]
+    if type(word) == "string" or math.type(word) == "integer" then
+      kept[#kept + 1] = tostring(word)
+    elseif word ~= false then
+      fail(run, ("argument %d of %s is %s"):format(i, head, word == nil and "nil" or "a " .. type(word)),
+        "a one-line string, an integer, or false for none")
+    end
+  end
+  local indent = run.indent .. (" "):rep(here.col - 1)
+  local line = indent .. head .. "("
+  local lines = {}
+  for i, word in ipairs(kept) do
+    local text = word .. (i < #kept and "," or tail)
+    local gap = i > 1 and " " or ""
+    if #line + #gap + #text > COLUMNS then
+      lines[#lines + 1] = line
+      line, gap = indent .. (" "):rep(CONTINUED), ""
+    end
+    line = line .. gap .. text
+  end
+  lines[#lines + 1] = #kept > 0 and line or line .. tail
+  return lines
+end
+
+-- A call as a statement: call(function, argument, ...).
+local function call(run, head, ...)
+  local here = run.stack[#run.stack]
+  for _, line in ipairs(wrapped(run, head, table.pack(...), ");")) do
+    add_line(run, line, { here.name, here.line }, #run.stack - 1)
+  end
+end
+
+-- The first line or lines of a function's definition: define("static void name", parameter, ...).
+local function define(run, head, ...)
+  local here = run.stack[#run.stack]
+  for _, line in ipairs(wrapped(run, head, table.pack(...), ") {")) do
+    add_line(run, line, { here.name, here.line }, #run.stack - 1)
+  end
+end
+
 -- A hand-written file of kernels/, or of another folder, as it is: no holes, no Lua, no indentation.
 local function splice(run, name, folder)
   folder = folder or KERNELS
@@ -222,6 +269,12 @@ local function environment(run)
     end,
     splice = function(...)
       splice(run, ...)
+    end,
+    call = function(...)
+      call(run, ...)
+    end,
+    define = function(...)
+      define(run, ...)
     end,
     __text = function(text)
       run.pieces[#run.pieces + 1] = text
@@ -295,10 +348,12 @@ function M.place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
--- `finish`, if there is one, takes the lines and the map and gives what becomes of them.
-function M.render(name, plan, read, finish)
+-- `finish`, if there is one, takes the lines and the map and gives what becomes of them; extras, if there are any, are
+-- what the whole template is handed, as by an include.
+function M.render(name, plan, read, finish, extras)
   local run = {
-    plan = plan, read = read, parsed = {}, stack = {}, extras = {}, indent = "", pieces = {}, lines = {}, map = {},
+    plan = plan, read = read, parsed = {}, stack = {}, extras = { extras }, indent = "", pieces = {}, lines = {},
+    map = {},
   }
   run.environment = environment(run)
   local ok, err = xpcall(run_template, function(err)

@@ -15,7 +15,7 @@ local FORBIDDEN = {
   ["goto"] = "use if",
 }
 -- Calls that give lines of output; they stand alone.
-local LINES = { include = true, splice = true }
+local LINES = { include = true, splice = true, call = true, define = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
 -- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }; comments are skipped.

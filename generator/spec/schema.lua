@@ -16,7 +16,8 @@
 --   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
---                  and `shared`, likewise: true where another feature uses the same code
+--                  and `shared`, likewise: true where another feature uses the same code; a model's has `families`,
+--                  the names of its attentions
 --   flag           of the trainer: replaces the value for a run
 --   with           the field of its table that it belongs to: without that one it is an error
 --   only           the kinds of its table which have this field; nil: all
@@ -34,6 +35,9 @@ local M = {}
 M.LONGEST = 100000 -- of a task length
 M.LONGEST_DATA = 512 -- task.longest unless given
 M.MOST_SYMBOLS = 4096
+
+-- Families of attentions that some model may have beside `self`: encoding.<name> is for their facets.
+M.FAMILIES = { encoder = true, decoder = true, cross = true }
 
 local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), require("spec.fields.encoding"),
   require("spec.fields.train"), require("spec.fields.eval") }

@@ -62,7 +62,23 @@ local function default_of(context, field)
   return copy(value)
 end
 
+-- Facets of one family of attentions, in a model that does not have it.
+local function unknown_family(context, node, path)
+  for _, kind in ipairs(schema.at["model.kind"].kinds) do
+    if kind.name == (context.resolved.model or {}).kind then
+      add(context, node, path, ('model.kind = "%s" has no attentions of that name'):format(kind.name),
+        ("facets written directly in encoding: they hold for its attentions, %s"):format(
+          table.concat(kind.families, ", ")))
+      return
+    end
+  end
+end
+
 local function unknown_field(context, node, path, kind, legal)
+  if schema.FAMILIES[path:match("^encoding%.(%l+)$") or ""] then
+    unknown_family(context, node, path)
+    return
+  end
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
   local kind_text = kind and (' for kind "%s"'):format(kind) or ""
   local expected = {}

@@ -146,4 +146,20 @@ INLINE void store_columns(const int D, int T, int first, int stride, vector *col
         memcpy(rows + (size_t)(first + i) * (size_t)stride, packed + i * D, D * sizeof(real));
 }
 
+/* The products of LANES rows, as columns, with one row. */
+INLINE vector dot_row(const int D, const vector *column, const real *restrict row) {
+    vector sum = column[0] * row[0];
+    UNROLL
+    for (int d = 1; d < D; d++) sum += column[d] * row[d];
+    return sum;
+}
+
+/* The products of LANES rows, as columns, each with one of LANES others, whose columns lie `stride` apart. */
+INLINE vector dot_columns(const int D, const vector *x, const real *restrict column, int stride) {
+    vector sum = x[0] * load(column);
+    UNROLL
+    for (int d = 1; d < D; d++) sum += x[d] * load(column + d * stride);
+    return sum;
+}
+
 #endif

@@ -1,4 +1,5 @@
-/* Elementary functions of vectors, for score expressions: no libm, so the bits are the same under every libc.
+/* Elementary functions of vectors, for score expressions and activations: no libm, so the bits are the same under every
+ * libc.
  *
  * float: branch-free vector code, for the inner loop of attention. double: lane by lane over longhand/math.h, for
  * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. Errors below are of the float
@@ -11,6 +12,7 @@
 #ifndef LONGHAND_KERNELS_FUNCTIONS_H
 #define LONGHAND_KERNELS_FUNCTIONS_H
 
+#include "kernels/cpu/math.h"
 #include "kernels/cpu/vector.h"
 #include "longhand/math.h"
 
@@ -96,6 +98,19 @@ INLINE vector tanh_of(vector x) {
     return choose(size < (real)0.3, x / fraction, with_sign_of(far, x));
 }
 
+/* erf(x), and exp(-x^2), which it is made of. Below 1.125 Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10
+ * (1 - 5 x^2 / 21 (1 - ...)))), farther out 1 less erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x +
+ * (2/2) / (x + (3/2) / (x + ...)))). */
+INLINE vector erf_and_weight(vector x, vector *weight) {
+    const real two_over_root_pi = 0x1.20dd750429b6dp0;
+    vector size = abs_of(x), z = size * size, series = broadcast(1), fraction = size + 1;
+    for (int n = 22; n > 0; n--) series = 1 - z * series * ((2 * n - 1) / (n * (2 * n + (real)1)));
+    for (int n = 144; n > 0; n--) fraction = size + (real)0.5 * n / fraction;
+    *weight = exp_negative(-z);
+    vector near = size + size * (two_over_root_pi * series - 1), far = 1 - two_over_root_pi / 2 * *weight / fraction;
+    return with_sign_of(choose(size < (real)1.125, near, far), x);
+}
+
 INLINE vector sin_of(vector x) {
     x = turnable(x);
     for (int k = 0; k < LANES; k++) {
@@ -170,6 +185,19 @@ INLINE vector tanh_of(vector x) {
     const real coefficient[] = {-0x1.828776p-8f, 0x1.54c3c2p-6f, -0x1.b89abap-5f, 0x1.1109bep-3f, -0x1.55553ep-2f};
     vector size = abs_of(x), z = x * x, far = 1 - 2 / (exp_of(2 * size) + 1);
     return with_sign_of(choose(size < 0.6f, polynomial(coefficient, 5, z) * z * size + size, far), x);
+}
+
+/* erf(x), and exp(-x^2), which it is made of. On |x| < 1 (erf x - x) / x is a polynomial of degree 6 in x^2, whose error
+ * is 6e-9 of erf x; on [1, 4] erf x = 1 - exp(-x^2) p, p of degree 7 in |x| - 1.5, whose error is 2e-8 of erf x. */
+INLINE vector erf_and_weight(vector x, vector *weight) {
+    const real near[] = {0x1.499918p-14f, -0x1.a40a3ap-11f, 0x1.5408bap-8f, -0x1.b7f982p-6f,
+                         0x1.ce2d00p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};
+    const real far[] = {-0x1.9cea06p-12f, 0x1.fa3340p-10f, -0x1.5d1884p-8f, 0x1.b66406p-7f,
+                        -0x1.0d7b86p-5f,  0x1.37ebcep-4f,  -0x1.4f1a4ep-3f, 0x1.494dacp-2f};
+    vector size = abs_of(x), z = size * size;
+    *weight = exp_negative(-z);
+    vector rest = keep_where(*weight != 0, *weight * polynomial(far, 8, size - 1.5f)); /* far out p is infinite */
+    return with_sign_of(choose(size < 1, polynomial(near, 7, z) * size + size, 1 - rest), x);
 }
 
 /* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2), absolute error below 1e-7. The first two parts of pi/2 have 8 and
@@ -261,6 +289,12 @@ INLINE vector sigmoid_of(vector x) {
     return choose(x < 0, q, broadcast(1)) / (1 + q);
 }
 
+/* Within 1.5 ulp; 1 from 4 (float), 6 (double) on. */
+INLINE vector erf_of(vector x) {
+    vector weight;
+    return erf_and_weight(x, &weight);
+}
+
 /* a^b as C's pow, except that NaN always gives NaN and 1 to an infinite power does. Rounded from double. */
 INLINE vector pow_of(vector a, vector b) {
     bits negative = a < 0, fraction = floor_of(b) != b, odd = (b - 2 * floor_of(b / 2)) == 1;
@@ -278,6 +312,7 @@ INLINE real log1p_real(real x) { return log1p_of(broadcast(x))[0]; }
 INLINE real sqrt_real(real x) { return sqrt_of(broadcast(x))[0]; }
 INLINE real tanh_real(real x) { return tanh_of(broadcast(x))[0]; }
 INLINE real sigmoid_real(real x) { return sigmoid_of(broadcast(x))[0]; }
+INLINE real erf_real(real x) { return erf_of(broadcast(x))[0]; }
 INLINE real sin_real(real x) { return sin_of(broadcast(x))[0]; }
 INLINE real cos_real(real x) { return cos_of(broadcast(x))[0]; }
 INLINE real floor_real(real x) { return floor_of(broadcast(x))[0]; }

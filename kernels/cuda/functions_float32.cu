@@ -72,6 +72,29 @@ INLINE real tanh_real(real x) {
     return with_sign_of(p * z * size + size, x);
 }
 
+/* erf(x), and exp(-x^2), which it is made of. Below 1 a polynomial in x^2; farther out 1 - exp(-x^2) p, p a polynomial
+ * in |x| - 1.5. Neighbours need both. */
+INLINE real erf_and_weight(real x, real *weight) {
+    real size = abs_real(x), z = size * size, t = size - 1.5f;
+    real near = 0x1.499918p-14f, far = -0x1.9cea06p-12f;
+    near = near * z - 0x1.a40a3ap-11f;
+    near = near * z + 0x1.5408bap-8f;
+    near = near * z - 0x1.b7f982p-6f;
+    near = near * z + 0x1.ce2d00p-4f;
+    near = near * z - 0x1.81273ep-2f;
+    near = near * z + 0x1.06eba8p-3f;
+    far = far * t + 0x1.fa3340p-10f;
+    far = far * t - 0x1.5d1884p-8f;
+    far = far * t + 0x1.b66406p-7f;
+    far = far * t - 0x1.0d7b86p-5f;
+    far = far * t + 0x1.37ebcep-4f;
+    far = far * t - 0x1.4f1a4ep-3f;
+    far = far * t + 0x1.494dacp-2f;
+    *weight = exp_negative(-z);
+    real rest = *weight == 0 ? 0 : *weight * far; /* far out p is infinite */
+    return with_sign_of(size < 1 ? near * size + size : 1 - rest, x);
+}
+
 /* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2). The first two parts of pi/2 have 8 and 7 bits, so n * part is
  * exact for |x| <= 2^17. */
 INLINE real sine_after(real x, int quarters) {

@@ -1,4 +1,4 @@
-/* Reference matrix products and ReLU; see ref.h. */
+/* Reference matrix products; see ref.h. */
 #include "kernels/ref/ref.h"
 
 void lh_ref_matmul(int rows, int in, int out, const double *x, const double *w, const double *b, double *y) {
@@ -28,12 +28,4 @@ void lh_ref_matmul_weight_grad(int rows, int in, int out, const double *x, const
             if (db) db[n] += dy[m * out + n];
         }
     }
-}
-
-void lh_ref_relu(int count, const double *x, double *y) {
-    for (int i = 0; i < count; i++) y[i] = x[i] > 0 ? x[i] : 0;
-}
-
-void lh_ref_relu_grad(int count, const double *x, const double *dy, double *dx) {
-    for (int i = 0; i < count; i++) dx[i] = x[i] > 0 ? dy[i] : 0;
 }

@@ -37,6 +37,35 @@ void lh_ref_layer_norm(int rows, int width, const double *x, const double *scale
 void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                             double *dscale, double *doffset);
 
+/* y = x / sqrt(mean of x^2 + 1e-5) scale over each row of `width`.
+ * Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", equation 4; epsilon as in layer norm. */
+void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, double *y);
+
+/* From RMS norm's input x: writes dx[rows][width], adds to dscale[width]. */
+void lh_ref_rms_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
+                          double *dscale);
+
+/* What a feed-forward network does to its hidden numbers. */
+typedef enum lh_ref_nonlinearity {
+    LH_REF_RELU, /* max(x, 0); slope 0 at 0 */
+    LH_REF_GELU, /* x Phi(x), Phi the normal distribution: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units" */
+    LH_REF_GELU_TANH, /* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2: their approximation of it */
+    LH_REF_SILU       /* x / (1 + exp(-x)): the same paper; Elfwing et al. 2017 */
+} lh_ref_nonlinearity;
+
+/* y = f(x), count elements; y may be x. */
+void lh_ref_activation(lh_ref_nonlinearity f, int count, const double *x, double *y);
+
+/* dx = dy f'(x), from the input x; dx may be dy. */
+void lh_ref_activation_grad(lh_ref_nonlinearity f, int count, const double *x, const double *dy, double *dx);
+
+/* y[rows][width] = f(gate) up, x[rows][2 width] being gate and up side by side in each row.
+ * Source: Shazeer 2020, "GLU Variants Improve Transformer", equation 5: SwiGLU with SiLU, GEGLU with GELU. */
+void lh_ref_gate(lh_ref_nonlinearity f, int rows, int width, const double *x, double *y);
+
+/* dx[rows][2 width] from dy[rows][width] and the gate's input x. */
+void lh_ref_gate_grad(lh_ref_nonlinearity f, int rows, int width, const double *x, const double *dy, double *dx);
+
 /* out[width] = sin(position omega_m), m = 0..width/2-1, then cos(position omega_m), omega_m = 10000^(-2m/width).
  * Sines in the first half, cosines in the second (Ruoss's code; Vaswani's interleave). */
 void lh_ref_sinusoid(int width, double position, double *out);

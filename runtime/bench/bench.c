@@ -113,7 +113,7 @@ lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_
     lh_status status = lh_crew_open(&crew, request, error);
     *result = (lh_bench_result){.mode = request->mode,
                                 .length = lh_told_length(spec, request->length),
-                                .tokens = shape.length[0] + shape.length[1],
+                                .tokens = lh_shape_tokens(&shape),
                                 .replicas = crew.count,
                                 .threads = crew.workers};
     if (status == LH_OK) status = measure(&crew, request->seconds, result, error);

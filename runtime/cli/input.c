@@ -17,12 +17,26 @@ static lh_status no_memory(int64_t line, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
 }
 
-/* Whether a list that the line may have has as many elements as the sequence has tokens. */
-static lh_status check_count(const char *name, const int32_t *list, int count, int sequence, int64_t line,
-                             lh_error *error) {
-    if (list == NULL || count == sequence) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: %d %s\n  expected: %d, one per token of the sequence",
-                   (long long)line, count, name, sequence);
+/* What a list is called in messages: where there is one stream, by its name alone. */
+typedef struct label {
+    char text[64];
+} label;
+
+static label label_of(const lh_spec *spec, const char *name, int stream) {
+    label of;
+    if (spec->format->streams == 1) snprintf(of.text, sizeof of.text, "%s", name);
+    else snprintf(of.text, sizeof of.text, "%s.%s", name, spec->format->stream[stream].name);
+    return of;
+}
+
+/* Whether the lists that the line may have are as long as their streams. */
+static lh_status check_counts(const lh_spec *spec, const char *name, const lh_input_list *lists, const lh_shape *shape,
+                              int64_t line, lh_error *error) {
+    for (int s = 0; s < spec->format->streams; s++)
+        if (lists[s].numbers != NULL && lists[s].count != shape->length[s])
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: %d %s\n  expected: %d, one per token of the sequence",
+                           (long long)line, lists[s].count, label_of(spec, name, s).text, shape->length[s]);
+    return LH_OK;
 }
 
 static lh_status search_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
@@ -58,10 +72,9 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
-    int sequence = lh_shape_at(spec, input->n, 1).length[0];
-    status = check_count("positions", input->positions, input->positions_length, sequence, line, error);
-    if (status != LH_OK) return status;
-    return check_count("distances", input->distances, input->distances_length, sequence, line, error);
+    lh_shape shape = lh_shape_at(spec, input->n, 1);
+    status = check_counts(spec, "positions", input->positions, &shape, line, error);
+    return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
 }
 
 static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line, const json_t *list, lh_error *error) {
@@ -79,28 +92,62 @@ static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line,
     return status;
 }
 
-/* The list of integers from least on, below range, that an object may have under this name; the caller frees it. */
-static lh_status read_list(const json_t *object, const char *name, int least, int range, int64_t line, int32_t **out,
-                           int *count, lh_error *error) {
-    const json_t *list = json_object_get(object, name);
-    if (list == NULL) return LH_OK;
-    if (range == 0)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding draws none", (long long)line,
-                       name);
+/* Integers from least on, below range; the caller frees them. */
+static lh_status read_list(const json_t *list, const char *name, int least, int range, int64_t line, lh_input_list *out,
+                           lh_error *error) {
     if (!json_is_array(list) || json_array_size(list) == 0)
         return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is no list of integers", (long long)line, name);
-    *count = (int)json_array_size(list);
-    *out = calloc((size_t)*count, sizeof **out);
-    if (*out == NULL) return no_memory(line, error);
-    for (int i = 0; i < *count; i++) {
+    out->count = (int)json_array_size(list);
+    out->numbers = calloc((size_t)out->count, sizeof *out->numbers);
+    if (out->numbers == NULL) return no_memory(line, error);
+    for (int i = 0; i < out->count; i++) {
         const json_t *item = json_array_get(list, (size_t)i);
         json_int_t value = json_integer_value(item);
         if (!json_is_integer(item) || value < least || value >= range)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is no integer from %d to %d", (long long)line, name,
                            i, least, range - 1);
-        (*out)[i] = (int32_t)value;
+        out->numbers[i] = (int32_t)value;
     }
     return LH_OK;
+}
+
+static int stream_of(const lh_format *format, const char *name) {
+    int s = 0;
+    while (s < format->streams && strcmp(format->stream[s].name, name) != 0) s++;
+    return s;
+}
+
+/* Lists by stream, of those that the model has. */
+static lh_status read_streams(json_t *object, const lh_spec *spec, const char *name, int least, int range, int64_t line,
+                              lh_input_list *out, lh_error *error) {
+    const char *stream;
+    json_t *list;
+    lh_status status = LH_OK;
+    if (!json_is_object(object))
+        return lh_fail(error, LH_ERR_INPUT,
+                       "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
+                       (long long)line, name, spec->format->stream[0].name, spec->format->stream[1].name);
+    json_object_foreach(object, stream, list) {
+        int s = stream_of(spec->format, stream);
+        if (s == spec->format->streams)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
+                           (long long)line, name, stream, spec->format->stream[0].name, spec->format->stream[1].name);
+        status = read_list(list, label_of(spec, name, s).text, least, range, line, &out[s], error);
+        if (status != LH_OK) break;
+    }
+    return status;
+}
+
+/* What an object may have under this name in place of draws, from least on, below range. */
+static lh_status read_lists(const json_t *object, const lh_spec *spec, const char *name, int least, int range,
+                            int64_t line, lh_input_list *out, lh_error *error) {
+    json_t *given = json_object_get(object, name);
+    if (given == NULL) return LH_OK;
+    if (range == 0)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding draws none", (long long)line,
+                       name);
+    return spec->format->streams > 1 ? read_streams(given, spec, name, least, range, line, out, error)
+                                     : read_list(given, name, least, range, line, out, error);
 }
 
 static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line, const json_t *value,
@@ -115,16 +162,16 @@ static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line
 }
 
 /* distances[d] is for tokens d apart, so the first is 0 and each is larger than the one before. */
-static lh_status check_distances(const lh_input *input, int64_t line, lh_error *error) {
-    const int32_t *distances = input->distances;
+static lh_status check_distances(const lh_input_list *list, const char *name, int64_t line, lh_error *error) {
+    const int32_t *distances = list->numbers;
     if (distances == NULL) return LH_OK;
     if (distances[0] != 0)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: distances[0] is %d\n  expected: 0, of a token to itself",
-                       (long long)line, distances[0]);
-    for (int i = 1; i < input->distances_length; i++)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[0] is %d\n  expected: 0, of a token to itself",
+                       (long long)line, name, distances[0]);
+    for (int i = 1; i < list->count; i++)
         if (distances[i] <= distances[i - 1])
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: distances[%d] is %d\n  expected: more than %d, they ascend",
-                           (long long)line, i, distances[i], distances[i - 1]);
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is %d\n  expected: more than %d, they ascend",
+                           (long long)line, name, i, distances[i], distances[i - 1]);
     return LH_OK;
 }
 
@@ -135,12 +182,12 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     if (object == NULL) return fail_line(line, error, problem.text);
     lh_status status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
     if (status == LH_OK)
-        status = read_list(object, "positions", spec->first_position, spec->position_range, line, &input->positions,
-                           &input->positions_length, error);
+        status = read_lists(object, spec, "positions", spec->first_position, spec->position_range, line,
+                            input->positions, error);
     if (status == LH_OK)
-        status = read_list(object, "distances", 0, spec->distance_range, line, &input->distances,
-                           &input->distances_length, error);
-    if (status == LH_OK) status = check_distances(input, line, error);
+        status = read_lists(object, spec, "distances", 0, spec->distance_range, line, input->distances, error);
+    for (int s = 0; status == LH_OK && s < spec->format->streams; s++)
+        status = check_distances(&input->distances[s], label_of(spec, "distances", s).text, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
     json_decref(object);
@@ -161,12 +208,18 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
 }
 
 lh_query lh_input_query(const lh_input *input) {
-    return (lh_query){
-        .n = input->n, .input = input->input, .positions = input->positions, .distances = input->distances};
+    lh_query query = {.n = input->n, .input = input->input};
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        query.positions[s] = input->positions[s].numbers;
+        query.distances[s] = input->distances[s].numbers;
+    }
+    return query;
 }
 
 void lh_input_free(lh_input *input) {
     free(input->input);
-    free(input->positions);
-    free(input->distances);
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        free(input->positions[s].numbers);
+        free(input->distances[s].numbers);
+    }
 }

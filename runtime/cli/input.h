@@ -5,15 +5,18 @@
 #include "data/corpus.h"
 #include "train/engine.h"
 
+/* Numbers that stand in place of a stream's draws, one per token; NULL where the line has none. */
+typedef struct lh_input_list {
+    int32_t *numbers;
+    int count;
+} lh_input_list;
+
 typedef struct lh_input {
     int n;           /* task length; 1 with finite data */
     int outputs;     /* tokens to predict, with finite data; 0: not said */
     uint16_t *input; /* [input_length] tokens */
     int input_length;
-    int32_t *positions; /* [positions_length], one per token of the sequence; NULL where the line has none */
-    int positions_length;
-    int32_t *distances; /* [distances_length], likewise; 0, then ascending */
-    int distances_length;
+    lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
 } lh_input;
 
 /* Lines of inputs for finite data bring their shapes with them: a spec to read them with, whose corpus has two shapes,
@@ -27,7 +30,8 @@ typedef struct lh_line_shapes {
 void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 
 /* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with finite data, "outputs":N;
- * line: its number, for messages. LH_ERR_INPUT says what is wrong: no JSON, tokens, positions or distances out of range,
+ * where the model has several streams, positions and distances are {"<stream>":[...]}, of one stream or more. line: its
+ * number, for messages. LH_ERR_INPUT says what is wrong: no JSON, tokens, positions or distances out of range,
  * distances that do not ascend from 0, a length that the task does not have. With finite data the spec is that of
  * lh_line_shapes. Whatever the outcome, input is for lh_input_free. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error);

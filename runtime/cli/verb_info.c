@@ -62,13 +62,20 @@ static void print_lengths(const char *name, const lh_lengths *lengths) {
         printf("%-14s %d..%d (%d)\n", name, lh_lengths_at(lengths, 0), lh_lengths_at(lengths, count - 1), count);
 }
 
+static void print_parameters(const lh_spec *spec) {
+    int learned = 0;
+    for (int t = 0; t < spec->tensor_count; t++) learned += spec->tensors[t].learned;
+    printf("%-14s %lld in %d tensors, %s", "parameters", (long long)spec->parameter_count, learned, spec->precision);
+    if (learned < spec->tensor_count) printf("; %d not learned", spec->tensor_count - learned);
+    printf("\n");
+}
+
 static void print_text(const lh_spec *spec, const char *level) {
     int processors = lh_team_processors();
     printf("%-14s %s\n%-14s %s\n%-14s %s\n%-14s %s\n", "id", spec->id, "plan", spec->plan_digest, "model",
            spec->model_digest, "sources", spec->source_digest);
     printf("%-14s %s, chance %.4f\n", "task", spec->task->kind, spec->task->chance);
-    printf("%-14s %lld in %d tensors, %s\n", "parameters", (long long)spec->parameter_count, spec->tensor_count,
-           spec->precision);
+    print_parameters(spec);
     print_lengths("training", &spec->train.lengths);
     print_lengths("evaluation", &spec->eval.lengths);
     if (spec->data != NULL)

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/symbols.h"
+#include "eval/decode.h"
 
 /* One line on its way from stdin to stdout. */
 typedef struct prediction {
@@ -25,15 +26,11 @@ static lh_status forward(prediction *p, lh_error *error) {
     if (p->logits == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = lh_input_query(&p->in);
     query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
-    return p->engine->ops->predict(p->engine, &query, p->logits, error);
+    return lh_decode(p->engine, &query, p->logits, NULL, error);
 }
 
 static int best_class(const prediction *p, int label) {
-    const double *row = p->logits + (size_t)label * (size_t)p->spec->classes;
-    int best = 0;
-    for (int c = 1; c < p->spec->classes; c++)
-        if (row[c] > row[best]) best = c;
-    return best;
+    return lh_best_class(p->logits + (size_t)label * (size_t)p->spec->classes, p->spec->classes);
 }
 
 static void print_json(const prediction *p, int labels) {

@@ -61,14 +61,16 @@ static lh_status allocate_clear(lh_cuda_fleet *fleet, size_t bytes, const char *
     return status == LH_OK ? clear(fleet, *memory, bytes, error) : status;
 }
 
-lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, int tokens, lh_error *error) {
+lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error) {
     const lh_cuda_program *program = fleet->program;
-    if (program->tables_bytes == NULL || tokens <= fleet->tables_length) return LH_OK;
-    size_t bytes = program->tables_bytes(tokens);
+    int all[LH_MAX_STREAMS];
+    memcpy(all, fleet->tables_longest, sizeof all);
+    if (program->tables_bytes == NULL || !lh_longer_streams(all, longest)) return LH_OK;
+    size_t bytes = program->tables_bytes(all);
     CUdeviceptr memory;
     void *tables = lh_engine_memory(bytes, "position tables", error);
     if (tables == NULL) return LH_ERR_ENVIRONMENT;
-    program->make_tables(tables, tokens);
+    program->make_tables(tables, all);
     lh_status status = lh_cuda_allocate(fleet->device, bytes, "position tables", &memory, error);
     if (status == LH_OK) status = lh_cuda_copy_in(fleet, memory, tables, bytes, error);
     free(tables);
@@ -78,7 +80,7 @@ lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, int tokens, lh_error *error)
     }
     lh_cuda_release(fleet->device, &fleet->tables);
     fleet->tables = memory;
-    fleet->tables_length = tokens;
+    memcpy(fleet->tables_longest, all, sizeof all);
     return LH_OK;
 }
 
@@ -105,18 +107,17 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_lengths lengths = lh_cuda_training_lengths(fleet);
     lh_status status = lh_check_limit(spec, &lengths, error);
     if (status != LH_OK) return status;
-    int tokens = 0;
+    int longest[LH_MAX_STREAMS] = {0};
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
         lh_shape part = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
-        int T = part.length[0];
         if (fleet->library == NULL) part.sequences = (spec->train.batch + room->shards - 1) / room->shards;
-        tokens = most(tokens, T);
-        room->partial = larger(room->partial, lh_cuda_aligned(fleet->program->partial_bytes(T)));
-        room->shared = larger(room->shared, lh_cuda_aligned(fleet->program->shared_bytes(T)));
+        lh_longer_streams(longest, part.length);
+        room->partial = larger(room->partial, lh_cuda_aligned(fleet->program->partial_bytes(&part)));
+        room->shared = larger(room->shared, lh_cuda_aligned(fleet->program->shared_bytes(&part)));
         room->workspace =
             larger(room->workspace, lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
     }
-    return lh_cuda_need_tables(fleet, tokens, error);
+    return lh_cuda_need_tables(fleet, longest, error);
 }
 
 static size_t piece_sums_bytes(const lh_cuda_fleet *fleet) {

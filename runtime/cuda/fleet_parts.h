@@ -3,6 +3,8 @@
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
+#include <assert.h>
+
 #include "data/epoch.h"
 #include "longhand/cuda_interface.h"
 #include "runtime/cuda/fleet.h"
@@ -11,9 +13,12 @@
 
 enum { LH_CUDA_MOST_STEPS = 64 /* in one launch */ };
 
-/* Where the arrays of a batch lie in its piece of memory; the tokens are at 0. */
+static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the streams of the host");
+
+/* Where the arrays of a batch lie in its piece of memory. */
 typedef struct lh_cuda_layout {
-    size_t labels, mask, draws, bytes;
+    size_t tokens[LH_MAX_STREAMS], labels, mask, place, draws, bytes;
+    bool has_places; /* the format has `locate` */
 } lh_cuda_layout;
 
 /* What a thread of the host needs to make examples. */
@@ -108,7 +113,7 @@ typedef struct lh_cuda_fleet {
     bool arranged;     /* grid and the device's table of replicas are those of the active ones */
     CUstream stream;
     CUdeviceptr tables;
-    int tables_length; /* longest sequence that tables serve */
+    int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
     lh_cuda_room room;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
@@ -145,8 +150,8 @@ lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, siz
 /* The task lengths that a step may have; the list, if it is one, is the spec's. */
 lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet);
 
-/* Position tables for sequences of up to `tokens` tokens. */
-lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, int tokens, lh_error *error);
+/* Position tables for sequences of up to so many tokens in each stream. */
+lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 /* This replica makes no further steps; the others share the device among themselves from the next launch on. */
 void lh_cuda_leave(lh_cuda_engine *engine);
@@ -156,7 +161,7 @@ lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error);
 
 /* --- ring.c ----------------------------------------------------------------------------------------------------- */
 
-lh_cuda_layout lh_cuda_layout_of(const lh_cuda_program *program, const lh_shape *shape);
+lh_cuda_layout lh_cuda_layout_of(const lh_cuda_fleet *fleet, const lh_shape *shape);
 
 lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, int longest_n, int rows,
                              lh_error *error);
@@ -167,6 +172,11 @@ void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, con
 
 /* A step's description for the device, for a batch that lies there at `at`. */
 lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr at, const lh_draw *draw);
+
+/* The draws of a step or evaluation, where the model has any; what the caller gives in their place as in lh_cpu_step. */
+void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
+                        const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
+                        int *scratch, int *out);
 
 lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error);
 void lh_cuda_ring_close(lh_cuda_fleet *fleet);

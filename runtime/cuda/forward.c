@@ -13,7 +13,7 @@ enum { ROWS = 32 /* sequences that a thread makes at a time */ };
 /* What a set of lengths needs. */
 typedef struct needs {
     size_t batch, workspaces, shared, logits; /* bytes */
-    int longest_n, tokens;
+    int longest_n, longest[LH_MAX_STREAMS];
 } needs;
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -28,7 +28,7 @@ typedef struct cut {
 } cut;
 
 static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
-    int group = fleet->program->evaluation_group(shape->length[0]);
+    int group = fleet->program->evaluation_group(shape);
     if (group > shape->sequences) group = shape->sequences;
     int groups = (shape->sequences + group - 1) / group, most = fleet->device->evaluate_blocks;
     lh_shape part = *shape;
@@ -44,11 +44,11 @@ static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *
     lh_shape shape = lh_shape_at(spec, n, examples);
     cut c = cut_of(fleet, &shape);
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes;
-    most->batch = larger(most->batch, lh_cuda_layout_of(fleet->program, &shape).bytes);
+    most->batch = larger(most->batch, lh_cuda_layout_of(fleet, &shape).bytes);
     most->workspaces = larger(most->workspaces, (size_t)c.workspaces * c.workspace);
-    most->shared = larger(most->shared, fleet->program->shared_bytes(shape.length[0]));
+    most->shared = larger(most->shared, fleet->program->shared_bytes(&shape));
     most->logits = larger(most->logits, logits);
-    most->tokens = more(most->tokens, shape.length[0]);
+    lh_longer_streams(most->longest, shape.length);
     most->longest_n = more(most->longest_n, n);
 }
 
@@ -106,7 +106,7 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     if (status != LH_OK) return status;
     needs most = {0};
     for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(fleet, lh_lengths_at(lengths, i), examples, &most);
-    status = lh_cuda_need_tables(fleet, most.tokens, error);
+    status = lh_cuda_need_tables(fleet, most.longest, error);
     bool enough = have->examples >= examples && have->longest_n >= most.longest_n && have->batch >= most.batch &&
                   have->workspaces >= most.workspaces && have->shared >= most.shared && have->logits >= most.logits;
     if (status != LH_OK || enough) return status;
@@ -130,7 +130,7 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
 
 static lh_status send_batch(const lh_cuda_fleet *fleet, const lh_shape *shape, const lh_draw *draw, lh_error *error) {
     const lh_cuda_forward *forward = &fleet->forward;
-    lh_cuda_layout layout = lh_cuda_layout_of(fleet->program, shape);
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
     memset(forward->host_step, 0, STEP_BYTES);
     *(lh_cuda_step *)forward->host_step = lh_cuda_step_of(&layout, shape, forward->device_batch, draw);
     CUresult result =
@@ -234,12 +234,10 @@ static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_dra
 }
 
 static void make_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, const lh_shape *shape,
-                       const lh_draw *draw, const int32_t *positions, const int32_t *distances) {
-    const lh_cuda_program *program = fleet->program;
-    int *out = (int *)(void *)((char *)fleet->forward.host_batch + layout->draws);
-    int *scratch = fleet->forward.lanes.lane[0].scratch, T = shape->length[0];
-    if (program->draw_sequences != NULL) program->draw_sequences(draw, shape->sequences, T, positions, scratch, out);
-    else if (program->draw_count != NULL) program->draw(draw, T, positions, distances, scratch, out);
+                       const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
+                       const int32_t *const distances[LH_MAX_STREAMS]) {
+    lh_cuda_make_draws(fleet->program, draw, shape, positions, distances, fleet->forward.lanes.lane[0].scratch,
+                       (int *)(void *)((char *)fleet->forward.host_batch + layout->draws));
 }
 
 /* --- many examples ---------------------------------------------------------------------------------------------- */
@@ -282,14 +280,14 @@ static void fill_work(void *argument, int index, int count) {
 static lh_status fill_batch(lh_cuda_fleet *fleet, const lh_condition *condition, const lh_shape *shape,
                             lh_error *error) {
     int pieces = (condition->examples + ROWS - 1) / ROWS, threads = fleet->forward.lanes.count;
-    filling job = {
-        .fleet = fleet, .condition = condition, .layout = lh_cuda_layout_of(fleet->program, shape), .pieces = pieces};
+    filling job = {.fleet = fleet, .condition = condition, .layout = lh_cuda_layout_of(fleet, shape), .pieces = pieces};
     atomic_init(&job.next, 0);
     atomic_init(&job.failed, pieces);
     lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);
     int failed = atomic_load(&job.failed);
     if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
-    make_draws(fleet, &job.layout, shape, &condition->draw, NULL, NULL);
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    make_draws(fleet, &job.layout, shape, &condition->draw, drawn, drawn);
     return LH_OK;
 }
 
@@ -320,19 +318,12 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
 
 /* --- one sequence ----------------------------------------------------------------------------------------------- */
 
-/* Assembles the query's tokens in host_batch; labels are 0, and none counts. */
+/* The query's sequence in host_batch. */
 static void put_query(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape) {
-    lh_cuda_layout layout = lh_cuda_layout_of(fleet->program, shape);
-    char *memory = fleet->forward.host_batch;
-    memset(memory, 0, layout.bytes);
-    uint16_t *tokens[LH_MAX_STREAMS] = {(uint16_t *)(void *)memory};
-    lh_example example = {lh_input_length(fleet->spec, query->n),
-                          lh_output_length(fleet->spec, query->n),
-                          query->input,
-                          (uint16_t *)(void *)(memory + layout.labels),
-                          (uint8_t *)memory + layout.mask,
-                          fleet->spec->task->options};
-    fleet->spec->format->assemble(&example, tokens);
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
+    lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
+    lh_batch_put(batch, fleet->spec, query->n, query->input, query->target);
+    lh_cuda_put_rows(&layout, fleet->forward.host_batch, 0, batch);
     make_draws(fleet, &layout, shape, &query->draw, query->positions, query->distances);
 }
 

@@ -82,7 +82,7 @@ static lh_status start_step(lh_cuda_fleet *fleet, int replica, lh_cuda_train *tr
         .kernel = fleet->device->train,
         .blocks = train->team,
         .mode = LH_MODE_TRAIN,
-        .shape = {.sequences = step->sequences, .length = {step->T}, .labels = step->label_count},
+        .shape = {.sequences = step->sequences, .length = {step->T[0], step->T[1]}, .labels = step->label_count},
         .workspace = fleet->room.workspaces,
         .parameters = lh_cuda_vector_at(engine, 0),
         .gradient = lh_cuda_vector_at(engine, 3),

@@ -12,17 +12,27 @@
 
 static const size_t RING_BYTES = 64 << 20; /* at most, where that is two steps */
 
-static size_t aligned(size_t bytes) { return (bytes + 15) / 16 * 16; }
+/* The place of so many bytes behind those that are used. */
+static size_t take(size_t *used, size_t bytes) {
+    size_t at = *used;
+    *used += (bytes + 15) / 16 * 16;
+    return at;
+}
 
-lh_cuda_layout lh_cuda_layout_of(const lh_cuda_program *program, const lh_shape *shape) {
+lh_cuda_layout lh_cuda_layout_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+    const lh_cuda_program *program = fleet->program;
+    const lh_spec *spec = fleet->spec;
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
-    size_t draws = program->draw_count != NULL ? (size_t)program->draw_count(shape->length[0]) : 0;
+    size_t draws = program->draw_count != NULL ? (size_t)program->draw_count(shape) : 0, used = 0;
     if (program->draw_sequences != NULL) draws *= sequences;
-    lh_cuda_layout layout;
-    layout.labels = aligned(sequences * (size_t)shape->length[0] * sizeof(uint16_t));
-    layout.mask = layout.labels + aligned(labels * sizeof(uint16_t));
-    layout.draws = layout.mask + aligned(labels);
-    layout.bytes = lh_cuda_aligned(layout.draws + draws * sizeof(int));
+    lh_cuda_layout layout = {.has_places = spec->format->locate != NULL};
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        layout.tokens[s] = take(&used, sequences * (size_t)shape->length[s] * sizeof(uint16_t));
+    layout.labels = take(&used, labels * sizeof(uint16_t));
+    layout.mask = take(&used, labels);
+    layout.place = take(&used, layout.has_places ? labels * sizeof(uint16_t) : 0);
+    layout.draws = take(&used, draws * sizeof(int));
+    layout.bytes = lh_cuda_aligned(used);
     return layout;
 }
 
@@ -55,30 +65,40 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes) {
     memset(lanes, 0, sizeof *lanes);
 }
 
+/* Rows of `each` words behind `before` rows of them. */
+static void put_words(char *memory, size_t before, size_t rows, size_t each, const uint16_t *words) {
+    memcpy(memory + before * each * sizeof *words, words, rows * each * sizeof *words);
+}
+
 void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch) {
     const lh_shape *shape = &batch->shape;
-    size_t tokens = (size_t)shape->length[0], labels = (size_t)shape->labels;
-    size_t rows = (size_t)shape->sequences, before = (size_t)first;
-    memcpy(memory + before * tokens * sizeof(uint16_t), batch->tokens[0], rows * tokens * sizeof(uint16_t));
-    memcpy(memory + layout->labels + before * labels * sizeof(uint16_t), batch->labels,
-           rows * labels * sizeof(uint16_t));
+    size_t labels = (size_t)shape->labels, rows = (size_t)shape->sequences, before = (size_t)first;
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        if (batch->tokens[s] != NULL)
+            put_words(memory + layout->tokens[s], before, rows, (size_t)shape->length[s], batch->tokens[s]);
+    put_words(memory + layout->labels, before, rows, labels, batch->labels);
+    if (layout->has_places) put_words(memory + layout->place, before, rows, labels, batch->place);
     memcpy(memory + layout->mask + before * labels, batch->mask, rows * labels);
 }
 
 lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr at, const lh_draw *draw) {
-    return (lh_cuda_step){
-        .tokens = (const unsigned short *)(uintptr_t)at,
+    lh_cuda_step step = {
         .labels = (const unsigned short *)(uintptr_t)(at + layout->labels),
         .mask = (const unsigned char *)(uintptr_t)(at + layout->mask),
+        .place = layout->has_places ? (const unsigned short *)(uintptr_t)(at + layout->place) : NULL,
         .draws = (const int *)(uintptr_t)(at + layout->draws),
         .sequences = shape->sequences,
-        .T = shape->length[0],
         .label_count = shape->labels,
         .step = draw->step,
         .key = {draw->key.word[0], draw->key.word[1]},
         .draw = draw->example,
         .loss_scale = 1.0 / ((double)shape->sequences * shape->labels),
     };
+    for (int s = 0; s < LH_CUDA_STREAMS; s++) {
+        if (shape->length[s] > 0) step.tokens[s] = (const unsigned short *)(uintptr_t)(at + layout->tokens[s]);
+        step.T[s] = shape->length[s];
+    }
+    return step;
 }
 
 /* --- memory ----------------------------------------------------------------------------------------------------- */
@@ -92,7 +112,7 @@ static size_t largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *length
     size_t largest = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         lh_shape shape = lh_shape_at(fleet->spec, lh_lengths_at(lengths, i), fleet->spec->train.batch);
-        size_t bytes = lh_cuda_layout_of(fleet->program, &shape).bytes;
+        size_t bytes = lh_cuda_layout_of(fleet, &shape).bytes;
         if (bytes > largest) largest = bytes;
     }
     return largest;
@@ -175,7 +195,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
         sequences = turn->sequences;
     }
     lh_shape shape = lh_shape_at(spec, prepared->n, sequences);
-    lh_cuda_layout layout = lh_cuda_layout_of(fleet->program, &shape);
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet, &shape);
     lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS};
     prepared->step = lh_cuda_step_of(&layout, &shape, ring->device + place * ring->piece, &draw);
     prepared->step.rate = engine->learning_rate / (1 - lh_power(fleet->program->beta1, step + 1));
@@ -195,12 +215,12 @@ static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepare
     return lh_batch_fill(batch, fleet->spec, &source, prepared->n, (uint32_t)first, step->sequences, error);
 }
 
-static void make_draws(const lh_cuda_fleet *fleet, const lh_cuda_step *step, int *scratch, int *out) {
+void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
+                        const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
+                        int *scratch, int *out) {
     LH_TIMED(LH_PART_SAMPLING);
-    lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS};
-    const lh_cuda_program *program = fleet->program;
-    if (program->draw_sequences != NULL) program->draw_sequences(&draw, step->sequences, step->T, NULL, scratch, out);
-    else program->draw(&draw, step->T, NULL, NULL, scratch, out);
+    if (program->draw_sequences != NULL) program->draw_sequences(draw, shape, positions, scratch, out);
+    else if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
 }
 
 static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {
@@ -210,10 +230,13 @@ static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t s
     char *memory = (char *)ring->host + place * ring->piece;
     prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
     if (prepared->status != LH_OK) return;
-    lh_cuda_layout layout = lh_cuda_layout_of(fleet->program, &lane->batch.shape);
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet, &lane->batch.shape);
+    const lh_cuda_step *step = &prepared->step;
+    const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS};
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
     lh_cuda_put_rows(&layout, memory, 0, &lane->batch);
-    if (fleet->program->draw_count != NULL)
-        make_draws(fleet, &prepared->step, lane->scratch, (int *)(void *)(memory + layout.draws));
+    lh_cuda_make_draws(fleet->program, &draw, &lane->batch.shape, drawn, drawn, lane->scratch,
+                       (int *)(void *)(memory + layout.draws));
 }
 
 typedef struct filling {

@@ -53,18 +53,38 @@ lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences) {
     return shape;
 }
 
-/* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. */
-static lh_shape largest_shape(const lh_spec *spec, int longest_n, int sequences, int *input) {
-    lh_shape largest = {.sequences = sequences};
+int lh_shape_tokens(const lh_shape *shape) {
+    int tokens = 0;
+    for (int s = 0; s < LH_MAX_STREAMS; s++) tokens += shape->length[s];
+    return tokens;
+}
+
+bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]) {
+    bool grew = false;
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        if (length[s] <= longest[s]) continue;
+        longest[s] = length[s];
+        grew = true;
+    }
+    return grew;
+}
+
+/* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. LH_ERR_INPUT where
+ * there are more labels than tokens that they could be of. */
+static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
+    const lh_format *format = spec->format;
     *input = 0;
     for (int n = 1; n <= longest_n; n++) {
-        lh_shape shape = lh_shape_at(spec, n, sequences);
-        for (int s = 0; s < LH_MAX_STREAMS; s++)
-            if (shape.length[s] > largest.length[s]) largest.length[s] = shape.length[s];
-        if (shape.labels > largest.labels) largest.labels = shape.labels;
+        lh_shape shape = lh_shape_at(spec, n, largest->sequences);
+        if (shape.labels > shape.length[format->label_stream])
+            return lh_fail(error, LH_ERR_INPUT, "length %d: %d labels, but %s has %d tokens\n  expected: one for each",
+                           lh_told_length(spec, n), shape.labels, format->stream[format->label_stream].name,
+                           shape.length[format->label_stream]);
+        lh_longer_streams(largest->length, shape.length);
+        if (shape.labels > largest->labels) largest->labels = shape.labels;
         if (lh_input_length(spec, n) > *input) *input = lh_input_length(spec, n);
     }
-    return largest;
+    return LH_OK;
 }
 
 static int most_outputs(const lh_spec *spec, int longest_n) {
@@ -77,11 +97,13 @@ static int most_outputs(const lh_spec *spec, int longest_n) {
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error) {
     memset(batch, 0, sizeof *batch);
     int input;
-    lh_shape most = largest_shape(spec, longest_n, sequences, &input);
+    lh_shape most = {.sequences = sequences};
+    lh_status status = find_largest(spec, longest_n, &most, &input, error);
+    if (status != LH_OK) return status;
     size_t count = (size_t)sequences, labels = count * (size_t)most.labels;
-    size_t words = labels + (size_t)input;
+    size_t words = labels + (size_t)input, places = spec->format->locate != NULL ? labels : 0;
     for (int s = 0; s < LH_MAX_STREAMS; s++) words += count * (size_t)most.length[s];
-    size_t bytes = words * sizeof(uint16_t) + labels;
+    size_t bytes = (words + places) * sizeof(uint16_t) + labels;
     uint16_t *next = batch->memory = malloc(bytes ? bytes : 1);
     if (!next)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a batch of %d sequences of length %d: %zu bytes",
@@ -91,10 +113,11 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int
         next += count * (size_t)most.length[s];
     }
     batch->labels = next;
-    batch->input = next + labels;
+    if (places > 0) batch->place = next + labels;
+    batch->input = next + labels + places;
     batch->mask = (uint8_t *)(batch->input + input);
     if (spec->task->source == NULL) return LH_OK;
-    lh_status status = lh_trial_open(&batch->trial, input, most_outputs(spec, longest_n), error);
+    status = lh_trial_open(&batch->trial, input, most_outputs(spec, longest_n), error);
     if (status != LH_OK) lh_batch_close(batch);
     return status;
 }
@@ -122,6 +145,15 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
+static void assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
+    const lh_format *format = spec->format;
+    uint16_t *tokens[LH_MAX_STREAMS] = {NULL};
+    for (int s = 0; s < format->streams; s++)
+        tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
+    format->assemble(example, tokens);
+    if (format->locate != NULL) format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
+}
+
 /* Makes example `index` in row `row`; its target and mask are the row's labels and mask. */
 static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index, int row,
                           lh_error *error) {
@@ -135,12 +167,8 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
         .options = spec->task->options,
     };
     lh_status status = make_example(batch, spec, source, n, index, &example, error);
-    if (status != LH_OK) return status;
-    uint16_t *tokens[LH_MAX_STREAMS] = {NULL};
-    for (int s = 0; s < spec->format->streams; s++)
-        tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
-    spec->format->assemble(&example, tokens);
-    return LH_OK;
+    if (status == LH_OK) assemble_row(batch, spec, &example, row);
+    return status;
 }
 
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
@@ -154,4 +182,32 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
         status = fill_row(batch, spec, source, n, index, row, error);
     }
     return status;
+}
+
+void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, const uint16_t *input, const uint16_t *target) {
+    batch->shape = lh_shape_at(spec, n, 1);
+    size_t inputs = (size_t)lh_input_length(spec, n), outputs = (size_t)lh_output_length(spec, n);
+    if (input != batch->input) memcpy(batch->input, input, inputs * sizeof *input);
+    if (target == NULL) memset(batch->labels, 0, outputs * sizeof *batch->labels);
+    else if (target != batch->labels) memcpy(batch->labels, target, outputs * sizeof *target);
+    memset(batch->mask, 0, outputs);
+    lh_example example = {
+        .input_length = (int)inputs,
+        .output_length = (int)outputs,
+        .input = batch->input,
+        .target = batch->labels,
+        .mask = batch->mask,
+        .options = spec->task->options,
+    };
+    assemble_row(batch, spec, &example, 0);
+}
+
+lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences) {
+    size_t labels = (size_t)first * (size_t)batch->shape.labels;
+    lh_cpu_block block = {.sequences = sequences, .labels = batch->labels + labels, .mask = batch->mask + labels};
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        if (batch->tokens[s] != NULL)
+            block.tokens[s] = batch->tokens[s] + (size_t)first * (size_t)batch->shape.length[s];
+    if (batch->place != NULL) block.place = batch->place + labels;
+    return block;
 }

@@ -26,20 +26,36 @@ int lh_told_length(const lh_spec *spec, int n);
 /* The shape of `sequences` sequences at task length n. */
 lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences);
 
+/* Tokens of a sequence, all streams together. */
+int lh_shape_tokens(const lh_shape *shape);
+
+/* longest becomes the larger of both in every stream; whether it grew. */
+bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
+
 /* Room for the examples of one shard or batch; the arrays are as in lh_cpu_block. One allocation. */
 typedef struct lh_batch {
     lh_shape shape;
     uint16_t *tokens[LH_MAX_STREAMS];
     uint16_t *labels;
     uint8_t *mask;
+    uint16_t *place; /* NULL where the spec's format has no `locate` */
     uint16_t *input; /* scratch: one example's input; its target and mask are written in place */
     lh_trial trial;  /* for a user's own task */
     void *memory;
 } lh_batch;
 
-/* Reserves room for up to `sequences` sequences at any task length up to longest_n. */
+/* Reserves room for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT where one of them has
+ * more labels than its labelled stream has tokens, LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error);
 void lh_batch_close(lh_batch *batch);
+
+/* Sequences first .. first + sequences - 1 of the batch as a block: examples from 0 on, no loss_scale, no logits. Points
+ * into the batch. */
+lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
+
+/* Makes one sequence of shape n the batch: of this input and, for streams that read it, this target (NULL: all 0), which
+ * are a task's. Its labels are the target, and none counts. */
+void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, const uint16_t *input, const uint16_t *target);
 
 /* Where the examples come from: counter words of example i are (step, first + i). */
 typedef struct lh_source {

@@ -10,7 +10,11 @@
 /* A uniform in the open interval (0, 1): the middle of the word's cell. */
 static double uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 
+/* In [-1, 1), in steps of 2^-23: times a bound and rounded to a float it is still below the bound. */
+static double uniform_signed(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
+
 static double random_value(const lh_tensor *tensor, uint32_t word) {
+    if (tensor->init == LH_INIT_UNIFORM) return tensor->value * uniform_signed(word);
     if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(uniform(word));
     double low = lh_normal_cumulative(-2.0);
     double p = low + uniform(word) * (1.0 - 2.0 * low);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "eval/decode.h"
 #include "longhand/math.h"
 
 double lh_traced_at(const lh_traced *tensor, int64_t i) {
@@ -19,6 +20,8 @@ typedef struct pass {
     lh_engine *engine;
     lh_batch batch; /* one sequence */
     lh_trace *to;   /* [sites] */
+    double *logits; /* of inputs of one's own, where a stream holds the target; and the answers, [labels] */
+    uint16_t *answers;
     int draw, example;
 } pass;
 
@@ -57,7 +60,11 @@ static lh_status open_pass(pass *p, lh_error *error) {
     if (p->to == NULL) return LH_ERR_ENVIRONMENT;
     for (int site = 0; status == LH_OK && site < spec->site_count; site++)
         status = open_site(p, site, &p->to[site], error);
-    return status;
+    if (status != LH_OK || p->traces->request.inputs == NULL || !spec->format->teacher_forced) return status;
+    size_t labels = (size_t)lh_shape_at(spec, p->group->n, 1).labels;
+    p->logits = lh_engine_memory(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
+    p->answers = lh_engine_memory(labels * sizeof *p->answers, "one pass", error);
+    return p->logits != NULL && p->answers != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
 }
 
 static void close_pass(pass *p) {
@@ -67,6 +74,8 @@ static void close_pass(pass *p) {
         free(p->to[site].attention);
     }
     free(p->to);
+    free(p->logits);
+    free(p->answers);
     lh_batch_close(&p->batch);
 }
 
@@ -79,6 +88,17 @@ static const lh_query *input_of(const lh_trace_request *request, int n, int i) {
     return input;
 }
 
+/* An input of one's own in p->batch; where a stream holds the target, with the model's answers for it. */
+static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
+    lh_status status = LH_OK;
+    if (p->answers != NULL) {
+        status = lh_decode(p->engine, query, p->logits, p->answers, error);
+        query->target = p->answers;
+    }
+    if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, query->input, query->target);
+    return status;
+}
+
 /* What goes through the model; p->batch holds its tokens. */
 static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
@@ -87,20 +107,17 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
     condition.draw.step = (uint32_t)lh_told_length(spec, n); /* as in an evaluation */
     if (request->inputs == NULL) {
-        *query = (lh_query){.n = n, .input = p->batch.input, .draw = condition.draw, .example = (uint32_t)p->example};
+        *query = (lh_query){.n = n,
+                            .input = p->batch.input,
+                            .target = p->batch.labels,
+                            .draw = condition.draw,
+                            .example = (uint32_t)p->example};
         return lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1, error);
     }
     *query = *input_of(request, n, p->example);
     query->draw = condition.draw;
     query->example = (uint32_t)p->example;
-    int labels = lh_shape_at(spec, n, 1).labels;
-    memset(p->batch.labels, 0, (size_t)labels * sizeof *p->batch.labels);
-    memset(p->batch.mask, 0, (size_t)labels);
-    lh_example example = {
-        lh_input_length(spec, n), lh_output_length(spec, n), query->input, p->batch.labels, p->batch.mask,
-        spec->task->options};
-    spec->format->assemble(&example, p->batch.tokens);
-    return LH_OK;
+    return put_input(p, query, error);
 }
 
 double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys) {

@@ -12,6 +12,9 @@
  * A first dimension [draws] is added where there is more than one position draw. Averaged: the mean over draws and
  * examples in place of both dimensions, and no tokens. With finite data n in a name is the input length, and where the
  * traced examples of one input length differ in their outputs, n<n>o<outputs> stands in its place.
+ *
+ * Of a model with several streams tokens are n<n>.tokens.<stream>; a site is as long as its streams, scores [queries][keys].
+ * A stream that holds the target has the example's; of an input of one's own, the model's answers (eval/decode.h).
  */
 #ifndef LONGHAND_TRACE_H
 #define LONGHAND_TRACE_H

@@ -10,29 +10,24 @@
 
 #include "data/initialise.h"
 
-int lh_cpu_longest_stream(const lh_spec *spec, const lh_shape *shape) {
-    int longest = 0;
-    for (int s = 0; s < spec->format->streams; s++)
-        if (shape->length[s] > longest) longest = shape->length[s];
-    return longest;
-}
-
-lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, int tokens, lh_error *error) {
+lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error) {
     const lh_cpu_program *program = cpu->program;
-    if (program->tables_bytes == NULL || tokens <= cpu->tables_length) return LH_OK;
-    void *tables = lh_engine_memory(program->tables_bytes(tokens), "position tables", error);
+    int all[LH_MAX_STREAMS];
+    memcpy(all, cpu->tables_longest, sizeof all);
+    if (program->tables_bytes == NULL || !lh_longer_streams(all, longest)) return LH_OK;
+    void *tables = lh_engine_memory(program->tables_bytes(all), "position tables", error);
     if (tables == NULL) return LH_ERR_ENVIRONMENT;
-    program->make_tables(tables, tokens);
+    program->make_tables(tables, all);
     free(cpu->tables);
     cpu->tables = tables;
-    cpu->tables_length = tokens;
+    memcpy(cpu->tables_longest, all, sizeof all);
     return LH_OK;
 }
 
 /* What one training length needs, and the most over all lengths. */
 typedef struct needs {
     size_t workspace, shared;
-    int tokens, longest_n;
+    int longest[LH_MAX_STREAMS], longest_n;
 } needs;
 
 static int largest_shard(const lh_spec *spec) {
@@ -43,13 +38,12 @@ static void need_length(const lh_cpu_engine *cpu, int n, needs *most) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
     size_t shared = cpu->program->shared_bytes(&shape, LH_MODE_TRAIN);
-    int tokens = lh_cpu_longest_stream(spec, &shape);
     int block = cpu->program->block_sequences(shape.length), shard = largest_shard(spec);
     shape.sequences = block < shard ? block : shard;
     size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);
     if (shared > most->shared) most->shared = shared;
     if (workspace > most->workspace) most->workspace = workspace;
-    if (tokens > most->tokens) most->tokens = tokens;
+    lh_longer_streams(most->longest, shape.length);
     if (n > most->longest_n) most->longest_n = n;
 }
 
@@ -81,9 +75,9 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_error *error) {
     const lh_lengths *lengths = cpu->config.fixed_length > 0 ? &fixed : &spec->train.lengths;
     lh_status status = lh_check_limit(spec, lengths, error);
     if (status != LH_OK) return status;
-    needs most = {0, 0, 0, 0};
+    needs most = {0};
     for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), &most);
-    status = lh_cpu_need_tables(cpu, most.tokens, error);
+    status = lh_cpu_need_tables(cpu, most.longest, error);
     if (status == LH_OK) status = open_arrays(cpu, &most, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = lh_epoch_open(&cpu->epoch, spec->corpus, spec->train.batch, error);
@@ -166,6 +160,7 @@ static const lh_engine_ops cpu_ops = {
     .reserve = lh_cpu_reserve,
     .evaluate = lh_cpu_evaluate,
     .predict = lh_cpu_predict,
+    .decode = lh_cpu_decode,
     .trace = lh_cpu_trace,
     .read_state = engine_read_state,
     .write_state = engine_write_state,
@@ -186,6 +181,7 @@ lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_progra
         .threads = config->threads,
         .compiler = lh_compiler(),
         .variant = "cpu",
+        .decodes = program->decode_step != NULL,
     };
     cpu->config = *config;
     cpu->program = program;

@@ -1,5 +1,5 @@
-/* Inside the CPU engine: shared by cpu_engine.c (memory), cpu_step.c (training), cpu_forward.c
- * (evaluation) and cpu_trace.c. */
+/* Inside the CPU engine: shared by cpu_engine.c (memory), cpu_step.c (training), cpu_forward.c (evaluation), cpu_decode.c
+ * and cpu_trace.c. */
 #ifndef LONGHAND_CPU_ENGINE_H
 #define LONGHAND_CPU_ENGINE_H
 
@@ -38,9 +38,10 @@ typedef struct lh_cpu_forward_lane {
 typedef struct lh_cpu_forward {
     lh_cpu_forward_lane *lanes; /* [threads] */
     void *shared;
+    void *decode;        /* what a program keeps while it decodes one sequence */
     lh_sums *block_sums; /* [examples]: a block has at least one */
-    size_t workspace_bytes, shared_bytes, logits_bytes;
-    int longest_n, tokens, block, examples;
+    size_t workspace_bytes, shared_bytes, logits_bytes, decode_bytes;
+    int longest_n, block, examples;
 } lh_cpu_forward;
 
 typedef struct lh_cpu_engine {
@@ -53,7 +54,7 @@ typedef struct lh_cpu_engine {
     void *kept;               /* the gradient of the last step; NULL: not kept */
     void *state[LH_MAX_STATES];
     void *tables;
-    int tables_length; /* longest sequence that tables serve */
+    int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
     void *shared;
 
     lh_cpu_lane *lanes;            /* [threads] */
@@ -74,23 +75,21 @@ typedef struct lh_cpu_engine {
 /* Number of LH_CHUNK elements in the parameter vector. */
 static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) { return cpu->engine.spec->parameter_storage / LH_CHUNK; }
 
-/* Position tables for sequences of up to `tokens` tokens. */
-lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, int tokens, lh_error *error);
-
-/* The longest stream of a shape. */
-int lh_cpu_longest_stream(const lh_spec *spec, const lh_shape *shape);
+/* Position tables for sequences of up to so many tokens in each stream. */
+lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
 /* The step and the one-sequence block of a query in lane 0, begun. */
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block);
-/* Lane 0's logits of one sequence as doubles, [labels][classes]. */
-void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
+/* Of lane 0's sequence the logits of labels first .. first + count - 1 as doubles, [count][classes]. */
+void lh_cpu_take_logits(const lh_cpu_engine *cpu, int first, int count, double *logits);
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                           lh_error *error);
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
+void lh_cpu_decode(lh_engine *engine, const lh_query *query, double *logits);
 void lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
 void lh_cpu_forward_close(lh_cpu_forward *forward, int threads);
 

@@ -9,8 +9,8 @@
 
 /* What a set of lengths needs. */
 typedef struct needs {
-    size_t workspace, shared, logits;
-    int tokens, longest_n, block;
+    size_t workspace, shared, logits, decode; /* bytes */
+    int longest[LH_MAX_STREAMS], longest_n, block;
 } needs;
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -23,7 +23,9 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *mo
     int block = cpu->program->block_sequences(shape.length);
     if (block > examples) block = examples;
     most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
-    most->tokens = more(most->tokens, lh_cpu_longest_stream(spec, &shape));
+    lh_longer_streams(most->longest, shape.length);
+    shape.sequences = 1;
+    if (cpu->engine.decodes) most->decode = larger(most->decode, cpu->program->decode_bytes(&shape));
     shape.sequences = block;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)block * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
@@ -48,14 +50,15 @@ void lh_cpu_forward_close(lh_cpu_forward *forward, int threads) {
     }
     free(forward->lanes);
     free(forward->shared);
+    free(forward->decode);
     free(forward->block_sums);
     memset(forward, 0, sizeof *forward);
 }
 
 static bool enough(const lh_cpu_forward *have, const needs *most, int examples) {
     return have->lanes != NULL && have->workspace_bytes >= most->workspace && have->shared_bytes >= most->shared &&
-           have->logits_bytes >= most->logits && have->longest_n >= most->longest_n && have->tokens >= most->tokens &&
-           have->block >= most->block && have->examples >= examples;
+           have->logits_bytes >= most->logits && have->decode_bytes >= most->decode &&
+           have->longest_n >= most->longest_n && have->block >= most->block && have->examples >= examples;
 }
 
 static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int examples, lh_error *error) {
@@ -65,6 +68,10 @@ static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int example
     forward->shared = lh_engine_memory(most->shared, "what a batch shares", error);
     forward->block_sums = lh_engine_memory((size_t)examples * sizeof *forward->block_sums, "sums", error);
     if (forward->lanes == NULL || forward->shared == NULL || forward->block_sums == NULL) return LH_ERR_ENVIRONMENT;
+    if (cpu->engine.decodes) {
+        forward->decode = lh_engine_memory(most->decode, "keys and values", error);
+        if (forward->decode == NULL) return LH_ERR_ENVIRONMENT;
+    }
     for (int i = 0; i < threads; i++) {
         lh_status status = open_lane(cpu, &forward->lanes[i], most, error);
         if (status != LH_OK) return status;
@@ -72,8 +79,8 @@ static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int example
     forward->workspace_bytes = most->workspace;
     forward->shared_bytes = most->shared;
     forward->logits_bytes = most->logits;
+    forward->decode_bytes = most->decode;
     forward->longest_n = most->longest_n;
-    forward->tokens = most->tokens;
     forward->block = most->block;
     forward->examples = examples;
     return LH_OK;
@@ -84,15 +91,15 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     const lh_cpu_forward *have = &cpu->forward;
     lh_status status = lh_check_limit(engine->spec, lengths, error);
     if (status != LH_OK) return status;
-    needs most = {0, 0, 0, 0, 0, 0};
+    needs most = {0};
     for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), examples, &most);
-    status = lh_cpu_need_tables(cpu, most.tokens, error);
+    status = lh_cpu_need_tables(cpu, most.longest, error);
     if (status != LH_OK || enough(have, &most, examples)) return status;
     most.workspace = larger(most.workspace, have->workspace_bytes);
     most.shared = larger(most.shared, have->shared_bytes);
     most.logits = larger(most.logits, have->logits_bytes);
+    most.decode = larger(most.decode, have->decode_bytes);
     most.longest_n = more(most.longest_n, have->longest_n);
-    most.tokens = more(most.tokens, have->tokens);
     most.block = more(most.block, have->block);
     examples = more(examples, have->examples);
     lh_cpu_forward_close(&cpu->forward, engine->threads);
@@ -161,22 +168,18 @@ static void evaluate_block(evaluation *job, lh_cpu_forward_lane *lane, int index
     lh_cpu_engine *cpu = job->cpu;
     const lh_spec *spec = cpu->engine.spec;
     int first = index * job->block, left = job->condition->examples - first, labels = job->step.shape.labels;
-    lh_cpu_block block = {
-        .sequences = left < job->block ? left : job->block,
-        .first_example = (uint32_t)first,
-        .labels = lane->batch.labels,
-        .mask = lane->batch.mask,
-        .loss_scale = 1.0 / ((double)job->step.shape.sequences * labels),
-        .logits = job->each != NULL ? lane->logits : NULL,
-    };
+    int sequences = left < job->block ? left : job->block;
     lh_error error;
     lh_status status = lh_batch_fill(&lane->batch, spec, &job->condition->source, job->condition->n,
-                                     (uint32_t)(job->condition->first + first), block.sequences, &error);
+                                     (uint32_t)(job->condition->first + first), sequences, &error);
     if (status != LH_OK) {
         if (lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
         return;
     }
-    for (int s = 0; s < spec->format->streams; s++) block.tokens[s] = lane->batch.tokens[s];
+    lh_cpu_block block = lh_batch_block(&lane->batch, 0, sequences);
+    block.first_example = (uint32_t)first;
+    block.loss_scale = 1.0 / ((double)job->step.shape.sequences * labels);
+    block.logits = job->each != NULL ? lane->logits : NULL;
     lh_sums sums = {0};
     cpu->program->forward_block(&job->step, &block, lane->workspace, &sums);
     cpu->forward.block_sums[index] = sums;
@@ -231,36 +234,22 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
 }
 
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
-    const lh_spec *spec = cpu->engine.spec;
     lh_cpu_forward_lane *lane = &cpu->forward.lanes[0];
     *step = forward_step(cpu, query->n, 1, &query->draw);
-    int labels = step->shape.labels;
-    step->positions = query->positions;
-    step->distances = query->distances;
-    memset(lane->batch.labels, 0, (size_t)labels * sizeof *lane->batch.labels);
-    memset(lane->batch.mask, 0, (size_t)labels);
-    lh_example example = {lh_input_length(spec, query->n),
-                          lh_output_length(spec, query->n),
-                          query->input,
-                          lane->batch.labels,
-                          lane->batch.mask,
-                          spec->task->options};
-    spec->format->assemble(&example, lane->batch.tokens);
-    *block = (lh_cpu_block){
-        .sequences = 1,
-        .first_example = query->example,
-        .labels = lane->batch.labels,
-        .mask = lane->batch.mask,
-        .loss_scale = 1.0,
-        .logits = lane->logits,
-    };
-    for (int s = 0; s < spec->format->streams; s++) block->tokens[s] = lane->batch.tokens[s];
+    memcpy(step->positions, query->positions, sizeof step->positions);
+    memcpy(step->distances, query->distances, sizeof step->distances);
+    lh_batch_put(&lane->batch, cpu->engine.spec, query->n, query->input, query->target);
+    *block = lh_batch_block(&lane->batch, 0, 1);
+    block->first_example = query->example;
+    block->loss_scale = 1.0;
+    block->logits = lane->logits;
     cpu->program->begin_step(step, 0, 1);
 }
 
-void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
-    size_t count = (size_t)labels * (size_t)cpu->engine.spec->classes;
-    for (size_t i = 0; i < count; i++) logits[i] = logit_at(cpu, cpu->forward.lanes[0].logits, i);
+void lh_cpu_take_logits(const lh_cpu_engine *cpu, int first, int count, double *logits) {
+    size_t classes = (size_t)cpu->engine.spec->classes, at = (size_t)first * classes;
+    for (size_t i = 0; i < (size_t)count * classes; i++)
+        logits[i] = logit_at(cpu, cpu->forward.lanes[0].logits, at + i);
 }
 
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
@@ -271,6 +260,6 @@ lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logit
     lh_sums sums = {0};
     lh_cpu_begin_query(cpu, query, &step, &block);
     cpu->program->forward_block(&step, &block, cpu->forward.lanes[0].workspace, &sums);
-    lh_cpu_take_logits(cpu, step.shape.labels, logits);
+    lh_cpu_take_logits(cpu, 0, step.shape.labels, logits);
     return LH_OK;
 }

@@ -79,7 +79,6 @@ static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, i
 }
 
 static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
-    const lh_spec *spec = cpu->engine.spec;
     const lh_shape *shape = &cpu->job.shape;
     int first = shard_start(cpu, shard), count = shard_start(cpu, shard + 1) - first;
     lh_sums sums = {0};
@@ -90,15 +89,9 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
     int most = cpu->program->block_sequences(shape->length);
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&cpu->job, lane->workspace);
     for (int start = 0; start < count; start += most) {
-        lh_cpu_block block = {
-            .sequences = count - start < most ? count - start : most,
-            .first_example = (uint32_t)(first + start),
-            .labels = lane->batch.labels + (size_t)start * (size_t)shape->labels,
-            .mask = lane->batch.mask + (size_t)start * (size_t)shape->labels,
-            .loss_scale = 1.0 / ((double)shape->sequences * shape->labels),
-        };
-        for (int s = 0; s < spec->format->streams; s++)
-            block.tokens[s] = lane->batch.tokens[s] + (size_t)start * (size_t)shape->length[s];
+        lh_cpu_block block = lh_batch_block(&lane->batch, start, count - start < most ? count - start : most);
+        block.first_example = (uint32_t)(first + start);
+        block.loss_scale = 1.0 / ((double)shape->sequences * shape->labels);
         cpu->program->train_block(&cpu->job, &block, lane->workspace, lane->gradient, &sums);
     }
     if (cpu->program->end_shard != NULL) cpu->program->end_shard(&cpu->job, lane->workspace, lane->gradient);
@@ -115,9 +108,27 @@ static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradien
     *gradient_norm = sqrt(squares);
 }
 
+/* gradient = 0 in elements first .. end - 1 of tensors that are not learned: it counts neither in a norm nor for the
+ * optimiser. */
+static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    const lh_spec *spec = cpu->engine.spec;
+    size_t real = (size_t)cpu->engine.real_bytes;
+    for (int t = 0; t < spec->tensor_count; t++) {
+        const lh_tensor *tensor = &spec->tensors[t];
+        int64_t columns = tensor->shape[tensor->rank - 1], rows = tensor->rank == 2 ? tensor->shape[0] : 1;
+        for (int64_t row = 0; !tensor->learned && row < rows; row++) {
+            int64_t from = tensor->offset + row * tensor->stride, to = from + columns;
+            if (from < first) from = first;
+            if (to > end) to = end;
+            if (from < to) memset((char *)cpu->total + (size_t)from * real, 0, (size_t)(to - from) * real);
+        }
+    }
+}
+
 static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
+    clear_constants(cpu, first * LH_CHUNK, end * LH_CHUNK);
     for (int64_t chunk = first; chunk < end; chunk++) {
         const char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
         cpu->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);

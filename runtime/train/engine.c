@@ -75,6 +75,13 @@ void lh_sums_add(lh_sums *sums, const lh_sums *part) {
     sums->exact += part->exact;
 }
 
+int lh_best_class(const double *logits, int classes) {
+    int best = 0;
+    for (int c = 1; c < classes; c++)
+        if (logits[c] > logits[best]) best = c;
+    return best;
+}
+
 lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updated, lh_error *error) {
     double loss = metrics->sums.loss, gradient = metrics->gradient_norm, parameters = metrics->parameter_norm;
     if (updated && isfinite(loss) && isfinite(gradient) && isfinite(parameters)) return LH_OK;

@@ -46,10 +46,11 @@ typedef struct lh_condition {
 
 /* One sequence to run forward: its input tokens, and what stands in place of the position draws. */
 typedef struct lh_query {
-    int n;                    /* task length */
-    uint16_t *input;          /* [task input length] */
-    const int32_t *positions; /* [length of stream 0], or NULL: drawn */
-    const int32_t *distances; /* [length of stream 0] for tokens 0, 1, ... apart, or NULL: drawn */
+    int n;                  /* task length */
+    const uint16_t *input;  /* [task input length] */
+    const uint16_t *target; /* [task output length] for streams that read it; NULL: all 0 */
+    /* By stream, [length] of it, or NULL: drawn; distances are for tokens 0, 1, ... apart. */
+    const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
     uint32_t example; /* the sequence's number within the batch that it stands for */
 } lh_query;
@@ -75,6 +76,10 @@ typedef struct lh_engine_ops {
 
     /* Logits of one sequence at a reserved length, [labels][classes]. */
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
+
+    /* The same token by token, where a stream holds the target: an answer is the target of those behind it. Only where
+     * engine->decodes; see eval/decode.h. */
+    void (*decode)(lh_engine *engine, const lh_query *query, double *logits);
 
     /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there;
      * NULL on a device. */
@@ -103,6 +108,7 @@ struct lh_engine {
     const char *variant;  /* "cpu", "chip", "replicas" */
     const char *device;   /* "NVIDIA H200"; NULL: the processor */
     double seconds;       /* that the steps took, without what happens between calls */
+    bool decodes;         /* decode is there: it costs a token, where predict costs a pass */
     int ready;            /* steps that are done and wait to be handed out; the state is that of step + ready */
 };
 
@@ -130,6 +136,9 @@ lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updat
 
 /* LH_ERR_INPUT, naming the reason, when a sequence at some of these task lengths is longer than the encoding allows. */
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
+
+/* The class with the greatest logit, the first of equals. */
+int lh_best_class(const double *logits, int classes);
 
 /* Zeroed memory, 64-byte aligned, for free(). NULL and a message with the bytes when there is none. */
 void *lh_engine_memory(size_t bytes, const char *what, lh_error *error);

@@ -215,7 +215,8 @@ static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *bat
     for (int i = 0; i < run->examples && p->count < MOST_POINTS; i++) {
         lh_status status = lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1, error);
         if (status != LH_OK) return status;
-        lh_query query = {.n = run->length, .input = batch->input, .draw = {key, 0, 0, LH_DOMAIN_EVAL}};
+        lh_query query = {
+            .n = run->length, .input = batch->input, .target = batch->labels, .draw = {key, 0, 0, LH_DOMAIN_EVAL}};
         status = engine->ops->predict(engine, &query, logits, error);
         if (status != LH_OK) return status;
         for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {

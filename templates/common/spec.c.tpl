@@ -10,7 +10,7 @@ static const double initial_values[] = {${initial_values}};
 % end
 static const lh_tensor tensors[] = {
 % for _, t in ipairs(tensors) do
-        {"${t.name}", ${t.rank}, {${t.shape_text}}, ${t.offset}, ${t.stride}, ${t.init}, ${f64(t.value)}, true},
+        {"${t.name}", ${t.rank}, {${t.shape_text}}, ${t.offset}, ${t.stride}, ${t.init}, ${f64(t.value)}, ${t.learned and "true" or "false"}},
 % end
 };
 

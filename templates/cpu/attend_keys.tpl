@@ -1,35 +1,37 @@
+% local S, lengths = cross and "S" or "T", cross and "int T, int S" or "int T"
+% local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 /* Gradients of KEYS keys and values, from key j on; lanes are channels here. */
-INLINE void attend_${name}_keys(int T, int j, const real *restrict weights, const head_scratch *scratch,
+INLINE void attend_${name}_keys(${lengths}, int j, const real *restrict weights, const ${name}_scratch *scratch,
         real *restrict dkey, real *restrict dvalue) {
-    head_vector dk[KEYS][HEAD_PARTS], dv[KEYS][HEAD_PARTS];
+    ${name}_part dk[${PREFIX}KEYS][${PREFIX}HEAD_PARTS], dv[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
-    for (int u = 0; u < KEYS; u++) {
+    for (int u = 0; u < ${PREFIX}KEYS; u++) {
         UNROLL
-        for (int part = 0; part < HEAD_PARTS; part++) dk[u][part] = dv[u][part] = (head_vector){0};
+        for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dk[u][part] = dv[u][part] = (${name}_part){0};
     }
     const real *row = scratch->rows;
     for (int first = 0; first < T; first += LANES) {
-        const real *weight = weights + first / LANES * group_weights(T) + ${row} * LANES;
+        const real *weight = weights + first / LANES * ${name}_group_weights(${S}) + ${row} * LANES;
         const real *dlogit = scratch->dlogits${start} + first / LANES * ${step} + ${row} * LANES;
         int count = T - first < LANES ? T - first : LANES;
-        for (int i = 0; i < count; i++, row += ${relative.vectors} * HEAD_WIDTH) {
+        for (int i = 0; i < count; i++, row += ${relative.vectors} * ${PREFIX}HEAD_WIDTH) {
             UNROLL
-            for (int part = 0; part < HEAD_PARTS; part++) {
-                head_vector g = *(const head_vector *)(row + part * HEAD_PART);
-                head_vector q = *(const head_vector *)(row + HEAD_WIDTH + part * HEAD_PART);
+            for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
+                ${name}_part g = *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART);
+                ${name}_part q = *(const ${name}_part *)(row + ${PREFIX}HEAD_WIDTH + part * ${PREFIX}HEAD_PART);
                 UNROLL
-                for (int u = 0; u < KEYS; u++) {
+                for (int u = 0; u < ${PREFIX}KEYS; u++) {
                     dv[u][part] += g * weight[${at}];
                     dk[u][part] += q * dlogit[${at}];
                 }
             }
         }
     }
-    for (int u = 0; u < KEYS && j + u < T; u++) {
+    for (int u = 0; u < ${PREFIX}KEYS && j + u < ${S}; u++) {
         UNROLL
-        for (int part = 0; part < HEAD_PARTS; part++) {
-            *(head_vector *)(dkey + (j + u) * QUERY_STRIDE + part * HEAD_PART) = dk[u][part];
-            *(head_vector *)(dvalue + (j + u) * QUERY_STRIDE + part * HEAD_PART) = dv[u][part];
+        for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
+            *(${name}_part *)(dkey + (j + u) * ${K} + part * ${PREFIX}HEAD_PART) = dk[u][part];
+            *(${name}_part *)(dvalue + (j + u) * ${K} + part * ${PREFIX}HEAD_PART) = dv[u][part];
         }
     }
 }

@@ -17,43 +17,45 @@ static void add_sequence(const answer *a, lh_sums *sums) {
     sums->exact += a->correct == a->counted;
 }
 
-/* The labelled positions are the last `labels` tokens of a sequence. Loss, counts, and w->gradient [tokens][WIDTH]. */
-static void loss_and_gradient(const lh_cpu_step *step, const lh_cpu_block *block, const parameters *p, parameters *g,
-        workspace *w, lh_sums *sums) {
-    const shared *sh = step->shared;
-    int labels = step->shape.labels;
-    memset(w->gradient, 0, (size_t)w->tokens * WIDTH * sizeof(real));
+/* The labelled positions are the last `labels` tokens of a sequence. Loss, counts, and dx, the gradient of
+ * x [tokens][WIDTH]. */
+static void loss_and_gradient(const workspace *w, const real *x, real *dx, parameters *g, lh_sums *sums) {
+    const lh_cpu_block *block = w->block;
+    const parameters *p = w->parameters;
+    int labels = w->step->shape.labels;
+    memset(dx, 0, (size_t)w->tokens * WIDTH * sizeof(real));
     for (int s = 0; s < w->sequences; s++) {
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
             size_t row = (size_t)(s * w->length + w->length - labels + i) * WIDTH;
             real logits[CLASS_COLUMNS];
-            class_logits(WIDTH, CLASS_COLUMNS, w->output + row, p->output, p->output_bias, logits);
+            class_logits(WIDTH, CLASS_COLUMNS, x + row, p->output, p->output_bias, logits);
             judge(logits, label, block->mask[s * labels + i], &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= (real)block->loss_scale;
-            class_grad(WIDTH, CLASSES, CLASS_COLUMNS, w->output + row, logits, sh->output_rows, g->output,
-                    g->output_bias, w->gradient + row);
+            class_grad(WIDTH, CLASSES, CLASS_COLUMNS, x + row, logits, w->shared->output_rows, g->output,
+                    g->output_bias, dx + row);
         }
         add_sequence(&a, sums);
     }
     sums->positions += (int64_t)w->sequences * labels;
 }
 
-/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES]. */
-static void classify(const lh_cpu_step *step, const lh_cpu_block *block, const parameters *p, const workspace *w,
-        lh_sums *sums) {
-    int labels = step->shape.labels;
+/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], from x [tokens][WIDTH]. */
+static void classify(const workspace *w, const real *x, lh_sums *sums) {
+    const lh_cpu_block *block = w->block;
+    const parameters *p = w->parameters;
+    int labels = w->step->shape.labels;
     real *out = block->logits;
     for (int s = 0; s < w->sequences; s++) {
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
             real logits[CLASS_COLUMNS];
-            class_logits(WIDTH, CLASS_COLUMNS, w->output + (size_t)(s * w->length + w->length - labels + i) * WIDTH,
-                    p->output, p->output_bias, logits);
+            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)(s * w->length + w->length - labels + i) * WIDTH, p->output,
+                    p->output_bias, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
             judge(logits, label, block->mask[s * labels + i], &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);

@@ -5,36 +5,33 @@
 % else
 /* Adds to dq, without its factors still, what a group's queries get through the rows. */
 % end
-INLINE void relative_queries(const relative_head *relative, int T, int first, const real *restrict dlogits,
+INLINE void ${name}_relative_queries(const ${name}_head *head, int first, const real *restrict dlogits,
         ${relative.biases and "vector inverse, " or ""}vector *dq) {
+    const int T = head->T;
 % if relative.biases then
-    vector dposition[HEAD_WIDTH];
+    vector dposition[${PREFIX}HEAD_WIDTH];
     UNROLL
-    for (int d = 0; d < HEAD_WIDTH; d++) dposition[d] = (vector){0};
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] = (vector){0};
 % end
 % if relative.toeplitz then
-    const real *rows = relative->rows + first + T - 1;
+    const real *rows = head->rows + first + T - 1;
 % end
     for (int j = 0; j < T; j++) {
         vector dlogit = load(dlogits + j * LANES);
 % if not relative.toeplitz then
-        vector row[HEAD_WIDTH];
-% if relative.biases then
-        load_rows(relative, first, j, row);
-% else
-        load_rows(relative, T, first, j, row);
+        vector row[${PREFIX}HEAD_WIDTH];
+        load_${name}_rows(head, first, j, row);
 % end
-% end
-% local row = relative.toeplitz and "load(rows + d * relative->stride - j)" or "row[d]"
+% local row = relative.toeplitz and "load(rows + d * head->stride - j)" or "row[d]"
         UNROLL
-        for (int d = 0; d < HEAD_WIDTH; d++) ${relative.biases and "dposition" or "dq"}[d] += dlogit * ${row};
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) ${relative.biases and "dposition" or "dq"}[d] += dlogit * ${row};
     }
 % if relative.biases then
-    vector factor = keep_where(lanes_before(T - first), inverse * LOGIT_SCALE);
+    vector factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
     UNROLL
-    for (int d = 0; d < HEAD_WIDTH; d++) {
-        add_at(relative->dbiases + d * LANES, dq[d] * factor);
-        add_at(relative->dbiases + (HEAD_WIDTH + d) * LANES, dposition[d] * factor);
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
+        add_at(head->dbiases + d * LANES, dq[d] * factor);
+        add_at(head->dbiases + (${PREFIX}HEAD_WIDTH + d) * LANES, dposition[d] * factor);
         dq[d] += dposition[d];
     }
 % end

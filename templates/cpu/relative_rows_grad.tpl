@@ -1,47 +1,49 @@
-% local query = relative.biases and "2 * HEAD_WIDTH" or "HEAD_WIDTH"
+% local query = (relative.biases and "2 * " or "") .. PREFIX .. "HEAD_WIDTH"
 
 % if relative.toeplitz then
 /* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + T - 1 - x;
  * pairs of which the key does not exist have zeros in dlogits. */
-INLINE void relative_rows_grad(int T, int x, const head_scratch *scratch, real *restrict drows) {
-    head_vector dr[KEYS][HEAD_PARTS];
+INLINE void ${name}_relative_rows_grad(int T, int x, const ${name}_scratch *scratch, real *restrict drows) {
+    ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
-    for (int u = 0; u < KEYS; u++) {
+    for (int u = 0; u < ${PREFIX}KEYS; u++) {
         UNROLL
-        for (int part = 0; part < HEAD_PARTS; part++) dr[u][part] = (head_vector){0};
+        for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
-    int key = T - 1 - x, i = key < 0 ? -key : 0, end = T - key + KEYS - 1 < T ? T - key + KEYS - 1 : T;
+    int key = T - 1 - x, i = key < 0 ? -key : 0, behind = T - key + ${PREFIX}KEYS - 1, end = behind < T ? behind : T;
     while (i < end) {
         int first = i / LANES * LANES, stop = first + LANES < end ? first + LANES : end;
-        const real *dlogits = scratch->dlogits + KEYS * LANES + first / LANES * group_dlogits(T) - first;
+        const real *dlogits =
+                scratch->dlogits + ${PREFIX}KEYS * LANES + first / LANES * ${name}_group_dlogits(T) - first;
         for (; i < stop; i++) {
-            const real *row = scratch->rows + i * ${relative.vectors} * HEAD_WIDTH + ${query};
+            const real *row = scratch->rows + i * ${relative.vectors} * ${PREFIX}HEAD_WIDTH + ${query};
             const real *dlogit = dlogits + (i + key) * LANES + i;
             UNROLL
-            for (int part = 0; part < HEAD_PARTS; part++) {
-                head_vector q = *(const head_vector *)(row + part * HEAD_PART);
+            for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
+                ${name}_part q = *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART);
                 UNROLL
-                for (int u = 0; u < KEYS; u++) dr[u][part] += q * dlogit[-u * LANES];
+                for (int u = 0; u < ${PREFIX}KEYS; u++) dr[u][part] += q * dlogit[-u * LANES];
             }
         }
     }
-    for (int u = 0; u < KEYS && x + u < relative_count(T); u++) {
+    for (int u = 0; u < ${PREFIX}KEYS && x + u < ${name}_distances(T); u++) {
         UNROLL
-        for (int part = 0; part < HEAD_PARTS; part++)
-            *(head_vector *)(drows + (x + u) * RELATIVE_WIDTH + part * HEAD_PART) += dr[u][part];
+        for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
+            *(${name}_part *)(drows + (x + u) * ${PREFIX}RELATIVE_WIDTH + part * ${PREFIX}HEAD_PART) += dr[u][part];
     }
 }
 % else
 /* Adds the gradients of the rows of all pairs of query i; lanes are channels. */
-INLINE void relative_rows_grad(const relative_head *relative, int T, int i, const head_scratch *scratch) {
-    const real *row = scratch->rows + i * ${relative.vectors} * HEAD_WIDTH + ${query};
-    const real *dlogit = scratch->dlogits + i / LANES * group_weights(T) + i % LANES;
+INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${name}_scratch *scratch) {
+    const real *row = scratch->rows + i * ${relative.vectors} * ${PREFIX}HEAD_WIDTH + ${query};
+    const real *dlogit = scratch->dlogits + i / LANES * ${name}_group_weights(head->T) + i % LANES;
+    const int T = head->T;
     for (int j = 0; j < T; j++) {
-        real *drow = relative->drows + pair_offset(relative, i, j);
+        real *drow = head->drows + ${name}_pair_offset(head, i, j);
         UNROLL
-        for (int part = 0; part < HEAD_PARTS; part++)
-            *(head_vector *)(drow + part * HEAD_PART) +=
-                    *(const head_vector *)(row + part * HEAD_PART) * dlogit[j * LANES];
+        for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
+            *(${name}_part *)(drow + part * ${PREFIX}HEAD_PART) +=
+                    *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART) * dlogit[j * LANES];
     }
 }
 % end

@@ -1,31 +1,34 @@
 % local per_distance = relative.kind == "transformer_xl"
+% local row_width = per_distance and "WIDTH" or PREFIX .. "HEAD_WIDTH"
+% local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
+% local of_step = ("step->shape.length[%d]"):format(queries.stream)
 enum {
-    RELATIVE_SETS = ${relative.sets}, /* sets of distances in one pass${relative.sets_words} */
-    RELATIVE_WIDTH = ${per_distance and "WIDTH" or "HEAD_WIDTH"} /* channels of a row: ${relative.width_words} */
+    ${PREFIX}RELATIVE_SETS = ${relative.sets}, /* sets of distances in one pass${relative.sets_words} */
+    ${PREFIX}RELATIVE_WIDTH = ${row_width} /* channels of a row: ${relative.width_words} */
 };
 
 % if relative.toeplitz then
 /* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
  * For one key, queries side by side have rows side by side. */
-INLINE int relative_count(int T) { return 2 * T - 1; }
+INLINE int ${name}_distances(int T) { return 2 * T - 1; }
 
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
-INLINE int relative_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
+INLINE int ${name}_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
-INLINE int relative_distance(const lh_cpu_step *step, int set, int x) {
-% if draws_distances then
-    return drawn_distance(((const shared *)step->shared)->distance[set]${positions.distance.middle}, step->shape.length[0] - 1 - x);
+INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
+% if positions.distance.draws then
+    return ${prefix}drawn_distance(((const shared *)step->shared)->${prefix}distance[set]${middle}, ${of_step} - 1 - x);
 % else
     (void)set;
-    return step->shape.length[0] - 1 - x;
+    return ${of_step} - 1 - x;
 % end
 }
 % elseif per_distance then
 /* Rows of sequences of T tokens, at most: one for every distance that occurs. */
-INLINE int relative_most(int T) {
+INLINE int ${name}_most_rows(int T) {
     int64_t pairs = (int64_t)T * (T - 1) + 1;
-    return pairs < 2 * MAX_POSITION - 1 ? (int)pairs : 2 * MAX_POSITION - 1;
+    return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
 }
 % end
 % if relative.kind == "shaw" then
@@ -33,65 +36,62 @@ INLINE int relative_most(int T) {
 
 % end
 /* The row of the table for a distance. */
-INLINE int table_row(int distance) {
-    int near = distance < CLIP ? distance : CLIP;
-    return (near > -CLIP ? near : -CLIP) + CLIP;
+INLINE int ${name}_table_row(int distance) {
+    int near = distance < ${PREFIX}CLIP ? distance : ${PREFIX}CLIP;
+    return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
 % end
 % if relative.behind then
 
 % if per_distance then
-% local most = relative.toeplitz and "relative_count(T)" or "relative_most(T)"
+% local most = name .. (relative.toeplitz and "_distances(T)" or "_most_rows(T)")
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
-INLINE size_t code_elements(int T) { return (size_t)round_up(${most}, TILE_ROWS) * WIDTH; }
+INLINE size_t ${name}_code_elements(int T) { return (size_t)round_up(${most}, TILE_ROWS) * WIDTH; }
 
 % end
-/* Elements of a layer's rows: ${relative.toeplitz and "[RELATIVE_WIDTH][relative_stride]" or "[rows][WIDTH]"}. */
+/* Elements of a layer's rows: ${relative.toeplitz and "[RELATIVE_WIDTH][row_stride]" or "[rows][WIDTH]"}. */
 % if relative.toeplitz then
-INLINE size_t row_elements(int T) { return (size_t)relative_stride(T) * RELATIVE_WIDTH; }
+INLINE size_t ${name}_row_elements(int T) { return (size_t)${name}_row_stride(T) * ${PREFIX}RELATIVE_WIDTH; }
 % else
-INLINE size_t row_elements(int T) { return code_elements(T); }
+INLINE size_t ${name}_row_elements(int T) { return ${name}_code_elements(T); }
 % end
 
 /* Behind the struct shared, by length: ${relative.behind_words}. */
-INLINE real *behind_shared(const lh_cpu_step *step) {
-    return (real *)((char *)step->shared + (sizeof(shared) + 63) / 64 * 64);
-}
 % if per_distance then
-INLINE real *relative_codes(const lh_cpu_step *step, int set) {
-    return behind_shared(step) + (size_t)set * code_elements(step->shape.length[0]);
+INLINE real *${name}_codes(const lh_cpu_step *step, int set) {
+    real *codes = (real *)((char *)step->shared + ${name}_start(&step->shape));
+    return codes + (size_t)set * ${name}_code_elements(${of_step});
 }
 % end
-INLINE real *relative_rows(const lh_cpu_step *step, int l) {
-    int T = step->shape.length[0];
+INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
 % if per_distance then
-    return behind_shared(step) + RELATIVE_SETS * code_elements(T) + (size_t)l * row_elements(T);
+    return ${name}_codes(step, ${PREFIX}RELATIVE_SETS) + (size_t)l * ${name}_row_elements(${of_step});
 % else
-    return behind_shared(step) + (size_t)l * row_elements(T);
+    real *rows = (real *)((char *)step->shared + ${name}_start(&step->shape));
+    return rows + (size_t)l * ${name}_row_elements(${of_step});
 % end
 }
 % if relative.toeplitz and per_distance then
-INLINE real *relative_product(const lh_cpu_step *step, int l) {
-    int T = step->shape.length[0];
-    return relative_rows(step, LAYERS) + (size_t)l * code_elements(T);
+INLINE real *${name}_product(const lh_cpu_step *step, int l) {
+    return ${name}_rows(step, ${stack.count}) + (size_t)l * ${name}_code_elements(${of_step});
 }
 % end
 % if per_distance and not relative.toeplitz then
 /* For every pair of tokens where its row starts: [keys][queries], queries filled up to whole vectors by the last. */
-INLINE size_t offset_elements(int T) { return (size_t)T * (size_t)round_up(T, LANES); }
-INLINE int32_t *relative_offsets(const lh_cpu_step *step, int set) {
-    return (int32_t *)relative_rows(step, LAYERS) + (size_t)set * offset_elements(step->shape.length[0]);
+INLINE size_t ${name}_offset_elements(int T) { return (size_t)T * (size_t)round_up(T, LANES); }
+INLINE int32_t *${name}_offsets(const lh_cpu_step *step, int set) {
+    return (int32_t *)${name}_rows(step, ${stack.count}) + (size_t)set * ${name}_offset_elements(${of_step});
 }
 % end
 
-static size_t behind_shared_bytes(int T) {
+static size_t ${name}_relative_bytes(int T) {
 % if not per_distance then
-    return 64 + LAYERS * row_elements(T) * sizeof(real);
+    return ${stack.count} * ${name}_row_elements(T) * sizeof(real);
 % elseif relative.toeplitz then
-    return 64 + ((RELATIVE_SETS + LAYERS) * code_elements(T) + LAYERS * row_elements(T)) * sizeof(real);
+    return ((${PREFIX}RELATIVE_SETS + ${stack.count}) * ${name}_code_elements(T) + ${stack.count} * ${name}_row_elements(T)) * sizeof(real);
 % else
-    return 64 + (RELATIVE_SETS * code_elements(T) + LAYERS * row_elements(T)) * sizeof(real)
-            + RELATIVE_SETS * offset_elements(T) * sizeof(int32_t);
+    return (${PREFIX}RELATIVE_SETS * ${name}_code_elements(T) + ${stack.count} * ${name}_row_elements(T)) * sizeof(real)
+            + ${PREFIX}RELATIVE_SETS * ${name}_offset_elements(T) * sizeof(int32_t);
 % end
 }
 % end

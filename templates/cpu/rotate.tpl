@@ -1,27 +1,32 @@
-/* Turns queries and keys of one sequence by their positions: direction 1; turns their gradients back: -1. */
-% if positions.kind == "sequence" then
-INLINE void rotate(const lh_cpu_step *step, const int32_t *position, int T, const int direction,
-        real *restrict query_key_value) {
-    const position_row *table = step->tables;
-    for (int t = 0; t < T; t++)
-        rotate_row(2 * WIDTH, ROTATION_PERIOD, table[position[t]].rotation, direction,
-                query_key_value + t * QUERY_STRIDE);
+% if cross then
+/* Turns the rows of queries, or of keys, of one sequence by their positions: direction 1; turns gradients back: -1. */
+INLINE void rotate_${name}(const workspace *w, int count, const int stride, const int direction, real *restrict rows) {
+    const position_row *table = w->step->tables;
+    for (int t = 0; t < count; t++)
+        rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[t].${prefix}rotation, direction, rows + t * stride);
 }
 % else
-INLINE void rotate(const lh_cpu_step *step, int l, int T, const int direction, real *restrict query_key_value) {
-    const position_row *table = step->tables;
-% if positions.kind == "randomized" then
-    const int32_t *position = ((const shared *)step->shared)->position[${rotation.draw}];
-% if rotation.draw == "0" then
+/* Turns queries and keys of sequence s by their positions: direction 1; turns their gradients back: -1. */
+INLINE void rotate_${name}(const workspace *w, int l, int s, const int direction, real *restrict query_key_value) {
+    const position_row *table = w->step->tables;
+% if positions.kind == "sequence" then
+    const int32_t *position = w->position + s * w->${queries.at}length;
+% elseif positions.kind == "randomized" then
+    const int32_t *position = ((const shared *)w->step->shared)->${prefix}position[${rotation.draw}];
+    (void)s;
+% else
+    (void)s;
+% end
+% if not positions.layer_index or positions.layer_index == "0" then
     (void)l;
 % end
-    for (int t = 0; t < T; t++)
-        rotate_row(2 * WIDTH, ROTATION_PERIOD, table[position[t]].rotation, direction,
-                query_key_value + t * QUERY_STRIDE);
+    for (int t = 0; t < w->${queries.at}length; t++)
+% if positions.kind == "index" then
+        rotate_row(2 * WIDTH, ${PREFIX}ROTATION_PERIOD, table[t].${prefix}rotation, direction,
+                query_key_value + t * ${PREFIX}QUERY_STRIDE);
 % else
-    (void)l;
-    for (int t = 0; t < T; t++)
-        rotate_row(2 * WIDTH, ROTATION_PERIOD, table[t].rotation, direction, query_key_value + t * QUERY_STRIDE);
+        rotate_row(2 * WIDTH, ${PREFIX}ROTATION_PERIOD, table[position[t]].${prefix}rotation, direction,
+                query_key_value + t * ${PREFIX}QUERY_STRIDE);
 % end
 }
 % end

@@ -1,5 +1,9 @@
-% include("parts/banner.tpl", { template = "cpu/score.inc.tpl", about = about.score })
+% include("parts/banner.tpl", { template = "cpu/score.inc.tpl", about = about.score[name] })
 
+% local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
+% local dscores = score.trains and ("const %s_score_tables *d, "):format(name) or ""
+% local group = score.gathers and name .. "_score_group *group, " or ""
+% local logit, weighted = score.recomputes and "vector logit, " or "", score.trains and "vector weighted, " or ""
 % for _, c in ipairs(score.constants) do
 % if #c.lines == 1 then
 static const real ${c.name}[] = {${c.lines[1]}};
@@ -22,7 +26,7 @@ static const real ${c.name}[] = {
  * A table by query - key starts T - 1 elements before its pointer.
 % end
  */
-typedef struct score_tables {
+typedef struct ${name}_score_tables {
     int queries; /* T, filled up to whole vectors: elements of one head by query or key */
 % if score.has.distance then
     int distances; /* elements of one head by query - key */
@@ -39,10 +43,10 @@ typedef struct score_tables {
     real *${t.row}; /* of one group of queries, among the gradients alone */
 % end
 % end
-} score_tables;
+} ${name}_score_tables;
 
 /* Places a set of tables for T tokens into memory; NULL only counts. */
-static void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
+static void lay_out_${name}_scores(${name}_score_tables *s, char *memory, size_t *used, int T) {
     s->queries = round_up(T, LANES);
 % if not score.tables[1] then
     (void)memory;
@@ -76,58 +80,58 @@ static void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
 % end
 }
 
-INLINE size_t score_bytes(int T) {
-    score_tables s;
+INLINE size_t ${name}_score_bytes(int T) {
+    ${name}_score_tables s;
     size_t bytes = 0;
-    lay_out_score(&s, NULL, &bytes, T);
+    lay_out_${name}_scores(&s, NULL, &bytes, T);
     return bytes;
 }
 
-/* The sets lie behind the struct shared${relative.behind and " and what relative vectors need" or ""}. */
-INLINE size_t score_start(int T) {
+/* The sets lie behind ${relative.behind and "what vectors of distances need" or "the struct shared"}. */
+INLINE size_t ${name}_score_start(const lh_shape *shape) {
 % if relative.behind then
-    return (sizeof(shared) + behind_shared_bytes(T) + 63) / 64 * 64;
+    return (${name}_start(shape) + ${name}_relative_bytes(shape->length[${queries.stream}]) + 63) / 64 * 64;
 % else
-    (void)T;
-    return (sizeof(shared) + 63) / 64 * 64;
+    return ${name}_start(shape);
 % end
 }
 
 /* The set that layer l reads. */
-static void score_tables_of(const lh_cpu_step *step, int l, score_tables *s) {
-    int T = step->shape.length[0];
+static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_score_tables *s) {
+    int T = step->shape.length[${queries.stream}];
+    char *tables = (char *)step->shared + ${name}_score_start(&step->shape);
     size_t used = 0;
 % if score.per_layer then
-    lay_out_score(s, (char *)step->shared + score_start(T) + (size_t)l * score_bytes(T), &used, T);
+    lay_out_${name}_scores(s, tables + (size_t)l * ${name}_score_bytes(T), &used, T);
 % else
     (void)l;
-    lay_out_score(s, (char *)step->shared + score_start(T), &used, T);
+    lay_out_${name}_scores(s, tables, &used, T);
 % end
 }
 
-% if score.uses.distances_from or score.end_uses.distances_from then
+% if score.uses.distance or score.end_uses.distance then
 /* LANES signed distances, of query - key = o, o + 1, ... */
-static vector distances_from(const int32_t *drawn, int o, int T) {
+static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
     vector x = {0};
-    for (int k = 0; k < LANES; k++) x[k] = (real)drawn_distance(drawn, o + k < T ? -o - k : 1 - T);
+    for (int k = 0; k < LANES; k++) x[k] = (real)${prefix}drawn_distance(drawn, o + k < T ? -o - k : 1 - T);
     return x;
 }
 
 % end
 % if score.making[1] then
 /* Fills a set of tables${score.set_words}. */
-static void make_score(const lh_cpu_step *step, int l, const score_tables *s) {
+static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s) {
 % if score.uses.p then
     const parameters *p = step->parameters;
 % end
 % if score.uses.position then
-    const int32_t *position = ((const shared *)step->shared)->position[${positions.layer_index}];
+    const int32_t *position = ((const shared *)step->shared)->${prefix}position[${positions.layer_index}];
 % end
 % if score.uses.distance then
-    const int32_t *drawn = ((const shared *)step->shared)->distance[${positions.distance.layer_index}]${positions.distance.middle};
+    const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[${positions.distance.layer_index}]${middle};
 % end
 % if score.uses.T then
-    int T = step->shape.length[0];
+    int T = step->shape.length[${queries.stream}];
 % end
 % if not score.uses.l then
     (void)l;
@@ -140,33 +144,17 @@ static void make_score(const lh_cpu_step *step, int l, const score_tables *s) {
 % end
 }
 
-static void make_score_set(const lh_cpu_step *step, int l) {
-    score_tables s;
-    score_tables_of(step, l, &s);
-    make_score(step, l, &s);
+static void make_${name}_score_set(const lh_cpu_step *step, int l) {
+    ${name}_score_tables s;
+    ${name}_score_tables_of(step, l, &s);
+    make_${name}_score(step, l, &s);
 }
 
 % end
-/* One head's tables, and in training their gradients. */
-typedef struct score_head {
-% if score.trains then
-    const score_tables *values, *gradients;
-% else
-    const score_tables *values;
-% end
-    int h;
-} score_head;
-
 /* The score of LANES queries, from i on, with key j. */
-INLINE vector score_pair(const score_head *score, int i, int j, vector logit) {
-% if score.pair_uses.s then
-    const score_tables *s = score->values;
-% end
-% if score.pair_uses.h then
-    int h = score->h;
-% end
-% for _, name in ipairs(score.pair_unused) do
-    (void)${name};
+INLINE vector ${name}_score_pair(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
+% for _, unused in ipairs(score.pair_unused) do
+    (void)${unused};
 % end
     % include("parts/statements.tpl", { list = score.pair })
 }
@@ -174,11 +162,11 @@ INLINE vector score_pair(const score_head *score, int i, int j, vector logit) {
 
 % if score.gathers then
 /* What the gradients of one group's queries add up on their way to the tables; diagonals move on by a lane per key. */
-typedef struct score_group {
+typedef struct ${name}_score_group {
 % for _, t in ipairs(score.gathered) do
     vector ${t.name};
 % end
-} score_group;
+} ${name}_score_group;
 
 % end
 % if score.trains then
@@ -187,19 +175,10 @@ typedef struct score_group {
 % else
 /* From the gradient of the score that of the logit, both without the factor inverse_sum. */
 % end
-INLINE vector score_pair_grad(const score_head *score,
-        ${score.grad_arguments}vector dscore) {
-% if score.grad_uses.s then
-    const score_tables *s = score->values;
-% end
-% if score.grad_uses.d then
-    const score_tables *d = score->gradients;
-% end
-% if score.grad_uses.h then
-    int h = score->h;
-% end
-% for _, name in ipairs(score.grad_unused) do
-    (void)${name};
+INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, ${dscores}int h,
+        ${group}int i, int j, ${logit}${weighted}vector dscore) {
+% for _, unused in ipairs(score.grad_unused) do
+    (void)${unused};
 % end
     % include("parts/statements.tpl", { list = score.pair_gradient })
 }
@@ -207,13 +186,10 @@ INLINE vector score_pair_grad(const score_head *score,
 % if score.gathers then
 
 /* Adds what a group of queries, from i on, has gathered to the tables' gradients. */
-INLINE void score_group_end(const score_head *score, const score_group *group, int T, int i) {
-    const score_tables *d = score->gradients;
-% if score.gathered_uses.h then
-    int h = score->h;
-% end
-% for _, name in ipairs(score.gathered_unused) do
-    (void)${name};
+INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const ${name}_score_group *group, int T,
+        int i) {
+% for _, unused in ipairs(score.gathered_unused) do
+    (void)${unused};
 % end
 % for _, t in ipairs(score.gathered) do
 % if t.class == "uniform" then
@@ -234,24 +210,25 @@ INLINE void score_group_end(const score_head *score, const score_group *group, i
 % if score.trains then
 
 /* Takes the gradients of a set of tables back to the parameters. */
-static void end_score(const lh_cpu_step *step, int l, const score_tables *s, const score_tables *d, parameters *g) {
+static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s,
+        const ${name}_score_tables *d, parameters *g) {
 % if score.end_uses.p then
     const parameters *p = step->parameters;
 % end
 % if score.end_uses.position then
-    const int32_t *position = ((const shared *)step->shared)->position[${positions.layer_index}];
+    const int32_t *position = ((const shared *)step->shared)->${prefix}position[${positions.layer_index}];
 % end
 % if score.end_uses.distance then
-    const int32_t *drawn = ((const shared *)step->shared)->distance[${positions.distance.layer_index}]${positions.distance.middle};
+    const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[${positions.distance.layer_index}]${middle};
 % end
 % if score.end_uses.T then
-    int T = step->shape.length[0];
+    int T = step->shape.length[${queries.stream}];
 % end
 % if not score.end_uses.step then
     (void)step;
 % end
-% for _, name in ipairs(score.end_unused) do
-    (void)${name};
+% for _, unused in ipairs(score.end_unused) do
+    (void)${unused};
 % end
 % for _, nest in ipairs(score.gradients) do
     % include("cpu/score_nest.tpl", { nest = nest })

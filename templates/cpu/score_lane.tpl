@@ -7,7 +7,7 @@ vector ${g.name} = {0};
 % end
 % include("parts/statements.tpl", { list = nest.lane })
 % if nest.head[1] then
-for (int h = 0; h < HEADS; h++) {
+for (int h = 0; h < ${PREFIX}HEADS; h++) {
     % include("parts/statements.tpl", { list = nest.head })
 }
 % end

@@ -7,7 +7,7 @@
 % include("parts/statements.tpl", { list = nest.outer })
 % if nest.class == "uniform" then
 % if nest.head[1] then
-for (int h = 0; h < HEADS; h++) {
+for (int h = 0; h < ${PREFIX}HEADS; h++) {
     % include("parts/statements.tpl", { list = nest.head })
 }
 % end

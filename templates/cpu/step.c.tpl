@@ -5,26 +5,16 @@
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
-#include "kernels/cpu/layernorm.h"
+#include "kernels/cpu/norm.h"
 #include "kernels/cpu/matmul.h"
-% if rotation.kind == "rope" then
-#include "kernels/cpu/rotation.h"
-% end
-% if score.kind ~= "none" or mask.kind ~= "none" then
-#include "kernels/cpu/score.h"
-% end
-% if normaliser.kind == "geometric" then
-#include "kernels/cpu/functions.h"
-#include "kernels/cpu/math.h"
+% for _, header in ipairs(cpu_headers) do
+#include "kernels/cpu/${header}.h"
 % end
 % if max_position then
 #include "longhand/positions.h"
 % end
 
 static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* sqrt(WIDTH) */
-% if normaliser.kind == "softmax" then
-static const real LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(HEAD_WIDTH) */
-% end
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
@@ -32,24 +22,20 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % include("cpu/positions.tpl")
 
-% if early_take then
 % include("cpu/take.tpl")
 
-% end
-% if relative.kind ~= "none" then
-% include("cpu/relative_tables.tpl")
-
-% end
-% if score.kind ~= "none" then
-#include "score.inc"
+% for _, family in ipairs(attentions) do
+% include("cpu/family.tpl", family)
 
 % end
 % if sums then
-% include("cpu/sums.tpl")
+% include("cpu/shard_sums.tpl")
 
 % end
-% for _, attention in ipairs(attentions) do
-#include "attention_${attention.name}.inc"
+% include("cpu/workspace.tpl")
+
+% for _, family in ipairs(attentions) do
+#include "attention_${family.name}.inc"
 % end
 #include "layers.inc"
 #include "loss.inc"
@@ -57,19 +43,21 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % include("cpu/begin_step.tpl")
 
 % if sums then
+% for _, family in ipairs(attentions) do
+% if family.sums then
+% include("cpu/end_sums.tpl", family)
+
+% end
+% end
 % include("cpu/shard.tpl")
 
 % end
 static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
-% if score.kind ~= "none" then
     (void)mode;
-    return score_start(longest->length[0]) + SCORE_SETS * score_bytes(longest->length[0]);
-% elseif relative.behind then
-    (void)mode;
-    return sizeof(shared) + behind_shared_bytes(longest->length[0]);
+% if last_behind then
+    return ${last_behind}_end(longest);
 % else
     (void)longest;
-    (void)mode;
     return sizeof(shared);
 % end
 }
@@ -93,37 +81,31 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     return most;
 }
 
-static lh_shape block_shape(const lh_cpu_step *step, const lh_cpu_block *block) {
-    lh_shape shape = step->shape;
-    shape.sequences = block->sequences;
-    return shape;
-}
-
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
+% if cpu.pass.reads then
     const parameters *p = step->parameters;
+% end
     parameters *g = gradient;
-    lh_shape shape = block_shape(step, block);
     workspace w;
-    lay_out(&w, memory, &shape, LH_MODE_TRAIN);
-    embed(step, block, &w, w.layer[0].input);
-    for (int l = 0; l < LAYERS; l++) {
-        real *output = l + 1 < LAYERS ? w.layer[l + 1].input : w.output;
-        layer_forward(step, ${layer_pass}&p->layer[l], &w.layer[l], output);
-    }
-    loss_and_gradient(step, block, p, g, &w, sums);
-    for (int l = LAYERS - 1; l >= 0; l--) layer_backward(step, &w, l, &p->layer[l], &g->layer[l], &w.layer[l]);
-    embed_backward(${embed_backward_pass}block, &w, g);
+    start_block(&w, step, block, memory, LH_MODE_TRAIN);
+% for _, op in ipairs(cpu.pass.train) do
+    % include(op.template, op)
+% end
+% for _, op in ipairs(cpu.pass.backward) do
+    % include(op.template, op)
+% end
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
+% if cpu.pass.reads then
     const parameters *p = step->parameters;
-    lh_shape shape = block_shape(step, block);
+% end
     workspace w;
-    lay_out(&w, memory, &shape, LH_MODE_EVALUATE);
-    embed(step, block, &w, w.output);
-    for (int l = 0; l < LAYERS; l++) layer_forward(step, ${layer_pass}&p->layer[l], &w.layer[0], w.output);
-    classify(step, block, p, &w, sums);
+    start_block(&w, step, block, memory, LH_MODE_EVALUATE);
+% for _, op in ipairs(cpu.pass.evaluate) do
+    % include(op.template, op)
+% end
 }
 
 #include "trace.inc"

@@ -39,7 +39,8 @@ typedef unsigned char *masks;
 % if draws then
 
 % if pairwise then
-static int draw_count(int T) {
+static int draw_count(const lh_shape *shape) {
+    const int T = shape->length[0];
     pair_rows r;
     return ${rows_of_draws} * T + RELATIVE_SETS * (int)lay_out_pair_rows(&r, NULL, T);
 }
@@ -88,26 +89,30 @@ static void sort_pairs(const int *position, int T, int *rank, int *out) {
     for (int x = count; x > 0; x--) start[x] = start[x - 1];
     start[0] = 0;
 }
+% elseif positions.kind == "sequence" then
+static int draw_count(const lh_shape *shape) { return shape->length[0]; }
 % else
-static int draw_count(int T) { return ${cuda.draw_count}; }
+static int draw_count(const lh_shape *shape) { return ${rows_of_draws} * shape->length[0]; }
 % end
 
 % if positions.kind == "sequence" then
-static void draw_sequences(const lh_draw *from, int sequences, int T, const int32_t *positions, int *scratch,
-        int *out) {
-    for (int s = 0; s < sequences; s++, out += T)
-        if (positions) memcpy(out, positions, (size_t)T * sizeof(int));
+static void draw_sequences(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+        int *scratch, int *out) {
+    const int T = shape->length[0];
+    for (int s = 0; s < shape->sequences; s++, out += T)
+        if (positions[0]) memcpy(out, positions[0], (size_t)T * sizeof(int));
         else lh_draw_sequence(from, (uint32_t)s, ${positions.first_text}, ${positions.range_text}, T, ${positions.sorted_text}, out, scratch);
 }
 % else
-static void draw(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
-        int *out) {
+static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+        const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+    const int T = shape->length[0];
 % if pairwise then
     const int *drawn = out;
 % end
 % if cuda.position_draws > 0 then
     for (int d = 0; d < DRAWS; d++, out += T) {
-        if (positions) memcpy(out, positions, (size_t)T * sizeof(int));
+        if (positions[0]) memcpy(out, positions[0], (size_t)T * sizeof(int));
         else
             lh_draw_positions(from, (uint32_t)d${positions.site_offset}, ${positions.first_text}, ${positions.range_text}, T, ${positions.sorted_text}, out, scratch);
     }
@@ -118,17 +123,17 @@ static void draw(const lh_draw *from, int T, const int32_t *positions, const int
     for (int d = 0; d < DISTANCE_DRAWS; d++, out += 2 * T) {
         int *middle = out + T;
         out[0] = 0; /* of no pair */
-        if (distances)
+        if (distances[0])
             for (int i = 0; i < T; i++) {
-                middle[i] = distances[i];
-                middle[-i] = -distances[i];
+                middle[i] = distances[0][i];
+                middle[-i] = -distances[0][i];
             }
         else
             lh_draw_signed_distances(from, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, middle, scratch);
     }
 % elseif cuda.distance_draws > 0 then
     for (int d = 0; d < DISTANCE_DRAWS; d++, out += T) {
-        if (distances) memcpy(out, distances, (size_t)T * sizeof(int));
+        if (distances[0]) memcpy(out, distances[0], (size_t)T * sizeof(int));
         else
             lh_draw_distances(from, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, out, scratch);
     }
@@ -147,29 +152,31 @@ static void draw(const lh_draw *from, int T, const int32_t *positions, const int
 % end
 
 % if cuda.shared then
-static size_t shared_bytes(int T) {
+static size_t shared_bytes(const lh_shape *longest) {
     shared_tables tables;
-    return lay_out_shared(&tables, NULL, T);
+    return lay_out_shared(&tables, NULL, longest->length[0]);
 }
 % else
-static size_t shared_bytes(int T) {
-    (void)T;
+static size_t shared_bytes(const lh_shape *longest) {
+    (void)longest;
     return 0;
 }
 % end
 
 % if cuda.products == "library" and cuda.sums then
-static size_t partial_bytes(int T) { return GRADIENT_BYTES + sum_bytes(T); }
+static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(longest->length[0]); }
 % elseif cuda.products == "library" then
-static size_t partial_bytes(int T) {
-    (void)T;
+static size_t partial_bytes(const lh_shape *longest) {
+    (void)longest;
     return GRADIENT_BYTES;
 }
 % elseif cuda.sums then
-static size_t partial_bytes(int T) { return ${parameter_storage} * sizeof(real) + sum_bytes(T); }
+static size_t partial_bytes(const lh_shape *longest) {
+    return ${parameter_storage} * sizeof(real) + sum_bytes(longest->length[0]);
+}
 % else
-static size_t partial_bytes(int T) {
-    (void)T;
+static size_t partial_bytes(const lh_shape *longest) {
+    (void)longest;
     return ${parameter_storage} * sizeof(real);
 }
 % end
@@ -180,7 +187,10 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
 }
 
 /* A few tiles of tokens. */
-static int evaluation_group(int T) { return T < ${cuda.group_tokens} ? ${cuda.group_tokens} / T : 1; }
+static int evaluation_group(const lh_shape *shape) {
+    const int T = shape->length[0];
+    return T < ${cuda.group_tokens} ? ${cuda.group_tokens} / T : 1;
+}
 
 % if cuda.products == "library" then
 % include("cuda/launches.tpl")

@@ -10,10 +10,10 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 % if cuda.draws then
     v->draws = in->draws;
 % end
-    v->T = in->T;
+    v->T = in->T[0];
     v->label_count = in->label_count;
 % if cuda.shared then
-    lay_out_shared(&v->shared, shared, in->T);
+    lay_out_shared(&v->shared, shared, in->T[0]);
 % end
 }
 
@@ -22,7 +22,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
-    b->tokens = b->step.tokens + (size_t)first * b->view.T;
+    b->tokens = b->step.tokens[0] + (size_t)first * b->view.T;
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);

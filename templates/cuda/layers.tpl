@@ -4,11 +4,15 @@
 % local dbranch = branch_drops and "dbranch" or "gradient"
 % local random, by_sequence = positions.kind == "randomized", positions.kind == "sequence"
 % local row_place = by_sequence and "position[row]" or random and "position[row % v->T]" or "row % v->T"
+% local place = by_sequence and "position[row]" or input_draw and "v->draws[row % v->T]" or "row % v->T"
+% local table_row = positions.first == 1 and "(" .. place .. " - FIRST_POSITION)" or by_sequence and place or "(" .. place .. ")"
+% local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
+%     learned = " + learned vector of its position" })[additive.kind]
 % if drops then
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     const lh_cuda_step *in = &block()->step;
-    const int bytes = in->T * (WIDTH / 8), sequences = block()->sequences;
+    const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e % (sequences * bytes);
 % if embedding_drops and branch_drops then
@@ -53,9 +57,9 @@ NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool train
         const int row = e / WIDTH, c = e % WIDTH;
         quad x = *(const quad *)(v->p->token + block()->tokens[row] * WIDTH + c);
 % if additive.kind == "sinusoid" then
-        const quad place = *(const quad *)(v->tables[${input_place_cuda}].sinusoid + c);
+        const quad place = *(const quad *)(v->tables[${place}].sinusoid + c);
 % elseif additive.kind == "learned" then
-        const quad place = *(const quad *)(v->p->position_table + ${input_row_cuda} * WIDTH + c);
+        const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
 % end
 #pragma unroll
         for (int i = 0; i < 4; i++) {
@@ -110,7 +114,7 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
         __syncthreads();
         for (int e = threadIdx.x; e < v->T * WIDTH; e += THREADS) {
             const int row = sequence * v->T + e / WIDTH, c = e % WIDTH;
-            g->position_table[${input_row_cuda} * WIDTH + c] += w->gradient[row * WIDTH + c];
+            g->position_table[${table_row} * WIDTH + c] += w->gradient[row * WIDTH + c];
         }
     }
 % elseif additive.kind == "learned" then

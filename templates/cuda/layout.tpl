@@ -1,4 +1,5 @@
 % local drops = dropouts[1] ~= nil
+% local turned = rotation.kind == "rope" and ", queries and keys turned" or ""
 % local geometric, directional = normaliser.kind == "geometric", normaliser.directional
 % local pair_sequences = cuda.pairs and "pair_sequences(sequences, T)" or "sequences"
 /* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
@@ -18,7 +19,7 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
 typedef struct layer_state {
-    real *query_key_value; /* [rows][3 WIDTH]${rotated} */
+    real *query_key_value; /* [rows][3 WIDTH]${turned} */
 % if relative.biases then
     real *key_bias; /* [sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE */
 % end

@@ -74,7 +74,7 @@ INLINE void take_part(block_state *b, int group, int all, int parts, int index, 
     b->first = in_batch;
     b->sequences = shard_start(all, parts, index + 1) - first;
     b->l = l;
-    b->tokens = b->step.tokens + in_batch * T;
+    b->tokens = b->step.tokens[0] + in_batch * T;
     b->labels = b->step.labels + in_batch * label_count;
     b->mask = b->step.mask + in_batch * label_count;
     lay_out(&b->work, memory, all, T, label_count, training);

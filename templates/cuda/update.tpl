@@ -35,8 +35,10 @@ NOINLINE void end_tables(parameters *g) {
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
 % if cuda.shares_places then
+% local first = positions.first == 1 and " - FIRST_POSITION" or ""
+% local place = (input_draw and "v->draws[e / WIDTH]" or "e / WIDTH") .. first
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < v->T * WIDTH; e += t->blocks * THREADS)
-        g->position_table[(${places_row}) * WIDTH + e % WIDTH] = sums.places[e];
+        g->position_table[(${place}) * WIDTH + e % WIDTH] = sums.places[e];
 % end
 % if relative.kind == "transformer_xl" then
     const int room = distance_count(v->T);
@@ -96,6 +98,30 @@ NOINLINE void end_tables(parameters *g) {
 }
 % end
 
+% if cuda.constants then
+/* Whether element e is of a tensor that is not learned. */
+INLINE bool is_constant(int e) {
+    bool found = false;
+% for _, t in ipairs(cuda.constants) do
+% if t.stride == t.columns then
+    if (e >= ${t.first} && e <= ${t.last}) found = true; /* ${t.name} */
+% else
+    if (e >= ${t.first} && e <= ${t.last} && (e - ${t.first}) % ${t.stride} < ${t.columns}) found = true; /* ${t.name} */
+% end
+% end
+    return found;
+}
+
+/* Of a piece, the gradient of such tensors, which counts neither in a norm nor for the optimiser. A thread clears what
+ * it reads next. */
+INLINE void clear_constants(int piece, real *gradient) {
+    is_global(gradient);
+    const int first = piece * PIECE + 4 * (int)threadIdx.x;
+    for (int e = first; e < first + 4; e++)
+        if (is_constant(e)) gradient[e] = 0;
+}
+
+% end
 % if cuda.products == "generated" then
 /* The step's gradient, and the squares of its pieces. */
 INLINE void fold_gradients(void) {
@@ -117,6 +143,9 @@ INLINE void fold_gradients(void) {
 % if not cuda.sums then
         fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
                 THREADS, PIECE, gradient + piece * PIECE);
+% end
+% if cuda.constants then
+        clear_constants(piece, gradient);
 % end
         const double squares = piece_squares(gradient + piece * PIECE);
         if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
@@ -174,6 +203,9 @@ INLINE void fold_gradients(void) {
 % end
     team_barrier(t);
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
+% if cuda.constants then
+        clear_constants(piece, gradient);
+% end
         const double squares = piece_squares(gradient + piece * PIECE);
         if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
     }

@@ -1,16 +1,16 @@
 % if positions.distance.independent then
 /* The signed distance of a pair, offset = key - query, from a draw whose sides are independent: Ruoss et al. 2023.
  * distance: the middle of it. */
-INLINE int drawn_distance(const int32_t *distance, int offset) { return distance[offset]; }
+INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) { return distance[offset]; }
 % elseif positions.distance.kind == "drawn" then
 /* The signed distance of a pair, offset = key - query, from a draw: Ruoss et al. 2023. */
-INLINE int drawn_distance(const int32_t *distance, int offset) {
+INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
 % elseif positions.distance.kind == "clamped" then
 /* The distance of a pair, offset = key - query, from a draw, as Ruoss et al.'s released code reads its table: keys to
  * the right and the query itself are all alike. */
-INLINE int drawn_distance(const int32_t *distance, int offset) {
-    return offset < 0 ? MAX_POSITION - distance[-offset] : MAX_POSITION - 1;
+INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) {
+    return offset < 0 ? ${PREFIX}MAX_POSITION - distance[-offset] : ${PREFIX}MAX_POSITION - 1;
 }
 % end

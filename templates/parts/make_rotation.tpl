@@ -3,7 +3,7 @@
 /* What becomes of a pair's speed, in radians per position. Within the ${scaling.original_length} positions of training, a pair with
  * ${scaling.fast_text} turns or more keeps it, one with ${scaling.slow_text} or less gets ${scaling.factor_text} times slower;
  * between the two it is a mixture. Source: Peng et al. 2024, "YaRN", section 3.2. */
-static double slowed(double speed) {
+static double ${prefix}slowed(double speed) {
     const double turns = ${f64(scaling.original_length)} * speed / (2 * 3.14159265358979323846);
     double kept = (turns - ${f64(scaling.beta_slow)}) / (${f64(scaling.beta_fast)} - ${f64(scaling.beta_slow)});
     kept = kept < 0 ? 0 : kept > 1 ? 1 : kept;
@@ -12,24 +12,24 @@ static double slowed(double speed) {
 
 % end
 % if scaling.kind == "linear" then
-/* Pairs (2m, 2m + 1) of a head turn by position / ${scaling.factor_text} * ${rotation.base_text}^(-2m / HEAD_WIDTH).
+/* Pairs (2m, 2m + 1) of a head turn by position / ${scaling.factor_text} * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH).
  * Source: Chen et al. 2023, "Extending Context Window of Large Language Models via Positional Interpolation". */
 % elseif scaling.kind == "ntk" then
-/* Pairs (2m, 2m + 1) of a head turn by position * base^(-2m / HEAD_WIDTH), where base is
- * ${rotation.base_text} * ${scaling.factor_text}^(HEAD_WIDTH / (HEAD_WIDTH - 2)): the last pair turns ${scaling.factor_text} times slower, the first as ever.
+/* Pairs (2m, 2m + 1) of a head turn by position * base^(-2m / ${PREFIX}HEAD_WIDTH), where base is
+ * ${rotation.base_text} * ${scaling.factor_text}^(${PREFIX}HEAD_WIDTH / (${PREFIX}HEAD_WIDTH - 2)): the last pair turns ${scaling.factor_text} times slower, the first as ever.
  * Source: "NTK-aware" scaling, bloc97 2023; Peng et al. 2024, "YaRN", section 3.1. */
 % elseif scaling.kind == "yarn" then
-/* Pairs (2m, 2m + 1) of a head turn by position * slowed(${rotation.base_text}^(-2m / HEAD_WIDTH)) and grow by `growth`, in
+/* Pairs (2m, 2m + 1) of a head turn by position * ${prefix}slowed(${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH)) and grow by `growth`, in
  * queries and in keys: the softmax's temperature is divided by its square (section 3.4). */
 % else
-/* Pairs (2m, 2m + 1) of a head turn by position * ${rotation.base_text}^(-2m / HEAD_WIDTH). */
+/* Pairs (2m, 2m + 1) of a head turn by position * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH). */
 % end
-static void make_rotation(int position, real *row) {
+static void make_${prefix}rotation(int position, real *row) {
 % if scaling.kind == "ntk" then
-    const double log_base = lh_log(${f64(rotation.base)}) + lh_log(${f64(scaling.factor)}) * HEAD_WIDTH / (HEAD_WIDTH - 2);
-    const double step = log_base * 2 / HEAD_WIDTH;
+    const double log_base = lh_log(${f64(rotation.base)}) + lh_log(${f64(scaling.factor)}) * ${PREFIX}HEAD_WIDTH / (${PREFIX}HEAD_WIDTH - 2);
+    const double step = log_base * 2 / ${PREFIX}HEAD_WIDTH;
 % else
-    const double step = lh_log(${f64(rotation.base)}) * 2 / HEAD_WIDTH;
+    const double step = lh_log(${f64(rotation.base)}) * 2 / ${PREFIX}HEAD_WIDTH;
 % end
 % if scaling.kind == "linear" then
     const double interpolated = position / ${f64(scaling.factor)};
@@ -38,21 +38,21 @@ static void make_rotation(int position, real *row) {
 % elseif scaling.kind == "yarn" then
     const double growth = 0.1 * lh_log(${f64(scaling.factor)}) + 1;
 % end
-    for (int c = 0; c < ROTATION_PERIOD; c++) {
+    for (int c = 0; c < ${PREFIX}ROTATION_PERIOD; c++) {
         double sine, cosine;
 % if scaling.kind == "linear" then
-        lh_sincos(interpolated * lh_exp(-(c % HEAD_WIDTH / 2) * step), &sine, &cosine);
+        lh_sincos(interpolated * lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step), &sine, &cosine);
 % elseif scaling.kind == "yarn" then
-        lh_sincos(position * slowed(lh_exp(-(c % HEAD_WIDTH / 2) * step)), &sine, &cosine);
+        lh_sincos(position * ${prefix}slowed(lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step)), &sine, &cosine);
 % else
-        lh_sincos(position * lh_exp(-(c % HEAD_WIDTH / 2) * step), &sine, &cosine);
+        lh_sincos(position * lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step), &sine, &cosine);
 % end
 % if scaling.kind == "yarn" then
         row[c] = (real)(growth * cosine);
-        row[ROTATION_PERIOD + c] = (real)(growth * (c % 2 ? sine : -sine));
+        row[${PREFIX}ROTATION_PERIOD + c] = (real)(growth * (c % 2 ? sine : -sine));
 % else
         row[c] = (real)cosine;
-        row[ROTATION_PERIOD + c] = (real)(c % 2 ? sine : -sine);
+        row[${PREFIX}ROTATION_PERIOD + c] = (real)(c % 2 ? sine : -sine);
 % end
     }
 }

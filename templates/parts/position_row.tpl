@@ -1,12 +1,16 @@
 /* What a position contributes, made once for every position that can occur. */
-% if rotation.kind == "rope" then
-enum { ROTATION_PERIOD = ${rotation.period} }; /* channels after which a row of heads repeats its angles */
+% for _, family in ipairs(attentions) do
+% if family.rotation.kind == "rope" then
+enum { ${family.PREFIX}ROTATION_PERIOD = ${family.rotation.period} }; /* channels after which a row of heads repeats its angles */
+% end
 % end
 typedef struct position_row {
 % if sinusoids then
     real sinusoid[WIDTH]; /* sines, then cosines */
 % end
-% if rotation.kind == "rope" then
-    real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
+% for _, family in ipairs(attentions) do
+% if family.rotation.kind == "rope" then
+    real ${family.prefix}rotation[2 * ${family.PREFIX}ROTATION_PERIOD]; /* cosines, then signed sines */
+% end
 % end
 } position_row;

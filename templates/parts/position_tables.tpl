@@ -1,15 +1,17 @@
 % include("parts/position_row.tpl")
 
-static int position_rows(int max_length) {
+static int position_rows(const int longest[LH_MAX_STREAMS]) {
 % if max_position then
-    (void)max_length;
+    (void)longest;
     return MAX_POSITION;
 % else
-    return max_length;
+    return longest[0];
 % end
 }
 
-static size_t tables_bytes(int max_length) { return (size_t)position_rows(max_length) * sizeof(position_row); }
+static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
+    return (size_t)position_rows(longest) * sizeof(position_row);
+}
 
 % if sinusoids then
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
@@ -24,18 +26,22 @@ static void make_sinusoid(int position, real *row) {
 }
 
 % end
-% if rotation.kind == "rope" then
-% include("parts/make_rotation.tpl")
+% for _, family in ipairs(attentions) do
+% if family.rotation.kind == "rope" then
+% include("parts/make_rotation.tpl", family)
 
 % end
-static void make_tables(void *tables, int max_length) {
+% end
+static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(max_length); position++) {
+    for (int position = 0; position < position_rows(longest); position++) {
 % if sinusoids then
         make_sinusoid(position, row[position].sinusoid);
 % end
-% if rotation.kind == "rope" then
-        make_rotation(position, row[position].rotation);
+% for _, family in ipairs(attentions) do
+% if family.rotation.kind == "rope" then
+        make_${family.prefix}rotation(position, row[position].${family.prefix}rotation);
+% end
 % end
     }
 }

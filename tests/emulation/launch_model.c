@@ -17,22 +17,23 @@ void *lh_model_reserve(size_t bytes) {
 
 static void *poisoned(size_t bytes) { return memset(lh_model_reserve(bytes), 0xff, bytes); }
 
-void *lh_model_tables(const lh_spec *spec, int T) {
+void *lh_model_tables(const lh_spec *spec, const lh_shape *shape) {
     if (!spec->cuda->tables_bytes) return NULL;
-    void *tables = lh_model_reserve(spec->cuda->tables_bytes(T));
-    spec->cuda->make_tables(tables, T);
+    void *tables = lh_model_reserve(spec->cuda->tables_bytes(shape->length));
+    spec->cuda->make_tables(tables, shape->length);
     return tables;
 }
 
-int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, int sequences, int T, const int32_t *positions,
+int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
                     const int32_t *distances) {
+    const int32_t *const given[LH_MAX_STREAMS] = {positions}, *const apart[LH_MAX_STREAMS] = {distances};
     const lh_cuda_program *cuda = spec->cuda;
     if (!cuda->draw_count) return NULL;
     int *scratch = lh_model_reserve((size_t)cuda->draw_scratch * sizeof *scratch);
-    size_t count = (size_t)cuda->draw_count(T) * (cuda->draw_sequences ? (size_t)sequences : 1);
+    size_t count = (size_t)cuda->draw_count(shape) * (cuda->draw_sequences ? (size_t)shape->sequences : 1);
     int *draws = lh_model_reserve(count * sizeof *draws);
-    if (cuda->draw_sequences) cuda->draw_sequences(draw, sequences, T, positions, scratch, draws);
-    else cuda->draw(draw, T, positions, distances, scratch, draws);
+    if (cuda->draw_sequences) cuda->draw_sequences(draw, shape, given, scratch, draws);
+    else cuda->draw(draw, shape, given, apart, scratch, draws);
     free(scratch);
     return draws;
 }
@@ -84,20 +85,20 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
     }
 }
 
-/* What a step needs room for. */
-static size_t workspace_of(const lh_spec *spec, const lh_cuda_step *step, int sequences, lh_mode mode) {
-    lh_shape part = {sequences, {step->T, 0}, step->label_count};
-    return spec->cuda->workspace_bytes(&part, mode);
+/* Of so many sequences of a step. */
+static lh_shape shape_of(const lh_cuda_step *step, int sequences) {
+    return (lh_shape){sequences, {step->T[0], step->T[1]}, step->label_count};
 }
 
 lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                              lh_model_cut cut) {
     const lh_cuda_program *cuda = spec->cuda;
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
-    size_t partial = cuda->partial_bytes(step->T), pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
+    const lh_shape whole = shape_of(step, step->sequences);
+    size_t partial = cuda->partial_bytes(&whole), pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
     bool wide = cuda->launches != NULL;
-    int most = wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards;
-    size_t workspace = workspace_of(spec, step, most, LH_MODE_TRAIN);
+    const lh_shape most = shape_of(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
+    size_t workspace = cuda->workspace_bytes(&most, LH_MODE_TRAIN);
     unsigned arrivals = 0;
     lh_cuda_replica replica = {
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
@@ -105,7 +106,7 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
         .moment2 = out.moment2 = lh_model_reserve(out.bytes),
         .gradient = out.gradient = wide ? lh_model_reserve(out.bytes) : poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
-        .shared = poisoned(cuda->shared_bytes(step->T)),
+        .shared = poisoned(cuda->shared_bytes(&whole)),
         .piece_sums = poisoned(3 * pieces * sizeof(double)),
         .shard_sums = poisoned((size_t)cut.shards * sizeof(lh_cuda_sums)),
         .arrivals = &arrivals,
@@ -115,15 +116,8 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
                                (long long)partial, 1,    cut.team,    cut.shards};
     lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};
     lh_emulation_set(&emulation);
-    const model_pass pass = {{step->sequences, {step->T, 0}, step->label_count},
-                             LH_MODE_TRAIN,
-                             0,
-                             cut.team,
-                             room,
-                             out.gradient,
-                             &arguments,
-                             out.parameters,
-                             &arrivals};
+    const model_pass pass = {whole,      LH_MODE_TRAIN,  0,        cut.team, room, out.gradient,
+                             &arguments, out.parameters, &arrivals};
     if (wide) run_launches(spec, &pass);
     else launch(spec, cuda->train_kernel, cut.team, &arguments, (lh_cuda_place){0});
     free(room);
@@ -143,11 +137,12 @@ void lh_model_step_free(lh_model_step *step) {
 
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                        int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits) {
-    size_t workspace = workspace_of(spec, step, group, LH_MODE_EVALUATE);
+    const lh_shape whole = shape_of(step, step->sequences), most = shape_of(step, group);
+    size_t workspace = spec->cuda->workspace_bytes(&most, LH_MODE_EVALUATE);
     size_t count = (size_t)(step->sequences * step->label_count * spec->classes);
     unsigned arrivals = 0;
     char *room = poisoned((size_t)blocks * workspace);
-    char *shared = poisoned(spec->cuda->shared_bytes(step->T));
+    char *shared = poisoned(spec->cuda->shared_bytes(&whole));
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
     lh_cuda_evaluate arguments = {parameters,           step,  tables, shared,         &arrivals, answers, logits, room,
                                   (long long)workspace, group, 0,      step->sequences};
@@ -155,7 +150,7 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
     lh_emulation_set(&emulation);
     for (int first = 0; spec->cuda->launches != NULL && first < step->sequences; first += group) {
         int left = step->sequences - first;
-        const model_pass pass = {{left < group ? left : group, {step->T, 0}, step->label_count},
+        const model_pass pass = {shape_of(step, left < group ? left : group),
                                  LH_MODE_EVALUATE,
                                  first,
                                  blocks,

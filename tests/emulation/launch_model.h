@@ -9,10 +9,10 @@
 /* Zeroed and on a cache line; for free. */
 void *lh_model_reserve(size_t bytes);
 
-/* The position tables and the drawn numbers of so many sequences of T tokens, or NULL where the model has none; for free.
- * positions, distances [T]: in place of every draw; NULL: they are drawn. */
-void *lh_model_tables(const lh_spec *spec, int T);
-int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, int sequences, int T, const int32_t *positions,
+/* The position tables and the drawn numbers of a shape, or NULL where the model has none; for free. positions, distances,
+ * of the first stream: in place of every draw; NULL: they are drawn. */
+void *lh_model_tables(const lh_spec *spec, const lh_shape *shape);
+int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
                     const int32_t *distances);
 
 /* How a step is cut, and the order of threads (emulation.h). */

@@ -1,7 +1,6 @@
 /* Each hand-written operation of kernels/cuda as a kernel of its own. */
 #include "kernels/cuda/product.cu"
 #include "kernels/cuda/sums.cu"
-#include "kernels/cuda/layernorm.cu"
 #include "kernels/cuda/dropout.cu"
 #include "kernels/cuda/adam.cu"
 
@@ -19,27 +18,6 @@ static __global__ void product_kernel(const lh_product p, const real *a, const r
 
 static __global__ void columns_kernel(int rows, int columns, const real *a, real *sum) {
     column_sums(rows, columns, a, sum);
-}
-
-/* gradient [rows][WIDTH] of the norm's output; then of its input. */
-static __global__ void norm_kernel(int rows, const real *xhat, const real *rstd, const real *scale, real *gradient,
-                                   real *dscale, real *doffset) {
-    norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
-        real g[NORM_ROWS][ROW_PART], x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
-        for (int r = 0; r < NORM_ROWS; r++) {
-            const int row = first + r * WARPS;
-            load_row(gradient, row, rows, g[r]);
-            load_row(xhat, row, rows, x[r]);
-            inverse[r] = row < rows ? rstd[row] : 0;
-        }
-        take_rows(g, x, &sums);
-        norm_rows_grad(g, x, inverse, by);
-        for (int r = 0; r < NORM_ROWS; r++) store_row(g[r], first + r * WARPS, rows, gradient);
-    }
-    store_norm_sums(&sums, dscale, doffset);
 }
 
 /* bytes [count] of one example's mask; kept_elements [8 count] of 0 or 1. */
@@ -86,7 +64,6 @@ static __global__ void adam_kernel(double clip, double rate, double correct2, co
 #define OPERATIONS(precision) \
     OPERATION(product, precision) \
     OPERATION(columns, precision) \
-    OPERATION(norm, precision) \
     OPERATION(keep, precision) \
     OPERATION(fold, precision) \
     OPERATION(squares, precision) \

@@ -13,6 +13,17 @@ enum {
 enum { LH_ROWS, LH_COLUMNS };
 enum { LH_STORE, LH_BIAS, LH_BIAS_RELU, LH_ADD, LH_RELU_GRAD, LH_BY_HEAD, LH_FINISHES };
 
+/* Norms of kernels/cuda/norm.cu and rms_norm.cu, and residual connections without one. */
+enum { LH_ALONE, LH_ALONE_ADDED, LH_SUM, LH_SUM_KEPT, LH_SUM_ONLY, LH_FORMS };
+
+typedef struct lh_norm {
+    int rows, form, rms, drops;
+    double keep_scale;
+} lh_norm;
+
+/* Passes of kernels/cuda/activations.cu; the first four are numbered as in kernels/ref. */
+enum { LH_RELU, LH_GELU, LH_GELU_TANH, LH_SILU, LH_SWIGLU, LH_GEGLU, LH_ACTIVATIONS };
+
 typedef struct lh_product {
     int rows, columns, K;
     int along_a, along_b, how;

@@ -5,5 +5,8 @@ typedef float real;
 #include "operations_sizes.h"
 #include "kernels/cuda/product_fma.cu"
 #include "operations.cu"
+#include "kernels/cuda/functions_float32.cu"
+#include "operations_rows.cu"
 
 OPERATIONS("float32")
+OPERATIONS_OF_ROWS("float32")

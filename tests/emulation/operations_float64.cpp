@@ -5,5 +5,8 @@ typedef double real;
 #include "operations_sizes.h"
 #include "kernels/cuda/product_fma.cu"
 #include "operations.cu"
+#include "kernels/cuda/functions_float64.cu"
+#include "operations_rows.cu"
 
 OPERATIONS("float64")
+OPERATIONS_OF_ROWS("float64")

@@ -3,6 +3,7 @@
 #define LH_TESTS_OPERATIONS_SIZES_H
 
 #define INLINE [[maybe_unused]] static __device__ __forceinline__
+#define NOINLINE [[maybe_unused]] static __device__ __noinline__
 
 #include "operations.h"
 #include "longhand/cuda_interface.h"

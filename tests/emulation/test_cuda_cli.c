@@ -275,10 +275,10 @@ static void test_fleet_stopped_by_a_signal_goes_on(void **state) {
 }
 
 /* Rows that are the same in every step: such a model can learn its example by heart. */
-static void draw_nothing(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
-                         int *out) {
+static void draw_nothing(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+                         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     (void)from, (void)positions, (void)distances, (void)scratch;
-    for (int j = 0; j < T / 2; j++) out[j] = j;
+    for (int j = 0; j < shape->labels; j++) out[j] = j;
 }
 
 static void test_fleet_overfit(void **state) {

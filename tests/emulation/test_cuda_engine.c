@@ -609,14 +609,12 @@ static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int example
     assert_true(total.loss == again.loss); /* in the order of the examples */
 }
 
-static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
-    (void)state;
-    lh_spec spec = toy();
+static void check_evaluations(const lh_spec *spec) {
     lh_error error;
     lh_engine *cuda, *cpu;
     for (unsigned order = 0; order < 4; order++) {
         use_device((lh_emulation){.multiprocessors = 1 + (int)order, .order = order});
-        lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 1 + (int)order};
+        lh_engine_config config = {.spec = spec, .seed = 7, .threads = 1 + (int)order};
         lh_assert_ok(lh_cuda_fleet_open(&device, NULL, &config, 1, &cuda, &error), &error);
         lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
         check_evaluation(cuda, cpu, 9, 100);
@@ -626,6 +624,12 @@ static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
         cpu->ops->close(cpu);
         end_device();
     }
+}
+
+static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
+    (void)state;
+    lh_spec spec = toy();
+    check_evaluations(&spec);
 }
 
 /* Launches that take seconds are ended where the device has a watchdog: a condition goes in several, each block a group
@@ -648,7 +652,7 @@ static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
         cpu->ops->close(cpu);
         end_device();
     }
-    int together = 2 * toy_cuda.evaluation_group(lh_shape_at(&spec, 9, 1).length[0]);
+    int together = 2 * toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
     assert_int_equal(launches[0], 1);
     assert_int_equal(launches[1], (100 + together - 1) / together);
     assert_true(launches[1] > 1);
@@ -677,9 +681,11 @@ static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
 }
 
 /* The toy's draws, once more for every sequence; it reads those of the first. */
-static void draw_each(const lh_draw *from, int sequences, int T, const int32_t *positions, int *scratch, int *out) {
-    for (int s = 0; s < sequences; s++, out += toy_cuda.draw_count(T))
-        toy_cuda.draw(from, T, positions, NULL, scratch, out);
+static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+                      int *scratch, int *out) {
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    for (int s = 0; s < shape->sequences; s++, out += toy_cuda.draw_count(shape))
+        toy_cuda.draw(from, shape, positions, drawn, scratch, out);
 }
 
 static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **state) {
@@ -768,25 +774,24 @@ static void test_evaluate_examples_that_cannot_be_had_say_why(void **state) {
     end_device();
 }
 
-static void test_predict_logits_are_those_of_the_cpu(void **state) {
-    (void)state;
+/* stream: whose positions are given */
+static void check_predictions(const lh_spec *spec, int stream) {
     enum { N = 5 };
-    lh_spec spec = toy();
     lh_error error;
     lh_engine *cuda, *cpu;
     lh_lengths lengths = {NULL, 0, N, N, 1};
-    uint16_t input[N] = {1, 0, 4, 2, 2};
+    uint16_t input[N] = {1, 0, 4, 2, 2}, target[N] = {0, 3, 3, 1, 2};
     int32_t positions[2 * N] = {3, 9, 11, 40, 63, 1, 1, 1, 1, 1};
     double got[N * TOY_CLASSES], want[N * TOY_CLASSES], drawn[N * TOY_CLASSES];
-    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 1};
+    lh_engine_config config = {.spec = spec, .seed = 7, .threads = 1};
     use_device((lh_emulation){0});
     lh_assert_ok(lh_cuda_fleet_open(&device, NULL, &config, 1, &cuda, &error), &error);
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, 1, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, 1, &error), &error);
     for (int given = 0; given < 2; given++) {
-        lh_query query = {
-            .n = N, .input = input, .positions = given ? positions : NULL, .draw = lh_condition_at(N, 1, 3, 0).draw};
+        lh_query query = {.n = N, .input = input, .target = target, .draw = lh_condition_at(N, 1, 3, 0).draw};
+        if (given) query.positions[stream] = positions;
         lh_assert_ok(cuda->ops->predict(cuda, &query, got, &error), &error);
         lh_assert_ok(cpu->ops->predict(cpu, &query, want, &error), &error);
         lh_assert_close(got, want, N * TOY_CLASSES, 1e-6, 1e-7);
@@ -796,6 +801,28 @@ static void test_predict_logits_are_those_of_the_cpu(void **state) {
     cuda->ops->close(cuda);
     cpu->ops->close(cpu);
     end_device();
+}
+
+static void test_predict_logits_are_those_of_the_cpu(void **state) {
+    (void)state;
+    lh_spec spec = toy();
+    check_predictions(&spec, 0);
+}
+
+static lh_spec toy_pair(void) {
+    lh_spec spec = lh_toy_pair_with(toy_drawn_list);
+    spec.position_range = 64;
+    spec.cuda = &toy_cuda;
+    spec.train.batch = 13;
+    return spec;
+}
+
+static void test_two_streams_numbers_are_those_of_the_cpu(void **state) {
+    (void)state;
+    lh_spec spec = toy_pair();
+    check_against_cpu(&spec, config_of(&spec, 7));
+    check_evaluations(&spec);
+    check_predictions(&spec, 1);
 }
 
 /* --- finite data ------------------------------------------------------------------------------------------------ */
@@ -819,19 +846,14 @@ static const char *write_lines(const char *directory) {
 }
 
 /* Epochs, batches of one shape, and short ones. */
-static void test_step_finite_data_is_that_of_the_cpu(void **state) {
-    lh_spec spec = toy();
-    lh_format format = *spec.format;
+static void check_finite_data(lh_spec spec, const lh_format *format, const char *path) {
     lh_task task = *spec.task;
-    lh_data data = {write_lines(*state), NULL, 6};
+    lh_data data = {path, NULL, 6};
     lh_corpus corpus;
     lh_error error;
-    format.labels = NULL;
-    format.stream[0].length = NULL;
-    format.shape = shape_of;
     task.sample = NULL;
     task.input_length = task.output_length = NULL;
-    spec.format = &format;
+    spec.format = format;
     spec.task = &task;
     spec.data = &data;
     spec.train.batch = 6;
@@ -839,6 +861,19 @@ static void test_step_finite_data_is_that_of_the_cpu(void **state) {
     lh_assert_ok(lh_corpus_bind(&corpus, &spec, &error), &error);
     check_against_cpu(&spec, config_of(&spec, 7));
     lh_corpus_close(&corpus);
+}
+
+static void test_step_finite_data_is_that_of_the_cpu(void **state) {
+    lh_spec spec = toy();
+    lh_format format = *spec.format;
+    format.labels = NULL;
+    format.stream[0].length = NULL;
+    format.shape = shape_of;
+    check_finite_data(spec, &format, write_lines(*state));
+}
+
+static void test_step_finite_data_in_two_streams_is_that_of_the_cpu(void **state) {
+    check_finite_data(toy_pair(), &lh_toy_pair_data_format, write_lines(*state));
 }
 
 int main(void) {
@@ -868,7 +903,10 @@ int main(void) {
         cmocka_unit_test(test_evaluate_beyond_the_limit_or_memory_says_so),
         cmocka_unit_test(test_evaluate_examples_that_cannot_be_had_say_why),
         cmocka_unit_test(test_predict_logits_are_those_of_the_cpu),
+        cmocka_unit_test(test_two_streams_numbers_are_those_of_the_cpu),
         cmocka_unit_test_setup_teardown(test_step_finite_data_is_that_of_the_cpu, lh_test_make_directory,
+                                        lh_test_remove_directory),
+        cmocka_unit_test_setup_teardown(test_step_finite_data_in_two_streams_is_that_of_the_cpu, lh_test_make_directory,
                                         lh_test_remove_directory),
     };
     return cmocka_run_group_tests_name("cuda_engine", tests, NULL, NULL);

@@ -101,8 +101,8 @@ static problem open_problem(int n, lh_mode mode) {
     assert_int_equal(lh_batch_fill(&p.batch, SPEC, &source, n, 0, SEQUENCES, &error), LH_OK);
     p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * real_bytes());
     lh_initialise(SPEC, SEED, (int)real_bytes(), p.parameters);
-    p.tables = lh_model_tables(SPEC, p.shape.length[0]);
-    p.draws = lh_model_draws(SPEC, &p.draw, SEQUENCES, p.shape.length[0], NULL, NULL);
+    p.tables = lh_model_tables(SPEC, &p.shape);
+    p.draws = lh_model_draws(SPEC, &p.draw, &p.shape, NULL, NULL);
     return p;
 }
 
@@ -119,7 +119,6 @@ static double loss_scale(const problem *p) { return 1.0 / ((double)p->shape.sequ
 
 typedef struct cpu_side {
     lh_cpu_step step;
-    lh_cpu_block block;
     void *tables, *workspace, *shared;
 } cpu_side;
 
@@ -129,14 +128,13 @@ static cpu_side open_cpu(const problem *p, lh_mode mode) {
         .step = {.mode = mode, .shape = p->shape, .key = lh_key_of_seed(SEED), .step = STEP, .draw = p->draw}};
     c.step.parameters = p->parameters;
     if (program->tables_bytes != NULL) {
-        c.tables = lh_model_reserve(program->tables_bytes(p->shape.length[0]));
-        program->make_tables(c.tables, p->shape.length[0]);
+        c.tables = lh_model_reserve(program->tables_bytes(p->shape.length));
+        program->make_tables(c.tables, p->shape.length);
     }
     c.step.tables = c.tables;
     c.step.shared = c.shared = lh_model_reserve(program->shared_bytes(&p->shape, mode));
     c.workspace = lh_model_reserve(program->workspace_bytes(&p->shape, mode));
     program->begin_step(&c.step, 0, 1);
-    c.block = (lh_cpu_block){.labels = p->batch.labels, .mask = p->batch.mask, .loss_scale = loss_scale(p)};
     return c;
 }
 
@@ -145,12 +143,9 @@ static void each_block(const problem *p, cpu_side *c, void *gradient, void *logi
     const lh_cpu_program *program = plainest();
     int most = program->block_sequences(p->shape.length), labels = p->shape.labels;
     for (int first = 0; first < SEQUENCES; first += most) {
-        lh_cpu_block block = c->block;
-        block.sequences = SEQUENCES - first < most ? SEQUENCES - first : most;
+        lh_cpu_block block = lh_batch_block(&p->batch, first, SEQUENCES - first < most ? SEQUENCES - first : most);
         block.first_example = (uint32_t)first;
-        block.tokens[0] = p->batch.tokens[0] + (size_t)first * (size_t)p->shape.length[0];
-        block.labels += first * labels;
-        block.mask += first * labels;
+        block.loss_scale = loss_scale(p);
         if (gradient != NULL) program->train_block(&c->step, &block, c->workspace, gradient, sums);
         else {
             block.logits = (char *)logits + (size_t)(first * labels * SPEC->classes) * real_bytes();
@@ -165,12 +160,28 @@ static void close_cpu(cpu_side *c) {
     free(c->shared);
 }
 
+/* Calls `visit` with each row of tensors that are not learned: its first element, and how many. */
+static void each_constant_row(void (*visit)(void *context, size_t first, size_t count), void *context) {
+    for (int i = 0; i < SPEC->tensor_count; i++) {
+        const lh_tensor *t = &SPEC->tensors[i];
+        int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
+        for (int64_t r = 0; !t->learned && r < rows; r++)
+            visit(context, (size_t)(t->offset + r * t->stride), (size_t)columns);
+    }
+}
+
+static void clear_row(void *gradient, size_t first, size_t count) {
+    memset((char *)gradient + first * real_bytes(), 0, count * real_bytes());
+}
+
+/* As the engine has it: that of tensors that are not learned is 0. */
 static void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
     const lh_cpu_program *program = plainest();
     cpu_side c = open_cpu(p, LH_MODE_TRAIN);
     if (program->begin_shard != NULL) program->begin_shard(&c.step, c.workspace);
     each_block(p, &c, gradient, NULL, sums);
     if (program->end_shard != NULL) program->end_shard(&c.step, c.workspace, gradient);
+    each_constant_row(clear_row, gradient);
     close_cpu(&c);
 }
 
@@ -178,12 +189,12 @@ static void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
 
 static lh_cuda_step device_step(const problem *p) {
     lh_cuda_step step = {
-        .tokens = p->batch.tokens[0],
+        .tokens = {p->batch.tokens[0], p->batch.tokens[1]},
         .labels = p->batch.labels,
         .mask = p->batch.mask,
         .draws = p->draws,
         .sequences = p->shape.sequences,
-        .T = p->shape.length[0],
+        .T = {p->shape.length[0], p->shape.length[1]},
         .label_count = p->shape.labels,
         .step = STEP,
         .key = {lh_key_of_seed(SEED).word[0], lh_key_of_seed(SEED).word[1]},
@@ -282,6 +293,28 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     close_problem(&p);
 }
 
+typedef struct pair {
+    const char *a, *b;
+} pair;
+
+static void compare_row(void *context, size_t first, size_t count) {
+    const pair *vectors = context;
+    assert_memory_equal(vectors->a + first * real_bytes(), vectors->b + first * real_bytes(), count * real_bytes());
+}
+
+static void test_step_leaves_tensors_that_are_not_learned(void **state) {
+    (void)state;
+    problem p = open_problem(5, LH_MODE_TRAIN);
+    lh_model_step d = device_train(&p, SHARDS, 2, 3);
+    void *zeros = lh_model_reserve(d.bytes);
+    each_constant_row(compare_row, &(pair){d.parameters, p.parameters});
+    each_constant_row(compare_row, &(pair){d.moment2, zeros});
+    assert_memory_not_equal(d.parameters, p.parameters, d.bytes);
+    free(zeros);
+    lh_model_step_free(&d);
+    close_problem(&p);
+}
+
 static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
@@ -363,6 +396,7 @@ int main(void) {
         cmocka_unit_test(test_gradient_of_every_length_is_that_of_the_cpu),
         cmocka_unit_test(test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu),
         cmocka_unit_test(test_step_in_any_order_and_team_has_the_same_bits),
+        cmocka_unit_test(test_step_leaves_tensors_that_are_not_learned),
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),

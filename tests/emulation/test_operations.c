@@ -220,7 +220,7 @@ static void test_rows_of_a_product_do_not_hang_on_their_number(void **state) {
     for (int i = 0; i < 2 * PRECISION_COUNT; i++) check_rows(&PRECISIONS[i / 2], i % 2);
 }
 
-/* ---- sums over rows, layer norm ---- */
+/* ---- sums over rows ---- */
 
 static void check_columns(const precision *p, int rows, int columns) {
     double *a = numbers(rows * columns, 4), *want = doubles(columns);
@@ -239,32 +239,144 @@ static void test_column_sums_of_every_size(void **state) {
         check_columns(&PRECISIONS[i % 2], rows[i / 2 % 5], columns[i / 10]);
 }
 
-static void check_norm(const precision *p, int rows) {
-    int count = rows * WIDTH;
-    double *x = numbers(count, 6), *dy = numbers(count, 7), *scale = numbers(WIDTH, 8), *dx = doubles(count);
-    double *xhat = doubles(count), *rstd = doubles(rows), ones[WIDTH], zeros[WIDTH] = {0};
-    double dscale[WIDTH] = {0}, doffset[WIDTH] = {0};
-    for (int c = 0; c < WIDTH; c++) ones[c] = 1;
-    lh_ref_layer_norm(rows, WIDTH, x, ones, zeros, xhat);
-    for (int row = 0; row < rows; row++) { /* what two channels differ by, normed, over what they differed by */
-        const double *at = x + row * WIDTH, *normed = xhat + row * WIDTH;
-        rstd[row] = (normed[1] - normed[0]) / (at[1] - at[0]);
-    }
-    lh_ref_layer_norm_grad(rows, WIDTH, x, scale, dy, dx, dscale, doffset);
-    void *in_xhat = reals_of(p, count, xhat), *in_rstd = reals_of(p, rows, rstd), *in_scale = reals_of(p, WIDTH, scale);
-    void *gradient = reals_of(p, count, dy), *got_scale = reals_of(p, WIDTH, ones),
-         *got_offset = reals_of(p, WIDTH, ones);
-    launch(p, "norm", 1, (void *[]){&rows, &in_xhat, &in_rstd, &in_scale, &gradient, &got_scale, &got_offset});
-    assert_close(p, gradient, dx, count, 2 * WIDTH * p->unit * 4);              /* gradients of at most some 4 */
-    assert_close(p, got_scale, dscale, WIDTH, 2 * rows * p->unit * (rows + 1)); /* so large is xhat, too */
-    assert_close(p, got_offset, doffset, WIDTH, rows * p->unit * rows);
-    FREE(x, dy, scale, dx, xhat, rstd, in_xhat, in_rstd, in_scale, gradient, got_scale, got_offset);
+/* ---- norms, with and without a residual connection ---- */
+
+enum { MOST_ROWS = 65, NORM = MOST_ROWS * WIDTH };
+
+/* In double: inputs, and what the twins make of them. */
+typedef struct norm_case {
+    lh_norm n;
+    int count;
+    unsigned char keep[NORM / 8];
+    double *residual, *branch, *scale, *offset, *dy, *stream; /* stream: a gradient that is there already */
+    double z[NORM], y[NORM], dz[NORM], dbranch[NORM], dscale[WIDTH], doffset[WIDTH];
+} norm_case;
+
+static bool kept_at(const norm_case *c, int i) { return !c->n.drops || c->keep[i / 8] >> i % 8 & 1; }
+static double dropped_out(const norm_case *c, int i, double x) {
+    return !c->n.drops ? x : kept_at(c, i) ? c->n.keep_scale * x : 0;
 }
 
-static void test_gradient_of_norm_is_that_of_the_reference(void **state) {
+static norm_case *new_norm_case(lh_norm n) {
+    norm_case *c = reserve(sizeof *c);
+    *c = (norm_case){.n = n, .count = n.rows * WIDTH};
+    c->residual = numbers(c->count, 6), c->branch = numbers(c->count, 7), c->scale = numbers(WIDTH, 8);
+    c->offset = numbers(WIDTH, 9), c->dy = numbers(c->count, 10), c->stream = numbers(c->count, 11);
+    for (int i = 0; i < NORM / 8; i++) c->keep[i] = (unsigned char)(37 * i + 11);
+    for (int i = 0; i < c->count; i++)
+        c->z[i] = c->residual[i] + (n.form >= LH_SUM ? dropped_out(c, i, c->branch[i]) : 0);
+    if (n.rms) {
+        lh_ref_rms_norm(n.rows, WIDTH, c->z, c->scale, c->y);
+        lh_ref_rms_norm_grad(n.rows, WIDTH, c->z, c->scale, c->dy, c->dz, c->dscale);
+    } else {
+        lh_ref_layer_norm(n.rows, WIDTH, c->z, c->scale, c->offset, c->y);
+        lh_ref_layer_norm_grad(n.rows, WIDTH, c->z, c->scale, c->dy, c->dz, c->dscale, c->doffset);
+    }
+    for (int i = 0; i < c->count; i++) {
+        if (n.form == LH_SUM_ONLY) c->dz[i] = c->dy[i];
+        if (n.form == LH_ALONE_ADDED || n.form == LH_SUM_KEPT) c->dz[i] += c->stream[i];
+        c->dbranch[i] = dropped_out(c, i, c->dz[i]);
+    }
+    return c;
+}
+
+static void free_norm_case(norm_case *c) { FREE(c->residual, c->branch, c->scale, c->offset, c->dy, c->stream, c); }
+
+/* in_place: sums take the residual's place and the norm's output the branch's, gradients that of dy. */
+static void check_norm(const precision *p, lh_norm n, bool in_place) {
+    norm_case *c = new_norm_case(n);
+    int count = c->count;
+    void *residual = reals_of(p, count, c->residual), *branch = reals_of(p, count, c->branch), *keep = c->keep;
+    void *scale = reals_of(p, WIDTH, c->scale), *offset = reals_of(p, WIDTH, c->offset);
+    void *dy = reals_of(p, count, c->dy), *stream = reals_of(p, count, c->stream);
+    size_t bytes = (size_t)(count * p->real_bytes), channels = (size_t)(WIDTH * p->real_bytes);
+    void *new_sum = reserve(bytes), *new_y = reserve(bytes), *new_dbranch = reserve(bytes), *xhat = reserve(bytes);
+    void *rstd = reserve((size_t)(n.rows * p->real_bytes)), *dscale = reserve(channels), *doffset = reserve(channels);
+    bool adds = n.form == LH_ALONE_ADDED || n.form == LH_SUM_KEPT, normed = n.form != LH_SUM_ONLY;
+    void *sum = in_place ? residual : new_sum, *y = in_place ? branch : new_y, *dz = in_place && !adds ? dy : stream;
+    void *dbranch = in_place && (adds || !normed) ? dy : new_dbranch;
+    lh_norm forward = n;
+    if (n.form == LH_ALONE_ADDED) forward.form = LH_ALONE; /* there is one way forward */
+    launch(p, "norm", 1, (void *[]){&forward, &residual, &branch, &keep, &scale, &offset, &sum, &xhat, &rstd, &y});
+    launch(p, "norm_grad", 1, (void *[]){&n, &dy, &xhat, &rstd, &scale, &keep, &dz, &dbranch, &dscale, &doffset});
+    double unit = p->unit; /* numbers are at most some 4, and so large is xhat, too; RMS norm's sums may be small */
+    if (n.form >= LH_SUM_KEPT) assert_close(p, sum, c->z, count, 4 * unit);
+    if (normed) {
+        assert_close(p, y, c->y, count, 2 * WIDTH * unit * 4);
+        assert_close(p, dz, c->dz, count, 2 * WIDTH * unit * 4);
+        assert_close(p, dscale, c->dscale, WIDTH, 4 * (WIDTH + n.rows) * unit * (n.rows + 1));
+    }
+    if (normed && !n.rms) assert_close(p, doffset, c->doffset, WIDTH, n.rows * unit * n.rows);
+    if (n.drops || !normed) assert_close(p, dbranch, c->dbranch, count, 2 * WIDTH * unit * 8);
+    FREE(residual, branch, scale, offset, dy, stream, new_sum, new_y, new_dbranch, xhat, rstd, dscale, doffset);
+    free_norm_case(c);
+}
+
+static void test_norms_and_sums_are_those_of_the_reference(void **state) {
     (void)state;
-    static const int rows[] = {1, 7, 8, 65};
-    for (int i = 0; i < EXACT_PRECISIONS * 4; i++) check_norm(&PRECISIONS[i % 2], rows[i / 2]);
+    static const int rows[] = {1, 7, MOST_ROWS};
+    for (int i = 0; i < 3 * LH_FORMS * 4; i++) {
+        const lh_norm n = {rows[i % 3], i / 3 % LH_FORMS, i / 3 / LH_FORMS % 2, i / 6 / LH_FORMS, 1.25};
+        bool alone = n.form < LH_SUM, exists = !(alone && n.drops) && !(n.form == LH_SUM_ONLY && n.rms);
+        for (int each = 0; exists && each < EXACT_PRECISIONS; each++) check_norm(&PRECISIONS[each], n, (i + each) % 2);
+    }
+}
+
+/* In evaluation: the function that drops out, without a mask, gives the bits of the one that does not. */
+static void test_norms_without_a_mask_drop_nothing(void **state) {
+    (void)state;
+    for (int i = 0; i < 3 * 2; i++) {
+        const precision *p = &PRECISIONS[1];
+        lh_norm n = {7, LH_SUM + i / 2, i % 2, 0, 1.25};
+        if (n.form == LH_SUM_ONLY && n.rms) continue;
+        norm_case *c = new_norm_case(n);
+        void *residual = reals_of(p, c->count, c->residual), *branch = reals_of(p, c->count, c->branch), *keep = NULL;
+        void *scale = reals_of(p, WIDTH, c->scale), *offset = reals_of(p, WIDTH, c->offset), *sum[2], *y[2];
+        void *xhat = reals_of(p, c->count, c->z), *rstd = reals_of(p, n.rows, c->z);
+        for (n.drops = 0; n.drops < 2; n.drops++) {
+            sum[n.drops] = reals_of(p, c->count, c->dy), y[n.drops] = reals_of(p, c->count, c->dy);
+            launch(
+                p, "norm", 1,
+                (void *[]){&n, &residual, &branch, &keep, &scale, &offset, &sum[n.drops], &xhat, &rstd, &y[n.drops]});
+        }
+        assert_memory_equal(sum[0], sum[1], (size_t)(c->count * p->real_bytes));
+        assert_memory_equal(y[0], y[1], (size_t)(c->count * p->real_bytes));
+        FREE(residual, branch, scale, offset, xhat, rstd, sum[0], sum[1], y[0], y[1]);
+        free_norm_case(c);
+    }
+}
+
+/* ---- activations and gates ---- */
+
+static void check_activation(const precision *p, int f, int rows) {
+    bool gate = f >= LH_SWIGLU;
+    lh_ref_nonlinearity of = !gate ? (lh_ref_nonlinearity)f : f == LH_SWIGLU ? LH_REF_SILU : LH_REF_GELU;
+    int count = rows * WIDTH, inputs = gate ? 2 * count : count;
+    double *x = numbers(inputs, 12), *dy = numbers(count, 13), *y = doubles(count), *dx = doubles(inputs);
+    for (int i = 0; i < inputs; i++) x[i] *= 8;
+    if (gate) {
+        lh_ref_gate(of, rows, WIDTH, x, y);
+        lh_ref_gate_grad(of, rows, WIDTH, x, dy, dx);
+    } else {
+        lh_ref_activation(of, count, x, y);
+        lh_ref_activation_grad(of, count, x, dy, dx);
+    }
+    void *in = reals_of(p, inputs, x), *in_dy = reals_of(p, count, dy), *out = reals_of(p, count, dy);
+    void *gradient = reals_of(p, inputs, x), *at = gate ? in : in_dy;
+    launch(p, "activation", 1, (void *[]){&f, &rows, &in, &out});
+    assert_close(p, out, y, count, 16 * p->unit * (gate ? 64 : 8));
+    launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &gradient});
+    assert_close(p, gradient, dx, inputs, 16 * p->unit * (gate ? 64 : 8));
+    launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &at}); /* in place: the same bits */
+    assert_memory_equal(at, gradient, (size_t)(inputs * p->real_bytes));
+    FREE(x, dy, y, dx, in, in_dy, out, gradient);
+}
+
+static void test_activations_and_gates_are_those_of_the_reference(void **state) {
+    (void)state;
+    static const int rows[] = {1, 7, 65};
+    for (int i = 0; i < EXACT_PRECISIONS * 3 * LH_ACTIVATIONS; i++)
+        check_activation(&PRECISIONS[i % 2], i / 6, rows[i / 2 % 3]);
 }
 
 /* ---- dropout ---- */
@@ -417,7 +529,9 @@ int main(void) {
         cmocka_unit_test(test_product_over_nothing_is_zero),
         cmocka_unit_test(test_rows_of_a_product_do_not_hang_on_their_number),
         cmocka_unit_test(test_column_sums_of_every_size),
-        cmocka_unit_test(test_gradient_of_norm_is_that_of_the_reference),
+        cmocka_unit_test(test_norms_and_sums_are_those_of_the_reference),
+        cmocka_unit_test(test_norms_without_a_mask_drop_nothing),
+        cmocka_unit_test(test_activations_and_gates_are_those_of_the_reference),
         cmocka_unit_test(test_masks_are_those_of_the_reference),
         cmocka_unit_test(test_fold_is_a_left_fold_of_the_same_bits),
         cmocka_unit_test(test_squares_of_pieces),

@@ -85,15 +85,16 @@ typedef struct inputs {
 
 static inputs open_inputs(const model *m, const question *q) {
     const lh_ref_batch *batch = &q->batch;
-    inputs in = {.tables = lh_model_tables(m->spec, batch->tokens),
-                 .draws = lh_model_draws(m->spec, NULL, batch->sequences, batch->tokens, batch->positions, q->drawn)};
+    const lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
+    inputs in = {.tables = lh_model_tables(m->spec, &shape),
+                 .draws = lh_model_draws(m->spec, NULL, &shape, batch->positions, q->drawn)};
     if (batch->draws > 1) memcpy(in.draws, batch->positions, (size_t)(batch->draws * batch->tokens) * sizeof *in.draws);
-    in.step = (lh_cuda_step){.tokens = batch->token,
+    in.step = (lh_cuda_step){.tokens = {batch->token},
                              .labels = batch->label,
                              .mask = q->mask,
                              .draws = in.draws,
                              .sequences = batch->sequences,
-                             .T = batch->tokens,
+                             .T = {batch->tokens},
                              .label_count = batch->labels,
                              .step = batch->step,
                              .key = {batch->key.word[0], batch->key.word[1]},
@@ -270,8 +271,9 @@ static void test_layers_read_draws_of_their_own(void **state) {
     lh_parity_batch made;
     lh_parity_make_batch(&rotation, TOKENS, 6, 0, &made);
     lh_draw draw = {made.batch.key, made.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS};
-    int *draws = lh_model_draws(m.spec, &draw, 1, TOKENS, NULL, NULL);
-    assert_int_equal(m.spec->cuda->draw_count(TOKENS), LAYERS * TOKENS);
+    const lh_shape shape = {1, {TOKENS, 0}, 6};
+    int *draws = lh_model_draws(m.spec, &draw, &shape, NULL, NULL);
+    assert_int_equal(m.spec->cuda->draw_count(&shape), LAYERS * TOKENS);
     assert_memory_not_equal(draws, draws + TOKENS, TOKENS * sizeof *draws);
     made.batch.positions = draws;
     made.batch.draws = LAYERS;

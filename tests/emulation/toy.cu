@@ -17,16 +17,36 @@ static __device__ void meet(unsigned int *arrivals, int team, unsigned int *met)
     __syncthreads();
 }
 
+/* Whether the tables are those of sequences of these lengths. */
+static __device__ bool has_tables(const lh_cuda_step *step, const real *t) {
+    return t[step->T[0]] == (real)0.5 && (step->T[1] == 0 || t[(int)t[0] + step->T[1]] == (real)0.25);
+}
+
+/* Tokens of the input: of one stream those before the labels', of two the first stream's. */
+static __device__ int inputs_of(const lh_cuda_step *step) {
+    return step->T[1] > 0 ? step->T[0] : step->T[0] - step->label_count;
+}
+
+/* The token of a label in the second stream; -1 where there is none. */
+static __device__ int token_of(const lh_cuda_step *step, int s, int label) {
+    int T = step->T[1], labels = step->label_count;
+    if (T == 0) return -1;
+    int place = step->place != 0 ? step->place[s * labels + label] : T - labels + label;
+    return step->tokens[1][s * T + place];
+}
+
 /* h of one label from the mean m of its sequence; keep: 0 where dropped, else 1 / (1 - p). */
 static __device__ void hidden(const lh_cuda_step *step, const real *p, const int *rows, const real *m, int label,
-                              unsigned int example, bool drops, double *keep, real *h) {
+                              int token, unsigned int example, bool drops, double *keep, real *h) {
     const real *row = p + POSITION + WIDTH * rows[label];
     unsigned int counter[4] = {(unsigned int)label, lh_site(LH_DOMAIN_DROPOUT, 0, 0), example, step->step}, word[4];
     lh_key key = {{step->key[0], step->key[1]}};
     lh_philox(counter, key, word);
     for (int d = 0; d < WIDTH; d++) {
         keep[d] = !drops ? 1.0 : word[d] >> 16 >= 6554 ? 1.0 / 0.9 : 0.0;
-        h[d] = (m[d] * p[SCALE + d] + row[d]) * (real)keep[d];
+        real sum = m[d] * p[SCALE + d] + row[d];
+        if (token >= 0) sum += p[TOKEN + WIDTH * token + d];
+        h[d] = sum * (real)keep[d];
     }
 }
 
@@ -57,8 +77,8 @@ static __device__ void mean(const real *p, const unsigned short *tokens, int cou
     }
 }
 
-static __device__ void backward(const real *p, const real *m, const real *h, const double *keep, const double *dlogits,
-                                real *gradient, real *dm) {
+static __device__ void backward(const real *p, const real *m, const real *h, const double *keep, int token,
+                                const double *dlogits, real *gradient, real *dm) {
     for (int c = 0; c < CLASSES; c++) gradient[BIAS + c] += (real)dlogits[c];
     for (int d = 0; d < WIDTH; d++) {
         double dh = 0;
@@ -68,18 +88,20 @@ static __device__ void backward(const real *p, const real *m, const real *h, con
         }
         gradient[SCALE + d] += (real)(dh * keep[d] * m[d]);
         dm[d] += (real)(dh * keep[d] * p[SCALE + d]);
+        if (token >= 0) gradient[TOKEN + WIDTH * token + d] += (real)(dh * keep[d]);
     }
 }
 
 static __device__ void train_sequence(const lh_cuda_step *step, const real *p, const int *rows, int s, const real *m,
                                       real *gradient, lh_cuda_sums *sums) {
-    int labels = step->label_count, wrong = 0;
-    const unsigned short *tokens = step->tokens + s * step->T;
+    int labels = step->label_count, inputs = inputs_of(step), wrong = 0;
+    const unsigned short *tokens = step->tokens[0] + s * step->T[0];
     real dm[WIDTH] = {0}, h[WIDTH], logits[CLASSES];
     for (int j = 0; j < labels; j++) {
         double keep[WIDTH], probability[CLASSES];
         int label = step->labels[s * labels + j], counted = step->mask[s * labels + j];
-        hidden(step, p, rows, m, j, (unsigned int)s, true, keep, h);
+        int token = token_of(step, s, j);
+        hidden(step, p, rows, m, j, token, (unsigned int)s, true, keep, h);
         sums->loss += classify(p, h, label, logits, probability);
         bool right = is_right(logits, label);
         sums->counted += counted;
@@ -87,10 +109,10 @@ static __device__ void train_sequence(const lh_cuda_step *step, const real *p, c
         wrong += counted && !right;
         probability[label] -= 1.0;
         for (int c = 0; c < CLASSES; c++) probability[c] *= step->loss_scale;
-        backward(p, m, h, keep, probability, gradient, dm);
+        backward(p, m, h, keep, token, probability, gradient, dm);
     }
-    for (int i = 0; i < labels; i++)
-        for (int d = 0; d < WIDTH; d++) gradient[TOKEN + WIDTH * tokens[i] + d] += dm[d] / (real)labels;
+    for (int i = 0; i < inputs; i++)
+        for (int d = 0; d < WIDTH; d++) gradient[TOKEN + WIDTH * tokens[i] + d] += dm[d] / (real)inputs;
     sums->exact_ones += wrong == 0;
 }
 
@@ -103,12 +125,12 @@ static __device__ void train_shard(const lh_cuda_train *a, const lh_cuda_replica
                                    int shard, char *workspace) {
     int first = shard_start(step->sequences, a->shards, shard);
     int end = shard_start(step->sequences, a->shards, shard + 1);
-    const real *p = (const real *)r->parameters, *halves = (const real *)a->tables;
+    const real *p = (const real *)r->parameters;
     real *gradient = (real *)(r->partials + shard * a->partial_stride), *means = (real *)workspace;
     lh_cuda_sums sums = {0, 0, 0, 0};
-    if (halves[step->T - 1] != (real)0.5) sums.loss = NAN;
+    if (!has_tables(step, (const real *)a->tables)) sums.loss = NAN;
     for (int s = first; s < end; s++)
-        mean(p, step->tokens + s * step->T, step->label_count, means + WIDTH * (s - first));
+        mean(p, step->tokens[0] + s * step->T[0], inputs_of(step), means + WIDTH * (s - first));
     for (int s = first; s < end; s++)
         train_sequence(step, p, (const int *)r->shared, s, means + WIDTH * (s - first), gradient, &sums);
     r->shard_sums[shard] = sums;
@@ -200,15 +222,15 @@ extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) {
 
 static __device__ void answer_sequence(const lh_cuda_evaluate *a, int s, real *m) {
     const lh_cuda_step *step = a->step;
-    const real *p = (const real *)a->parameters, *halves = (const real *)a->tables;
+    const real *p = (const real *)a->parameters;
     int labels = step->label_count;
-    lh_cuda_answer answer = {halves[step->T - 1] == (real)0.5 ? 0.0 : NAN, 0, 0};
-    mean(p, step->tokens + s * step->T, labels, m);
+    lh_cuda_answer answer = {has_tables(step, (const real *)a->tables) ? 0.0 : NAN, 0, 0};
+    mean(p, step->tokens[0] + s * step->T[0], inputs_of(step), m);
     for (int j = 0; j < labels; j++) {
         double keep[WIDTH], probability[CLASSES];
         real h[WIDTH], logits[CLASSES];
         int label = step->labels[s * labels + j], counted = step->mask[s * labels + j];
-        hidden(step, p, (const int *)a->shared, m, j, (unsigned int)s, false, keep, h);
+        hidden(step, p, (const int *)a->shared, m, j, token_of(step, s, j), (unsigned int)s, false, keep, h);
         answer.loss += classify(p, h, label, logits, probability);
         answer.counted += counted;
         answer.correct += counted && is_right(logits, label);

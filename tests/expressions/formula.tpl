@@ -1,3 +1,5 @@
+% local dscores, gathered = score.trains and "dscores, " or "", score.gathers and "&gathered, " or ""
+% local logit, weighted = score.recomputes and "logit, " or "", score.trains and "dscore * live_inverse, " or ""
 % include("parameters.tpl")
 typedef struct shared {
     int32_t position[LAYERS][TOKENS], distance[LAYERS][TOKENS];
@@ -17,65 +19,67 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? ${max_position} - distance[-offset] : ${max_position} - 1;
 }
 % end
+% include("cpu/behind_shared.tpl")
 % include("cpu/score.inc.tpl")
+% include("cpu/behind_end.tpl")
 
 /* Scores, weighted gradients of the logits and those of the parameters, added to g. Arrays [LAYERS][HEADS][keys][queries];
  * drawn: positions or distances of each layer, or NULL. */
 static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const real *logits, const real *weights,
         real *scores, real *slopes, parameters *g) {
     lh_cpu_step step = {.shape = {1, {TOKENS, 0}, 1}, .parameters = p};
-    step.shared = zeros(score_start(TOKENS) + SCORE_SETS * score_bytes(TOKENS));
+    step.shared = zeros(self_end(&step.shape));
     if (drawn) {
         memcpy(((shared *)step.shared)->position, drawn, sizeof(int32_t[LAYERS][TOKENS]));
         memcpy(((shared *)step.shared)->distance, drawn, sizeof(int32_t[LAYERS][TOKENS]));
     }
 % if score.making[1] then
-    for (int l = 0; l < SCORE_SETS; l++) make_score_set(&step, l);
+    for (int l = 0; l < SCORE_SETS; l++) make_self_score_set(&step, l);
 % end
-    char *sums = zeros(SCORE_SETS * score_bytes(TOKENS));
-    score_tables gradients[SCORE_SETS];
+    char *sums = zeros(SCORE_SETS * self_score_bytes(TOKENS));
+    self_score_tables gradients[SCORE_SETS];
     size_t used = 0;
-    for (int l = 0; l < SCORE_SETS; l++) lay_out_score(&gradients[l], sums, &used, TOKENS);
+    for (int l = 0; l < SCORE_SETS; l++) lay_out_self_scores(&gradients[l], sums, &used, TOKENS);
     for (int l = 0; l < LAYERS; l++) {
         for (int h = 0; h < HEADS; h++) {
             const int T = TOKENS;
-            score_tables tables;
-            score_tables_of(&step, l, &tables);
+            self_score_tables tables;
+            self_score_tables_of(&step, l, &tables);
 % if score.trains then
-            score_head head = {&tables, &gradients[${score.set_of_layer}], h}, *score = &head;
-% else
-            score_head head = {&tables, h}, *score = &head;
+            const self_score_tables *dscores = &gradients[${score.set_of_layer}];
 % end
             for (int first = 0; first < T; first += LANES) {
 % if score.gathers then
-                score_group gathered;
+                self_score_group gathered;
                 memset(&gathered, 0, sizeof gathered);
 % end
                 for (int j = 0; j < T; j++) {
                     size_t at = (size_t)((l * HEADS + h) * TOKENS + j) * TOKENS + (size_t)first;
                     vector logit = load_some(logits + at, T - first);
-                    store_some(scores + at, T - first, score_pair(score, first, j, logit));
+                    store_some(scores + at, T - first, self_score_pair(&tables, h, first, j, logit));
                     vector dscore = load_some(weights + at, T - first);
 % if score.trains then
                     vector live_inverse = keep_where(less_than(counting(first, 1), broadcast(T)), broadcast(1));
 % end
 % if score.grads then
-                    store_some(slopes + at, T - first, score_pair_grad(score, ${score.grad_pass}dscore));
+                    vector slope = self_score_pair_grad(&tables, ${dscores}h, ${gathered}first, j,
+                            ${logit}${weighted}dscore);
+                    store_some(slopes + at, T - first, slope);
 % else
                     store_some(slopes + at, T - first, dscore);
 % end
                 }
 % if score.gathers then
-                score_group_end(score, &gathered, T, first);
+                end_self_score_group(dscores, h, &gathered, T, first);
 % end
             }
         }
     }
 % if score.trains then
     for (int l = 0; l < SCORE_SETS; l++) {
-        score_tables tables;
-        score_tables_of(&step, l, &tables);
-        end_score(&step, l, &tables, &gradients[l], g);
+        self_score_tables tables;
+        self_score_tables_of(&step, l, &tables);
+        end_self_score(&step, l, &tables, &gradients[l], g);
     }
 % else
     (void)g;

@@ -265,8 +265,7 @@ local function prepare(project, case)
     return nil, message
   end
   case.positions_plan = parts.positions_plan(case.positions, LAYERS)
-  local plan = { precision = "float64", heads = HEADS, layers = LAYERS, positions = case.positions_plan }
-  case.score = score_facet.plan(spec.score, plan)
+  case.score = score_facet.plan(spec.score, parts.family(case.positions_plan, HEADS, LAYERS), "float64")
   expectations(case)
   gradient_lists(case)
   case.drawn_text = drawn_text(case)
@@ -277,8 +276,8 @@ end
 local function part_text(template, part, cases)
   return parts.render(root, template, { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
     layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(LOGITS), weights = hexadecimal(WEIGHTS),
-    relative = { behind = false }, source = "a random formula", command = "lua5.4 tests/expressions/generate.lua",
-    about = { score = {} } })
+    family = parts.family(nil, HEADS, LAYERS), source = "a random formula",
+    command = "lua5.4 tests/expressions/generate.lua", about = { score = { self = {} } } })
 end
 
 local REFUSED = { "is not used", "does not use x.score", "can be 0", "the argument of", "the base of pow" }

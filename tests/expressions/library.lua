@@ -61,8 +61,7 @@ local function entry(name, reading, number)
     return nil
   end
   local positions = parts.positions_plan(reading, LAYERS)
-  local score = score_facet.plan(spec.score, { precision = "float64", heads = HEADS, layers = LAYERS,
-    positions = positions })
+  local score = score_facet.plan(spec.score, parts.family(positions, HEADS, LAYERS), "float64")
   local out = { name = name, number = number, drawn = tostring(reading == "drawn"), score = score,
     positions = positions, members = members_of(score.learned), parameters = {} }
   for i, p in ipairs(score.learned) do
@@ -78,7 +77,7 @@ for _, name in ipairs(project:names("spec/encodings", ".lua")) do
   end
 end
 local plan = { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS, max_position = MAX_POSITION,
-  relative = { behind = false }, source = "a preset", command = "lua5.4 tests/expressions/library.lua",
-  about = { score = {} } }
+  family = parts.family(nil, HEADS, LAYERS), source = "a preset",
+  command = "lua5.4 tests/expressions/library.lua", about = { score = { self = {} } } }
 assert(write.files(folder, { { path = "part_library.c", text = parts.render(root, "library.c.tpl", plan) },
   { path = "device_library.cpp", text = parts.render(root, "device_library.cpp.tpl", plan) } }))

@@ -10,8 +10,15 @@ local M = {}
 function M.positions_plan(reading, layers)
   local drawn = reading == "drawn" or reading == "clamped"
   return { kind = reading == "difference" and "randomized" or "index",
-    layer_index = reading == "difference" and "l" or nil,
-    distance = { kind = reading, layer_index = drawn and "l" or nil, draws = drawn and layers or nil, middle = "" } }
+    layer_index = reading == "difference" and "l" or nil, per_layer = reading == "difference",
+    distance = { kind = reading, layer_index = drawn and "l" or nil, per_layer = drawn, draws = drawn and layers or nil,
+      middle = "" } }
+end
+
+-- What templates and the facet of scores ask of a family, as it is where there is no other.
+function M.family(positions, heads, layers)
+  return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
+    relative = { behind = false }, queries = { stream = 0 }, behind_previous = false }
 end
 
 -- The text of a template of this folder, which may include those of templates/.
@@ -23,7 +30,7 @@ function M.render(root, name, plan)
       file:close()
     end
     return found
-  end)
+  end, nil, plan.family)
   if not text then
     error(("%s:%s: %s"):format(problem.path, problem.line, problem.what))
   end

@@ -33,11 +33,19 @@ uint8_t *lh_fuzz_lines_seed(int index, size_t *bytes) {
     return data;
 }
 
+static void check_lists(const lh_input_list *positions, const lh_input_list *distances, const char *text) {
+    for (int i = 0; i < positions->count; i++)
+        lh_fuzz_require(positions->numbers[i] >= 0 && positions->numbers[i] < 64, "a position", text);
+    for (int i = 0; i < distances->count; i++) {
+        int least = i > 0 ? distances->numbers[i - 1] + 1 : 0, most = i > 0 ? 31 : 0;
+        lh_fuzz_require(distances->numbers[i] >= least && distances->numbers[i] <= most, "a distance", text);
+    }
+}
+
 /* What predict takes is within the alphabet and the range, and as long as the task needs. */
-static void read_input(const char *text, int as_symbols) {
+static void read_input(const char *text, int as_symbols, lh_spec spec) {
     lh_error error = {""};
     lh_input input;
-    lh_spec spec = lh_toy_spec;
     spec.position_range = 64;
     spec.distance_range = 32;
     lh_status status = (as_symbols ? lh_input_read_symbols : lh_input_read_json)(&input, &spec, 7, text, &error);
@@ -46,12 +54,7 @@ static void read_input(const char *text, int as_symbols) {
         lh_fuzz_require(spec.task->input_length(input.n) == input.input_length, "the length", text);
         for (int i = 0; i < input.input_length; i++)
             lh_fuzz_require(input.input[i] < spec.task->input_symbols, "a token", text);
-        for (int i = 0; input.positions && i < input.positions_length; i++)
-            lh_fuzz_require(input.positions[i] >= 0 && input.positions[i] < 64, "a position", text);
-        for (int i = 0; input.distances && i < input.distances_length; i++)
-            lh_fuzz_require(i == 0 ? input.distances[0] == 0
-                                   : input.distances[i] > input.distances[i - 1] && input.distances[i] < 32,
-                            "a distance", text);
+        for (int s = 0; s < LH_MAX_STREAMS; s++) check_lists(&input.positions[s], &input.distances[s], text);
     }
     lh_input_free(&input);
 }
@@ -81,7 +84,8 @@ void lh_fuzz_lines(const uint8_t *data, size_t bytes) {
         lh_fuzz_require(text != NULL, "memory", "for a line");
         memcpy(text, data + 1, bytes - 1);
         text[bytes - 1] = 0;
-        read_input(text, reader);
+        read_input(text, reader, lh_toy_spec);
+        read_input(text, reader, lh_toy_pair_with(NULL));
         free(text);
         return;
     }

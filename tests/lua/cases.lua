@@ -6,7 +6,7 @@
 --   identifiers  { word, function of a case }: the word stands in its files exactly where the function is true; finer
 --                than the fingerprints of fields
 --   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
--- A case is { name, resolved, plan, files, text by path }.
+-- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
 
 local gen = require("render.gen")
 local lfs = require("lfs")
@@ -41,7 +41,8 @@ local function rendered(row)
   local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], score = info.score })
   local made, err = gen.files(plan, M.template, {})
   assert(made, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
-  local case = { name = row[1], resolved = resolved, plan = plan, files = made, text = {} }
+  local case = { name = row[1], resolved = resolved, plan = plan, family = plan.attentions[1], files = made,
+    text = {} }
   for _, file in ipairs(made) do
     case.text[file.path] = file.text
   end

@@ -7,6 +7,11 @@ M.LAYERS = 3
 -- What positions.lua plans where nothing is drawn and nothing reads distances.
 M.NOTHING = { kind = "index", distance = { kind = "none" } }
 
+-- A family of two heads with its positions, as other facets are given it.
+function M.family(positions, head_width)
+  return { layers = M.LAYERS, heads = 2, head_width = head_width or 8, positions = positions }
+end
+
 -- Kinds of additive, rotation and positions; the draw of randomized ones.
 function M.encoding(added, turned, kind, draw)
   local result = { additive = { kind = added }, rotation = { kind = turned }, relative = { kind = "none" },

@@ -41,13 +41,13 @@ function M.plan_of(sets, facts)
   return M.build(M.resolve(sets), facts)
 end
 
--- The plan of the small encoder with this encoding, a piece of a spec's text.
-function M.scored(encoding, facts)
+-- The plan of the small encoder with this encoding, a piece of a spec's text; and the formula of its score.
+function M.scored(encoding, facts, precision)
   local resolved, info, d = support.check_text("return { task = { kind = 'bucket_sort' }, encoding = " .. encoding
     .. ", model = { use = 'small_encoder' }, train = { lengths = { 1, 40 }, batch = 1, shards = 1 },"
-    .. " eval = { lengths = { 41, 100 } } }")
+    .. (" eval = { lengths = { 41, 100 } }, precision = %q }"):format(precision or "float32"))
   assert(resolved, d:text())
-  return plan_module.build(resolved, { task = facts or M.task(5, 5, "n"), score = info.score })
+  return plan_module.build(resolved, { task = facts or M.task(5, 5, "n"), score = info.score }), info.score
 end
 
 -- The plan of a task, the fields of its table as text, and the rest of the spec.

@@ -86,9 +86,12 @@ TestAttention = {}
 
 function TestAttention.test_maximum_over_heads()
   local heads = { 1, 2, 3, 4, 5, 6, 7, 8, 9, --[[ second ]] 9, 1, 8, 2, 7, 3, 6, 4, 5 }
-  lu.assertEquals({ attention.maximum(heads, 2, 3) }, { { 9, 2, 8, 4, 7, 6, 7, 8, 9 }, 3 })
-  lu.assertEquals({ attention.maximum(heads, 2, 3, 2) }, { { 9, 2, 4, 7 }, 2 })
-  lu.assertEquals({ attention.maximum({ 0.25 }, 1, 1, 9) }, { { 0.25 }, 1 })
+  lu.assertEquals({ attention.maximum(heads, 2, 3, 3) }, { { 9, 2, 8, 4, 7, 6, 7, 8, 9 }, 3, 3 })
+  lu.assertEquals({ attention.maximum(heads, 2, 3, 3, 2) }, { { 9, 2, 4, 7 }, 2, 2 })
+  lu.assertEquals({ attention.maximum({ 1, 2, 3, 4, 5, 6, --[[ second ]] 6, 5, 4, 3, 2, 1 }, 2, 2, 3) },
+    { { 6, 5, 4, 4, 5, 6 }, 2, 3 })
+  lu.assertEquals({ attention.maximum({ 1, 2, 3, 4, 5, 6 }, 1, 3, 2, 2) }, { { 1, 2, 3, 4 }, 2, 2 })
+  lu.assertEquals({ attention.maximum({ 0.25 }, 1, 1, 1, 9) }, { { 0.25 }, 1, 1 })
 end
 
 TestPanels = {}

@@ -6,6 +6,7 @@ local support = dofile("tests/lua/support.lua")
 local chips = require("plan.chips")
 local gen = require("render.gen")
 local lu = require("luaunit")
+local parameters = require("network.parameters")
 local plan_module = require("plan.plan")
 local project_module = require("project")
 local tasks = require("spec.tasks")
@@ -30,13 +31,13 @@ return { task = { kind = "bucket_sort" }, encoding = { use = %q },
   return plan_module.build(resolved.resolved, { task = facts.bucket_sort, score = resolved.score })
 end
 
--- The plan and the texts of both files.
+-- The plan and the texts of device.cu, cuda.c and spec.c.
 local function made(encoding, width, precision)
   local plan, text = planned(encoding, width, precision), {}
   for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
     text[file.path] = file.text
   end
-  return plan, text["device.cu"], text["cuda.c"]
+  return plan, text["device.cu"], text["cuda.c"], text["spec.c"]
 end
 
 local function choice(plan, what)
@@ -176,6 +177,48 @@ function TestForm.test_lines_fit_and_end_well()
       end
     end
   end
+end
+
+TestConstants = {}
+
+-- The texts of device.cu and spec.c, with tensors that are not learned where their names end so.
+local function made_with_constants(ending, width)
+  local derive = parameters.derive
+  parameters.derive = function(net)
+    local derived = derive(net)
+    for _, tensor in ipairs(derived.tensors) do
+      tensor.learned = tensor.name:sub(-#ending) ~= ending
+    end
+    return derived
+  end
+  local _, device, _, spec = made("none", width)
+  parameters.derive = derive
+  return device, spec
+end
+
+local CLEARED = "        clear_constants(piece, gradient);\n        const double squares = piece_squares("
+
+-- Rows between those of queries and values.
+function TestConstants.test_gradient_of_rows_is_cleared_before_the_norm()
+  local device, spec = made_with_constants("key.weight", WIDE)
+  local C, first = WIDE, 7 * WIDE + WIDE -- behind the tokens of bucket sort, and the queries of a row
+  lu.assertStrContains(device, ("if (e >= %d && e <= %d && (e - %d) %% %d < %d) found = true;"):format(first,
+    first + (C - 1) * 3 * C + C - 1, first, 3 * C, C))
+  lu.assertStrContains(device, CLEARED)
+  lu.assertEquals(select(2, spec:gsub("false},\n", "")), 2)
+end
+
+function TestConstants.test_gradient_of_a_whole_tensor_is_cleared_before_the_norm()
+  local device = made_with_constants("token.weight", NARROW)
+  lu.assertStrContains(device, ("if (e >= 0 && e <= %d) found = true; /* embed.token.weight */"):format(7 * NARROW - 1))
+  lu.assertStrContains(device, CLEARED)
+end
+
+function TestConstants.test_where_all_is_learned_there_is_nothing_of_them()
+  local device, spec = made_with_constants("no such name", NARROW)
+  lu.assertNotStrContains(device, "constant(")
+  lu.assertNotStrContains(device, "clear_constants")
+  lu.assertNotStrContains(spec, "false},\n")
 end
 
 support.run()

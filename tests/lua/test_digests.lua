@@ -208,8 +208,8 @@ function TestDigests.test_finite_data_by_what_longest_settles()
       ", encoding = { kind = 'rope_yarn' }")
   end
   local short, long = planned(40), planned(80)
-  lu.assertEquals(short.rotation.scaling.original_length, 40)
-  lu.assertEquals(long.rotation.scaling.original_length, 80)
+  lu.assertEquals(short.attentions[1].rotation.scaling.original_length, 40)
+  lu.assertEquals(long.attentions[1].rotation.scaling.original_length, 80)
   lu.assertNotEquals(short.digest, long.digest)
   lu.assertEquals(short.model_digest, long.model_digest)
 end

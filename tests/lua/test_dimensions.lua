@@ -40,7 +40,7 @@ end
 -- A decoder's mask is cut: full is causal, a window has no right side; an encoder's is as the encoding says.
 function TestDimensions.test_a_decoder_is_causal()
   local function mask(kind, encoding)
-    local facet = plan_of({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).mask
+    local facet = plan_of({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask
     return { facet.kind, facet.left or "-", facet.right or "-" }
   end
   lu.assertEquals(mask("decoder", nil), { "causal", "-", 0 })
@@ -63,9 +63,10 @@ end
 
 function TestDimensions.test_scales()
   local plan = plan_of({ ["model.width"] = "48", ["model.heads"] = "4" })
-  lu.assertEquals({ plan.head_width, plan.head_part }, { 12, 4 })
+  local family = plan.attentions[1]
+  lu.assertEquals({ family.head_width, family.head_part }, { 12, 4 })
   lu.assertEquals(plan.embedding_scale, math.sqrt(48))
-  lu.assertEquals(plan.logit_scale, 1 / math.sqrt(12))
+  lu.assertEquals(family.logit_scale, 1 / math.sqrt(12))
   lu.assertEquals({ plan.tokens, plan.empty_token }, { 7, 6 })
 end
 

@@ -8,7 +8,8 @@ local normaliser = require("plan.facets.normaliser")
 TestNormaliser = {}
 
 function TestNormaliser.test_softmax_is_what_there_is_without()
-  lu.assertEquals(normaliser.plan({}, { heads = 8 }), { kind = "softmax", template = "cpu/attention.inc.tpl" })
+  lu.assertEquals(normaliser.plan({}, { heads = 8 }), { kind = "softmax", kept = "cpu/attention_kept.tpl",
+    template = "cpu/attention.inc.tpl", trace = "cpu/trace_attention.tpl" })
 end
 
 function TestNormaliser.test_directions_fill_whole_vectors()

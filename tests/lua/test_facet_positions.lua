@@ -118,8 +118,6 @@ end
 
 TestDistances = {}
 
-local MODEL = { layers = LAYERS, heads = 2, width = 16 }
-
 -- Additive, rotation, draw, reading; then draws of positions, of distances, and sets of distances.
 local DISTANCES = {
   { "none", "none", nil, "index", 0, 0, LAYERS },
@@ -144,7 +142,7 @@ function TestDistances.test_draws_and_sets()
     lu.assertEquals(distance.max_position, case[6] > 0 and 100 or nil, i)
     for _, kind in ipairs({ "transformer_xl", "shaw" }) do
       local spec = with_distances(case[1], case[2], case[3], case[4], kind)
-      lu.assertEquals(relative.plan(spec, MODEL, plan).sets, case[7], i)
+      lu.assertEquals(relative.plan(spec, encodings.family(plan), 16).sets, case[7], i)
     end
   end
 end
@@ -177,7 +175,7 @@ function TestPurity.test_facets_change_nothing_they_are_given()
   for _, case in ipairs(DRAWS) do
     local spec = encoding(case[1], case[2], "randomized", case[3])
     local planned = positions.plan(spec, LAYERS)
-    rotation.plan(spec, 8, planned)
+    rotation.plan(spec, encodings.family(planned))
     additive.plan(spec)
     lu.assertEquals(spec, encoding(case[1], case[2], "randomized", case[3]))
     lu.assertEquals(planned, positions.plan(spec, LAYERS))

@@ -12,12 +12,10 @@ local encoding, with_distances = encodings.encoding, encodings.with_distances
 
 TestRelative = {}
 
-local MODEL = { layers = LAYERS, heads = 2, width = 16 }
-
 function TestRelative.test_rows_of_the_two_kinds()
   local function plan(kind, reading)
     local spec = with_distances("none", "none", "layer", reading, kind)
-    return relative.plan(spec, MODEL, positions.plan(spec, LAYERS))
+    return relative.plan(spec, encodings.family(positions.plan(spec, LAYERS)), 16)
   end
   local xl = plan("transformer_xl", "drawn")
   lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
@@ -26,7 +24,7 @@ function TestRelative.test_rows_of_the_two_kinds()
   lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
   lu.assertFalse(plan("transformer_xl", "difference").toeplitz)
   lu.assertFalse(plan("shaw", "difference").behind)
-  lu.assertEquals(relative.plan(encoding("none", "none", "index"), MODEL, NOTHING).kind, "none")
+  lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), 16).kind, "none")
 end
 
 support.run()

@@ -78,6 +78,13 @@ function TestText.test_include_arguments_may_span_lines()
   lu.assertEquals(text, "1\nend\n")
 end
 
+function TestText.test_what_the_whole_template_is_handed_comes_before_the_plan()
+  local text = render.render("t.tpl", PLAN, function(name)
+    return name == "p" and "${name}\n" or '${name} ${half_text}\n% include("p")\n% include("p", { name = "inner" })\n'
+  end, nil, { name = "family", half_text = "0.5" })
+  lu.assertEquals(text, "family 0.5\nfamily\ninner\n")
+end
+
 function TestText.test_names_of_a_part_end_with_it()
   local text, err = run({ ["t.tpl"] = "% include(\"p\", { a = 1 })\n${a}\n", p = "${a}\n" })
   lu.assertNil(text)

@@ -484,7 +484,7 @@ function TestGraphs.test_formulas_are_walked_as_graphs()
   }) do
     local plan, problem = planned(body)
     lu.assertTrue(plan ~= nil, problem and problem.what)
-    lu.assertTrue(#plan.score.formula < 30000, body)
+    lu.assertTrue(#plan.attentions[1].score.formula < 30000, body)
   end
 end
 

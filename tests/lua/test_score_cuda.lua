@@ -28,9 +28,9 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
 ]]):format(positions, encoding, LAYERS, HEADS))
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
-  local plan = { precision = "float32", heads = HEADS, layers = LAYERS,
+  local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "",
     positions = positions_facet.plan(resolved.resolved.encoding, LAYERS) }
-  plan.score = score_facet.plan(resolved.score, plan)
+  plan.score = score_facet.plan(resolved.score, plan, plan.precision)
   if plan.score.kind == "none" then
     return nil
   end

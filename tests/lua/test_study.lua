@@ -76,7 +76,7 @@ function TestGrid.test_fragments_lie_upon_each_other()
   lu.assertEquals({ tilted.resolved.model.width, tilted.resolved.train.steps, tilted.resolved.train.batch },
     { 16, 70, 128 })
   lu.assertEquals(rope.resolved.train.batch, 12)
-  lu.assertStrContains(tilted.plan.score_text, "0.25")
+  lu.assertStrContains(tilted.plan.attentions[1].score_text, "0.25")
   lu.assertEquals(rope.resolved.encoding.rotation.kind, "rope")
   lu.assertEquals(rope.source, "probe.lua:reverse_string_rand_rope")
 end
@@ -139,7 +139,7 @@ function TestGrid.test_set_lies_upon_all()
   local cells = expand(probe(), { set = { "train.batch=20", "encoding.kind=alibi" } }).cells
   for _, cell in ipairs(cells) do
     lu.assertEquals(cell.spec.resolved.train.batch, 20)
-    lu.assertStrContains(cell.spec.plan.score_text, "slope")
+    lu.assertStrContains(cell.spec.plan.attentions[1].score_text, "slope")
   end
   local study, message = grid.expand(project, probe(), { set = { "train.batch=none" } })
   lu.assertNil(study)

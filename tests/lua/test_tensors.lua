@@ -41,6 +41,23 @@ function TestTensors.test_a_file_of_another_program()
   lu.assertEquals(some, { logits[5], logits[6], logits[7] })
 end
 
+-- Names are not in the order of the alphabet; n70 is another length.
+function TestTensors.test_sites_of_a_trace_in_the_order_of_the_file()
+  local list = {}
+  for i, name in ipairs({ "n7.tokens.source", "n7.tokens.target", "n7.memory", "n7.encoder.0.attention",
+    "n7.encoder.0.entropy", "n7.input", "n7.decoder.0.scores", "n7.decoder.0.attention", "n7.cross.0.attention",
+    "n7.decoder.0.output", "n70.tokens", "n70.embedding" }) do
+    list[i] = { name = name, shape = { 1 }, values = { i } }
+  end
+  local trace = assert(tensors.open(support.write("trace.safetensors", (tensors.file(list, {})))))
+  lu.assertEquals(tensors.sites(trace, 7, "attention"), { "encoder.0", "decoder.0", "cross.0" })
+  lu.assertEquals(tensors.sites(trace, 7, "scores"), { "decoder.0" })
+  lu.assertEquals(tensors.sites(trace, 7, "entropy"), { "encoder.0" })
+  lu.assertEquals(tensors.sites(trace, 7, "activations"), { "memory", "input", "decoder.0.output" })
+  lu.assertEquals(tensors.sites(trace, 70, "activations"), { "embedding" })
+  lu.assertEquals(tensors.sites(trace, 8, "attention"), {})
+end
+
 function TestTensors.test_what_is_written_is_read()
   local values = {}
   for i = 1, 300 do

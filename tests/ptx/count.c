@@ -29,11 +29,11 @@ static lh_cuda_step make_step(const lh_spec *spec, int sequences, int T, int lab
     unsigned short *in = lh_model_reserve(tokens * sizeof *in), *out = lh_model_reserve(answers * sizeof *out);
     for (size_t i = 0; i < tokens; i++) in[i] = (unsigned short)(i * i % (size_t)spec->task->input_symbols);
     return (lh_cuda_step){
-        .tokens = in,
+        .tokens = {in},
         .labels = out,
         .mask = memset(lh_model_reserve(answers), 1, answers),
         .sequences = sequences,
-        .T = T,
+        .T = {T},
         .label_count = labels,
         .step = 1,
         .rate = 1e-3,
@@ -56,8 +56,9 @@ int main(int argc, char **argv) {
     lh_ptx_count first[MOST_KINDS], rest[MOST_KINDS];
     lh_cuda_step step = make_step(spec, sequences, T, labels);
     lh_ptx_counts_wanted = true;
-    lh_model_step done =
-        lh_model_train(spec, make_parameters(spec), lh_model_tables(spec, T), &step, (lh_model_cut){shards, TEAM, 0});
+    const lh_shape shape = {sequences, {T, 0}, labels};
+    lh_model_step done = lh_model_train(spec, make_parameters(spec), lh_model_tables(spec, &shape), &step,
+                                        (lh_model_cut){shards, TEAM, 0});
     assert_int_equal(done.result.state, LH_CUDA_DONE);
     const int own = (shards + TEAM - 1) / TEAM; /* shards of block 0 */
     const int firsts = take(LH_PTX_FIRST, first), rests = take(LH_PTX_REST, rest);

@@ -167,6 +167,26 @@ class TestTensors(Files):
             self.assertAlmostEqual(sum(listed(attention)[1][0][5]), 1, places=5)
             self.assertEqual(tuple(trace.activations(4).shape), (2, 8, 16))
             self.assertEqual(tuple(trace.activations(4, 1).shape), (2, 8, 16))
+            self.assertEqual(trace.sites(8), ["layers.0", "layers.1"])
+            self.assertEqual(trace.sites(4, "activations"), ["embedding", "layers.0.output", "layers.1.output"])
+            self.assertEqual(listed(trace.attention(8, "layers.1")), listed(attention))
+            with self.assertRaisesRegex(KeyError, "2 of attention at length 8, none is number 2"):
+                trace.attention(8, 2)
+
+    def test_a_trace_of_two_streams(self):
+        sites = [("tokens.source", 2), ("tokens.target", 3), ("memory", 2), ("encoder.0.attention", 4), ("input", 3),
+                 ("decoder.0.attention", 9), ("cross.0.attention", 6), ("decoder.0.output", 3)]
+        header, end = {}, 0
+        for name, count in sites:
+            header["n7." + name] = {"dtype": "U8", "shape": [1, count], "data_offsets": [end, end + count]}
+            end += count
+        with longhand.Trace(self.written(header, bytes(range(end)))) as trace:
+            self.assertEqual(trace.sites(7), ["encoder.0", "decoder.0", "cross.0"])
+            self.assertEqual(trace.sites(7, "activations"), ["memory", "input", "decoder.0.output"])
+            self.assertEqual(listed(trace.attention(7, 2)), listed(trace.attention(7, "cross.0")))
+            self.assertEqual(listed(trace.attention(7, 2)), [list(range(23, 29))])
+            self.assertEqual(listed(trace.activations(7)), [[5, 6]])
+            self.assertEqual(listed(trace.tokens(7, stream="target")), [[2, 3, 4]])
 
     def test_types_and_empty_tensors(self):
         data = struct.pack("<d", 0.5) + struct.pack("<2q", -1, 2**40) + b"\x01"

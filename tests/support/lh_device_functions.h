@@ -48,6 +48,7 @@ OF_ONE(log1p_of, log1p_real)
 OF_ONE(sqrt_of, sqrt_real)
 OF_ONE(tanh_of, tanh_real)
 OF_ONE(sigmoid_of, sigmoid_real)
+OF_ONE(erf_of, erf_real)
 OF_ONE(sin_of, sin_real)
 OF_ONE(cos_of, cos_real)
 OF_ONE(abs_of, abs_real)
@@ -55,5 +56,13 @@ OF_ONE(floor_of, floor_real)
 OF_TWO(minimum, minimum_real)
 OF_TWO(pow_of, pow_real)
 OF_TWO(mod_of, mod_real)
+
+INLINE vector vector_erf_and_weight(vector x, vector *weight) {
+    real w;
+    vector y = broadcast(erf_and_weight(x[0], &w));
+    *weight = broadcast(w);
+    return y;
+}
+#define erf_and_weight vector_erf_and_weight
 
 #endif

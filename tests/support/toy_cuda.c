@@ -7,24 +7,28 @@
 
 enum { POSITION_ROWS = 64 };
 
-static int labels_of(int T) { return T / 2; }
+static int draw_count(const lh_shape *shape) { return shape->labels; }
 
-static void draw(const lh_draw *from, int T, const int32_t *positions, const int32_t *distances, int *scratch,
-                 int *out) {
-    int count = labels_of(T);
+static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+                 const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+    const int32_t *given = positions[shape->length[1] > 0];
     (void)distances;
-    if (positions != NULL) memcpy(out, positions, (size_t)count * sizeof *out);
-    else lh_draw_positions(from, 0, 0, POSITION_ROWS, count, true, out, scratch);
+    if (given != NULL) memcpy(out, given, (size_t)shape->labels * sizeof *out);
+    else lh_draw_positions(from, 0, 0, POSITION_ROWS, shape->labels, true, out, scratch);
 }
 
-static size_t shared_bytes(int T) { return (size_t)labels_of(T) * sizeof(int); }
+static size_t shared_bytes(const lh_shape *longest) { return (size_t)longest->labels * sizeof(int); }
 
 #define SIZES(real) \
-    static size_t tables_bytes_##real(int max_length) { return (size_t)max_length * sizeof(real); } \
-    static void make_tables_##real(void *tables, int max_length) { \
-        for (int i = 0; i < max_length; i++) ((real *)tables)[i] = (real)0.5; \
+    static size_t tables_bytes_##real(const int longest[LH_MAX_STREAMS]) { \
+        return (size_t)(1 + longest[0] + longest[1]) * sizeof(real); \
     } \
-    static size_t partial_bytes_##real(int T) { return (void)T, TOY_STORAGE * sizeof(real); } \
+    static void make_tables_##real(void *tables, const int longest[LH_MAX_STREAMS]) { \
+        real *t = tables; \
+        t[0] = (real)longest[0]; \
+        for (int i = 0; i < longest[0] + longest[1]; i++) t[1 + i] = i < longest[0] ? (real)0.5 : (real)0.25; \
+    } \
+    static size_t partial_bytes_##real(const lh_shape *longest) { return (void)longest, TOY_STORAGE * sizeof(real); } \
     static size_t workspace_bytes_##real(const lh_shape *part, lh_mode mode) { \
         (void)mode; \
         return (size_t)part->sequences * TOY_WIDTH * sizeof(real); \
@@ -33,8 +37,8 @@ static size_t shared_bytes(int T) { return (size_t)labels_of(T) * sizeof(int); }
 SIZES(float)
 SIZES(double)
 
-static int evaluation_group(int T) {
-    (void)T;
+static int evaluation_group(const lh_shape *shape) {
+    (void)shape;
     return 3;
 }
 
@@ -59,7 +63,7 @@ const lh_cuda_program toy_cuda = {
     .toolkit = "13.0",
     .tables_bytes = tables_bytes_float,
     .make_tables = make_tables_float,
-    .draw_count = labels_of,
+    .draw_count = draw_count,
     .draw_scratch = POSITION_ROWS,
     .draw = draw,
     .shared_bytes = shared_bytes,
@@ -85,7 +89,7 @@ const lh_cuda_program toy_double_cuda = {
     .toolkit = "13.0",
     .tables_bytes = tables_bytes_double,
     .make_tables = make_tables_double,
-    .draw_count = labels_of,
+    .draw_count = draw_count,
     .draw_scratch = POSITION_ROWS,
     .draw = draw,
     .shared_bytes = shared_bytes,

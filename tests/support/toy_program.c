@@ -21,8 +21,7 @@ enum { POSITION_ROWS = 64 };
 __attribute__((constructor)) static void run_at_any_level(void) { unsetenv("LONGHAND_ISA"); }
 
 static int block_sequences(const int length[LH_MAX_STREAMS]) {
-    (void)length;
-    return 2;
+    return length[1] > 0 && length[0] + length[1] > 8 ? 1 : 2;
 }
 
 static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
@@ -30,22 +29,45 @@ static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
     return (size_t)(longest->labels + POSITION_ROWS) * sizeof(int32_t);
 }
 
+/* Rows in place of draws: of the last stream that the shape has. */
+static const int32_t *given_rows(const lh_cpu_step *step) { return step->positions[step->shape.length[1] > 0]; }
+
 /* Each part writes its share of the rows, so that a missing barrier shows. */
 static void begin_plain(const lh_cpu_step *step, int part, int parts) {
     int32_t *rows = step->shared;
     int labels = step->shape.labels;
     for (int j = labels * part / parts; j < labels * (part + 1) / parts; j++)
-        rows[j] = step->positions ? step->positions[j] : j;
+        rows[j] = given_rows(step) != NULL ? given_rows(step)[j] : j;
 }
 
 static void begin_drawn(const lh_cpu_step *step, int part, int parts) {
     int32_t *rows = step->shared;
     int labels = step->shape.labels;
-    if (step->positions) begin_plain(step, part, parts);
+    if (given_rows(step) != NULL) begin_plain(step, part, parts);
     else if (part == 0) lh_draw_positions(&step->draw, 0, 0, POSITION_ROWS, labels, true, rows, rows + labels);
 }
 
 static int row_of(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
+
+/* Tokens of the input: of one stream those before the labels', of two the first stream's. */
+static int inputs_of(const lh_shape *shape) {
+    return shape->length[1] > 0 ? shape->length[0] : shape->length[0] - shape->labels;
+}
+
+/* Where a label's token is in the last stream. */
+static int place_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
+    const int *length = step->shape.length, labels = step->shape.labels;
+    if (block->place != NULL) return block->place[s * labels + label];
+    return length[length[1] > 0] - labels + label;
+}
+
+/* The token of a label in the second stream; -1 where there is none. */
+static int token_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
+    int T = step->shape.length[1];
+    if (T == 0) return -1;
+    assert(place_of(step, block, s, label) < T);
+    return block->tokens[1][s * T + place_of(step, block, s, label)];
+}
 
 #define REAL float
 #define NAME(name) name##_float
@@ -71,6 +93,10 @@ const lh_cpu_program toy_float = {
     .train_block = train_block_float,
     .end_shard = end_shard_float,
     .forward_block = forward_block_float,
+    .trace_block = trace_block_float,
+    .decode_bytes = decode_bytes_float,
+    .decode_begin = decode_begin_float,
+    .decode_step = decode_step_float,
     .fold = fold_float,
     .squared_norm = squared_norm_float,
     .update = update_float,
@@ -88,6 +114,10 @@ const lh_cpu_program toy_drawn = {
     .train_block = train_block_float,
     .end_shard = end_shard_float,
     .forward_block = forward_block_float,
+    .trace_block = trace_block_float,
+    .decode_bytes = decode_bytes_float,
+    .decode_begin = decode_begin_float,
+    .decode_step = decode_step_float,
     .fold = fold_float,
     .squared_norm = squared_norm_float,
     .update = update_float,
@@ -105,6 +135,10 @@ const lh_cpu_program toy_double = {
     .train_block = train_block_double,
     .end_shard = end_shard_double,
     .forward_block = forward_block_double,
+    .trace_block = trace_block_double,
+    .decode_bytes = decode_bytes_double,
+    .decode_begin = decode_begin_double,
+    .decode_step = decode_step_double,
     .fold = fold_double,
     .squared_norm = squared_norm_double,
     .update = update_double,

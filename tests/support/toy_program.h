@@ -6,6 +6,8 @@
  *     h = dropout(m * scale + P[row of j])            P: embed.position.weight, constant; rows are drawn or j
  *     logits = h W + b                                cross-entropy, Adam
  *
+ * With two streams (lh_toy_pair) h has E[token of the second stream at the place of j] in it, before dropout.
+ *
  * It keeps a shared sum per shard in the workspace (the gradient of b), so that end_shard has something to do, and its
  * blocks hold two sequences, so that shards end with short blocks.
  */

@@ -97,3 +97,60 @@ lh_spec lh_toy_spec_with(const lh_cpu_program *const *cpu) {
     spec.cpu = cpu;
     return spec;
 }
+
+/* --- two streams ------------------------------------------------------------------------------------------------ */
+
+static int target_length(int n) { return n + 3; }
+
+static void pair_shape(int input, int output, lh_shape *shape) {
+    shape->length[0] = input;
+    shape->length[1] = output + 3;
+    shape->labels = output;
+}
+
+static void assemble_pair(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
+    int outputs = example->output_length;
+    for (int i = 0; i < example->input_length; i++) tokens[0][i] = example->input[i];
+    tokens[1][0] = TOY_START;
+    for (int i = 0; i < outputs; i++) tokens[1][1 + i] = example->target[i];
+    tokens[1][outputs + 1] = tokens[1][outputs + 2] = TOY_EMPTY;
+}
+
+static void locate_pair(const lh_example *example, uint16_t *place) {
+    for (int i = 0; i < example->output_length; i++) place[i] = (uint16_t)i;
+}
+
+static const lh_format pair_format = {
+    .stream = {{"source", same}, {"target", target_length}},
+    .streams = 2,
+    .label_stream = 1,
+    .teacher_forced = true,
+    .labels = same,
+    .assemble = assemble_pair,
+    .locate = locate_pair,
+};
+
+const lh_format lh_toy_pair_data_format = {
+    .stream = {{"source", NULL}, {"target", NULL}},
+    .streams = 2,
+    .label_stream = 1,
+    .teacher_forced = true,
+    .shape = pair_shape,
+    .assemble = assemble_pair,
+    .locate = locate_pair,
+};
+
+static const lh_trace_site pair_sites[TOY_PAIR_SITES] = {
+    [TOY_PAIR_SOURCE] = {"source", TOY_WIDTH, 0, 0, 0},
+    [TOY_PAIR_TARGET] = {"target", TOY_WIDTH, 0, 1, 1},
+    [TOY_PAIR_CROSS] = {"cross", 0, TOY_PAIR_HEADS, 1, 0},
+};
+
+lh_spec lh_toy_pair_with(const lh_cpu_program *const *cpu) {
+    lh_spec spec = lh_toy_spec_with(cpu);
+    spec.id = "toy_pair";
+    spec.format = &pair_format;
+    spec.sites = pair_sites;
+    spec.site_count = TOY_PAIR_SITES;
+    return spec;
+}

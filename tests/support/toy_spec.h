@@ -10,6 +10,7 @@
 
 enum {
     TOY_SYMBOLS = 5,
+    TOY_START = 5, /* the token before the first of a target */
     TOY_EMPTY = 6, /* the token that stands where an output is read */
     TOY_ROWS = 7,  /* of the token embedding */
     TOY_WIDTH = 4,
@@ -35,5 +36,15 @@ extern const lh_spec lh_toy_spec;
 
 /* The same with these programs. */
 lh_spec lh_toy_spec_with(const lh_cpu_program *const *cpu);
+
+enum { TOY_PAIR_SOURCE, TOY_PAIR_TARGET, TOY_PAIR_CROSS, TOY_PAIR_SITES, TOY_PAIR_HEADS = 2 };
+
+/* Two streams: source is the input, of n tokens; target, of n + 3, is the start, the example's target and two empty
+ * tokens. A label is of the token before its own in the target stream, so labels are not of the last ones. Sites:
+ * both streams' vectors, and an attention from the target to the source. */
+lh_spec lh_toy_pair_with(const lh_cpu_program *const *cpu);
+
+/* The format of finite data in these streams, by the lengths of an input and an output. */
+extern const lh_format lh_toy_pair_data_format;
 
 #endif

@@ -150,6 +150,7 @@ static void test_info_json_complete(void **state) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(json, keys[i]));
     json_decref(json);
     assert_says(state, 0, "info", "bucket_sort");
+    assert_says(state, 0, "info", "105 in 7 tensors, float32; 1 not learned\n");
 }
 
 static void test_sample_json_and_text(void **state) {
@@ -206,6 +207,26 @@ static void test_predict_agrees_with_eval(void **state) {
     }
     free(samples);
     free(each);
+}
+
+/* The verbs over a model of two streams, whose second holds the target. */
+static void test_verbs_of_two_streams(void **state) {
+    char command[256];
+    toy = lh_toy_pair_with(toy_float_list);
+    run_with(state, 0, "train --steps 5 --no-eval --out . --threads 2", NULL);
+    const char *checkpoint = "toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
+    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 12 --out .", checkpoint);
+    run_with(state, 0, command, NULL);
+    snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
+    lh_run_result result = run_with(state, 0, command, "{\"input\":[3,1,4]}\n");
+    json_t *answer = json_loads(result.out, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(answer, "logits")), 3);
+    json_decref(answer);
+    snprintf(command, sizeof command, "trace --checkpoint %s --lengths 4 --what attention --out trace.safetensors",
+             checkpoint);
+    assert_says(state, 0, command, "n4.cross.attention");
+    assert_says(state, 0, command, "[1][2][7][4]");
+    assert_says(state, 0, "bench --json --seconds 0.02 --lengths 4 --threads 1", "\"tokens\":11,");
 }
 
 static void check_bad_lines(void **state, const char *checkpoint, const char *const cases[][2], size_t count) {
@@ -433,6 +454,7 @@ int main(void) {
         WITH_TOY(test_info_json_complete),
         WITH_TOY(test_sample_json_and_text),
         WITH_TOY(test_predict_agrees_with_eval),
+        WITH_TOY(test_verbs_of_two_streams),
         WITH_TOY(test_predict_bad_lines_named),
         WITH_TOY(test_predict_bad_positions_named),
         WITH_TOY(test_predict_bad_distances_named),

@@ -41,20 +41,20 @@ static result run(const lh_spec *spec, const lh_ref_encoder *encoder, const lh_r
     lh_shape shape = {SEQUENCES, {batch->tokens, 0}, batch->labels};
     size_t classes = (size_t)spec->classes, labels = (size_t)batch->labels;
     double *parameters = lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double));
-    void *tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(batch->tokens) : 0);
+    void *tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
     void *shared = lh_parity_reserve(program->shared_bytes(&shape, mode));
     void *workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
     result r = {lh_parity_reserve(SEQUENCES * labels * classes * sizeof(double)),
                 lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double)),
                 {0, 0, 0, 0, 0, 0}};
-    if (program->make_tables) program->make_tables(tables, batch->tokens);
+    if (program->make_tables) program->make_tables(tables, shape.length);
     lh_parity_load(spec, 8, encoder, parameters);
     lh_cpu_step step = {.mode = mode,
                         .shape = shape,
                         .key = batch->key,
                         .step = batch->step,
                         .draw = draw_of(mode),
-                        .positions = positions,
+                        .positions = {positions},
                         .parameters = parameters,
                         .tables = tables,
                         .shared = shared};
@@ -165,13 +165,15 @@ static void test_draw_sequences_gives_a_device_the_same_positions(void **state) 
     const lh_cuda_program *cuda = LABELS.spec->cuda;
     int32_t scratch[RANGE + 1], want[TOKENS];
     int out[SEQUENCES * TOKENS];
-    assert_int_equal(cuda->draw_count(TOKENS), TOKENS);
+    const lh_shape shape = {SEQUENCES, {TOKENS, 0}, TOKENS / 2};
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    assert_int_equal(cuda->draw_count(&shape), TOKENS);
     assert_int_equal(LABELS.spec->first_position, 1);
     assert_int_equal(LABELS.spec->position_range, RANGE + 1);
     assert_true(cuda->draw == NULL && cuda->draw_scratch >= RANGE);
     for (int mode = 0; mode < 2; mode++) {
         lh_draw draw = draw_of(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
-        cuda->draw_sequences(&draw, SEQUENCES, TOKENS, NULL, scratch, out);
+        cuda->draw_sequences(&draw, &shape, drawn, scratch, out);
         for (int s = 0; s < SEQUENCES; s++) {
             lh_draw_sequence(&draw, (uint32_t)s, 1, RANGE, TOKENS, true, want, scratch);
             assert_memory_equal(out + s * TOKENS, want, sizeof want);
@@ -281,15 +283,17 @@ static void test_draw_gives_a_device_both_sides(void **state) {
     const lh_cuda_program *cuda = SIDES.spec->cuda;
     int32_t room[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], given[TOKENS];
     int out[2 * TOKENS];
+    const lh_shape shape = {1, {TOKENS, 0}, TOKENS / 2};
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL}, *const apart[LH_MAX_STREAMS] = {given};
     lh_draw draw = draw_of(LH_MODE_TRAIN);
     const int32_t *middle = sides_of(LH_MODE_TRAIN, TOKENS, room);
-    assert_int_equal(cuda->draw_count(TOKENS), 2 * TOKENS);
+    assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range, RANGE + 1);
     assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* so many distances as there are, and the token itself */
-    cuda->draw(&draw, TOKENS, NULL, NULL, scratch, out);
+    cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], middle[d]);
     for (int d = 0; d < TOKENS; d++) given[d] = 3 * d;
-    cuda->draw(&draw, TOKENS, NULL, given, scratch, out);
+    cuda->draw(&draw, &shape, drawn, apart, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* for both sides */
 }
 

@@ -365,7 +365,7 @@ static void test_predict_positions_replace_draws(void **state) {
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_query query = {.n = 3, .input = input, .draw = lh_condition_at(3, 1, 1, 0).draw};
     engine->ops->predict(engine, &query, drawn, NULL);
-    query.positions = positions;
+    query.positions[0] = positions;
     engine->ops->predict(engine, &query, given, NULL);
     query.draw.example = 1;
     engine->ops->predict(engine, &query, again, NULL);

@@ -8,22 +8,23 @@
 #include "longhand/math.h"
 #include "toy_spec.h"
 
-/* One tensor of 50,000 normals, one of as many truncated ones. */
+/* 50,000 normals, as many truncated ones, as many uniform ones. */
 enum { ROWS = 500, COLUMNS = 100, COUNT = ROWS * COLUMNS };
 
 static const lh_tensor large_tensors[] = {
-    {"normal", 2, {ROWS, COLUMNS}, 0, 200, LH_INIT_NORMAL, 0.5, true},
-    {"cut", 2, {ROWS, COLUMNS}, 100, 200, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+    {"normal", 2, {ROWS, COLUMNS}, 0, 300, LH_INIT_NORMAL, 0.5, true},
+    {"cut", 2, {ROWS, COLUMNS}, 100, 300, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+    {"uniform", 2, {ROWS, COLUMNS}, 200, 300, LH_INIT_UNIFORM, 0.3, true},
 };
 
 static const double *large_values(int tensor) {
-    static double vector[2 * COUNT], values[COUNT];
+    static double vector[3 * COUNT], values[COUNT];
     lh_spec spec = lh_toy_spec;
     spec.tensors = large_tensors;
-    spec.tensor_count = 2;
-    spec.parameter_storage = 2 * COUNT;
+    spec.tensor_count = 3;
+    spec.parameter_storage = 3 * COUNT;
     lh_initialise(&spec, 1, 8, vector);
-    for (int i = 0; i < COUNT; i++) values[i] = vector[i / COLUMNS * 200 + i % COLUMNS + tensor * 100];
+    for (int i = 0; i < COUNT; i++) values[i] = vector[i / COLUMNS * 300 + i % COLUMNS + tensor * 100];
     return values;
 }
 
@@ -76,6 +77,43 @@ static void test_initialise_truncated_normal_distribution(void **state) {
     assert_true(worst < 1.95 / sqrt(COUNT));
 }
 
+/* On [-b, b): the deviation is b / sqrt(3), the kurtosis 1.8, and both ends are reached. */
+static void test_initialise_uniform_moments(void **state) {
+    (void)state;
+    double got[3], want[3] = {0, 0.3 / sqrt(3), 1.8}, least = 1, largest = -1;
+    const double *values = large_values(2);
+    moments(values, got);
+    lh_assert_close(got, want, 2, 0, 0.005);
+    lh_assert_close(got + 2, want + 2, 1, 0, 0.02);
+    for (int i = 0; i < COUNT; i++) {
+        least = fmin(least, values[i]);
+        largest = fmax(largest, values[i]);
+    }
+    assert_true(least >= -0.3 && least < -0.2999 && largest < 0.3 && largest > 0.2999);
+}
+
+/* 2 k / 2^24 - 1 of the bound, k the 24 highest bits of the word; rounded to a float it stays below the bound. */
+static void test_initialise_uniform_bits(void **state) {
+    (void)state;
+    enum { FEW = 4096 };
+    static float narrow[FEW];
+    static double wide[FEW];
+    const lh_tensor tensor = {"uniform", 1, {FEW, 0}, 0, FEW, LH_INIT_UNIFORM, 0.1, true};
+    lh_spec spec = lh_toy_spec;
+    spec.tensors = &tensor;
+    spec.tensor_count = 1;
+    spec.parameter_storage = FEW;
+    lh_initialise(&spec, 77, 8, wide);
+    lh_initialise(&spec, 77, 4, narrow);
+    for (int e = 0; e < FEW; e++) {
+        uint32_t counter[4] = {(uint32_t)e / 4, lh_site(LH_DOMAIN_INIT, 0, 0), 0, 0}, out[4];
+        lh_philox(counter, lh_key_of_seed(77), out);
+        assert_true(wide[e] == 0.1 * ((double)(out[e % 4] >> 8) / 8388608.0 - 1.0));
+        assert_true(narrow[e] == (float)wide[e]);
+    }
+    assert_true((float)(0.1 * (double)(0xffffff / 8388608.0 - 1.0)) < 0.1f);
+}
+
 /* Element e of tensor t is word e % 4 of block e / 4 at example t. */
 static void test_initialise_counter_as_documented(void **state) {
     (void)state;
@@ -126,6 +164,8 @@ int main(void) {
         cmocka_unit_test(test_initialise_normal_moments),
         cmocka_unit_test(test_initialise_truncated_normal_moments),
         cmocka_unit_test(test_initialise_truncated_normal_distribution),
+        cmocka_unit_test(test_initialise_uniform_moments),
+        cmocka_unit_test(test_initialise_uniform_bits),
         cmocka_unit_test(test_initialise_counter_as_documented),
         cmocka_unit_test(test_initialise_constants_and_gaps),
         cmocka_unit_test(test_initialise_float_is_rounded_double),

@@ -1,77 +1,15 @@
-/* kernels/cpu against kernels/ref, sizes odd wherever a kernel allows it.
- *
- * Compiled as generated code is, for some levels and element types: -march=... and -DREAL_BYTES=4 or 8. Arrays have exactly
- * the size that a kernel is promised, and what it must not read is NaN, so that the sanitizers and the comparisons see
- * every step outside.
- */
-#include "support/lh_test.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#ifndef REAL_BYTES
-#define REAL_BYTES 4
-#endif
-#if REAL_BYTES == 8
-typedef double real;
-#else
-typedef float real;
-#endif
+/* kernels/cpu against kernels/ref, sizes odd wherever a kernel allows it; test_rows.c has norms and activations. */
+#include "support/lh_kernels.h"
 
 #include "base/level.h"
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
 #include "kernels/cpu/dropout.h"
-#include "kernels/cpu/layernorm.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/rotation.h"
 #include "kernels/ref/ref.h"
-
-/* Errors are measured against the largest element of the wanted array. One rounding is half an ulp; a sum of n terms
- * rounds n times, and a few more roundings surround it. */
-static const double ROUNDING = REAL_BYTES == 8 ? 0x1p-53 : 0x1p-24;
-enum { AROUND = 16 };
-
-static double sum_tolerance(int terms) { return (terms + AROUND) * ROUNDING; }
-
-/* ---- arrays ---- */
-
-static real *reals(int count) {
-    real *x = malloc((size_t)count * sizeof *x);
-    assert_non_null(x);
-    return x;
-}
-
-/* `count` elements in (-1, 1); from `valid` on NaN. */
-static real *random_reals(uint64_t seed, int valid, int count) {
-    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
-    real *x = reals(count);
-    for (int i = 0; i < count; i++) x[i] = i < valid ? (real)(lh_rng_word(&rng) / 2147483648.0 - 1) : (real)NAN;
-    return x;
-}
-
-static double *doubles_of(const real *x, int count) {
-    double *out = malloc((size_t)(count + 1) * sizeof *out);
-    assert_non_null(out);
-    for (int i = 0; i < count; i++) out[i] = x[i];
-    return out;
-}
-
-static void check_close(const real *got, const double *want, int count, double tolerance) {
-    double *copy = doubles_of(got, count), largest = 0;
-    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(want[i]));
-    lh_assert_close(copy, want, (size_t)count, 0, tolerance * largest);
-    free(copy);
-}
-
-/* Frees any number of pointers: free_all(a, b, c). */
-#define free_all(...) free_pointers((void *[]){__VA_ARGS__, NULL})
-static void free_pointers(void **pointers) {
-    for (; *pointers; pointers++) free(*pointers);
-}
 
 /* ---- vector.h ---- */
 
@@ -310,100 +248,6 @@ static void test_columns_any_head_width_exact(void **state) {
     check_columns(64);
 }
 
-/* ---- layernorm.h ---- */
-
-enum { ROWS = 7, NORM_C = 3 * LANES, NORM = ROWS * NORM_C };
-
-typedef struct norm_arrays {
-    real *residual, *branch, *scale, *offset, *dy;
-    real *xhat, *rstd, *y, *dz, *dbranch, *dscale, *doffset;
-    int8_t *keep;
-    double *sum; /* [ROWS][NORM_C] residual + branch, dropped out */
-} norm_arrays;
-
-enum { KEEP_SCALE = 2 };
-
-static norm_arrays new_norm_arrays(int drops) {
-    norm_arrays a = {.residual = random_reals(1, NORM, NORM),
-                     .branch = random_reals(2, NORM, NORM),
-                     .scale = random_reals(3, NORM_C, NORM_C),
-                     .offset = random_reals(4, NORM_C, NORM_C),
-                     .dy = random_reals(5, NORM, NORM),
-                     .xhat = reals(NORM),
-                     .rstd = reals(ROWS),
-                     .y = reals(NORM),
-                     .dz = reals(NORM),
-                     .dbranch = reals(NORM),
-                     .dscale = random_reals(6, NORM_C, NORM_C),
-                     .doffset = random_reals(7, NORM_C, NORM_C),
-                     .keep = malloc(NORM)};
-    assert_non_null(a.keep);
-    a.sum = doubles_of(a.residual, NORM);
-    for (int i = 0; i < NORM; i++) {
-        a.keep[i] = i % 3 ? -1 : 0;
-        a.sum[i] += !drops ? a.branch[i] : a.keep[i] ? KEEP_SCALE * a.branch[i] : 0;
-    }
-    return a;
-}
-
-static void free_norm_arrays(norm_arrays *a) {
-    free_all(a->residual, a->branch, a->scale, a->offset, a->dy, a->xhat, a->rstd, a->y, a->dz, a->dbranch, a->dscale,
-             a->doffset, a->keep, a->sum);
-}
-
-NOINLINE void norm_forward(norm_arrays *a, int drops) {
-    if (drops)
-        add_dropout_norm(ROWS, NORM_C, a->residual, a->branch, a->keep, KEEP_SCALE, a->scale, a->offset, a->xhat,
-                         a->rstd, a->y);
-    else add_norm(ROWS, NORM_C, a->residual, a->branch, a->scale, a->offset, a->xhat, a->rstd, a->y);
-}
-
-NOINLINE void norm_backward(norm_arrays *a, int drops) {
-    if (drops)
-        add_dropout_norm_grad(ROWS, NORM_C, a->dy, a->xhat, a->rstd, a->scale, a->keep, KEEP_SCALE, a->dz, a->dbranch,
-                              a->dscale, a->doffset);
-    else add_norm_grad(ROWS, NORM_C, a->dy, a->xhat, a->rstd, a->scale, a->dz, a->dscale, a->doffset);
-}
-
-static void check_norm(int drops) {
-    norm_arrays a = new_norm_arrays(drops);
-    double *scale = doubles_of(a.scale, NORM_C), *offset = doubles_of(a.offset, NORM_C), *dy = doubles_of(a.dy, NORM);
-    double *dscale = doubles_of(a.dscale, NORM_C), *doffset = doubles_of(a.doffset, NORM_C);
-    double *y = doubles_of(a.y, NORM), *dz = doubles_of(a.y, NORM);
-    norm_forward(&a, drops);
-    norm_backward(&a, drops);
-    lh_ref_layer_norm(ROWS, NORM_C, a.sum, scale, offset, y);
-    lh_ref_layer_norm_grad(ROWS, NORM_C, a.sum, scale, dy, dz, dscale, doffset);
-    check_close(a.y, y, NORM, sum_tolerance(NORM_C));
-    check_close(a.dz, dz, NORM, sum_tolerance(NORM_C));
-    check_close(a.dscale, dscale, NORM_C, sum_tolerance(ROWS + NORM_C));
-    check_close(a.doffset, doffset, NORM_C, sum_tolerance(ROWS));
-    for (int i = 0; drops && i < NORM; i++) dz[i] = a.keep[i] ? KEEP_SCALE * dz[i] : 0;
-    if (drops) check_close(a.dbranch, dz, NORM, sum_tolerance(NORM_C));
-    free_all(scale, offset, dy, dscale, doffset, y, dz);
-    free_norm_arrays(&a);
-}
-
-static void test_add_norm_forward_and_backward_match_reference(void **state) {
-    (void)state;
-    check_norm(0);
-}
-
-static void test_add_dropout_norm_forward_and_backward_match_reference(void **state) {
-    (void)state;
-    check_norm(1);
-}
-
-static void test_add_norm_grad_in_place_gives_same_bits(void **state) {
-    (void)state;
-    norm_arrays a = new_norm_arrays(0);
-    norm_forward(&a, 0);
-    norm_backward(&a, 0);
-    add_norm_grad(ROWS, NORM_C, a.dy, a.xhat, a.rstd, a.scale, a.dy, a.dscale, a.doffset);
-    assert_memory_equal(a.dy, a.dz, NORM * sizeof(real));
-    free_norm_arrays(&a);
-}
-
 /* ---- dropout.h ---- */
 
 static void check_dropout_keep(uint64_t seed, uint32_t step, uint32_t example, uint32_t site, int count, double rate) {
@@ -629,9 +473,6 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_weight_grad_any_rows_match_reference),
     cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
     cmocka_unit_test(test_columns_any_head_width_exact),
-    cmocka_unit_test(test_add_norm_forward_and_backward_match_reference),
-    cmocka_unit_test(test_add_dropout_norm_forward_and_backward_match_reference),
-    cmocka_unit_test(test_add_norm_grad_in_place_gives_same_bits),
     cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),
     cmocka_unit_test(test_dropout_apply_scales_kept_and_clears_dropped),
     cmocka_unit_test(test_class_logits_and_softmax_loss_match_reference),

@@ -80,16 +80,16 @@ static trainer open_trainer(const lh_spec *spec, const lh_cpu_program *program, 
     lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
     t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
     t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
-    t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(batch->tokens) : 0);
-    if (program->make_tables) program->make_tables(t.tables, batch->tokens);
+    t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
+    if (program->make_tables) program->make_tables(t.tables, shape.length);
     t.workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
     lh_parity_load(spec, program->real_bytes, encoder, t.parameters);
     t.step = (lh_cpu_step){.mode = mode,
                            .shape = shape,
                            .key = batch->key,
                            .step = batch->step,
-                           .positions = batch->positions,
-                           .distances = drawn,
+                           .positions = {batch->positions},
+                           .distances = {drawn},
                            .parameters = t.parameters,
                            .tables = t.tables,
                            .shared = lh_parity_reserve(program->shared_bytes(&shape, mode))};

@@ -142,6 +142,90 @@ static void test_layer_norm_grad_odd_sizes_match_differences(void **state) {
     check_gradient(norm_objective, &c, 7, c.offset, doffset);
 }
 
+static double rms_objective(void *context) {
+    norm_case *c = context;
+    lh_ref_rms_norm(3, 7, c->x, c->scale, c->y);
+    return weighted_sum(21, c->dy, c->y);
+}
+
+static void test_rms_norm_keeps_the_mean_known(void **state) {
+    (void)state;
+    const double x[] = {1, 7}, scale[] = {2, 5}; /* mean square 25 */
+    double y[2], inverse = 1 / sqrt(25 + 1e-5), want[] = {2 * inverse, 35 * inverse};
+    lh_ref_rms_norm(1, 2, x, scale, y);
+    lh_assert_close(y, want, 2, EXACT, EXACT);
+}
+
+static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
+    (void)state;
+    norm_case c;
+    double dx[21], dscale[7] = {0};
+    fill(1, 21, c.x);
+    fill(2, 7, c.scale);
+    fill(4, 21, c.dy);
+    lh_ref_rms_norm_grad(3, 7, c.x, c.scale, c.dy, dx, dscale);
+    check_gradient(rms_objective, &c, 21, c.x, dx);
+    check_gradient(rms_objective, &c, 7, c.scale, dscale);
+}
+
+/* ---- activations and gates ---- */
+
+/* By the formulas in Python, with its erf, tanh and exp. */
+static void test_activations_published_values(void **state) {
+    (void)state;
+    static const double x[] = {-3, -1, -0.5, 0, 0.5, 1, 3};
+    static const double want[][7] = {
+        [LH_REF_RELU] = {0, 0, 0, 0, 0.5, 1, 3},
+        [LH_REF_GELU] = {-0.004050, -0.158655, -0.154269, 0, 0.345731, 0.841345, 2.995950},
+        [LH_REF_GELU_TANH] = {-0.003637, -0.158808, -0.154286, 0, 0.345714, 0.841192, 2.996363},
+        [LH_REF_SILU] = {-0.142278, -0.268941, -0.188770, 0, 0.311230, 0.731059, 2.857722}};
+    for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
+        double y[7];
+        lh_ref_activation((lh_ref_nonlinearity)f, 7, x, y);
+        lh_assert_close(y, want[f], 7, 0, SIX_DIGITS);
+    }
+}
+
+typedef struct activation_case {
+    lh_ref_nonlinearity f;
+    double x[3 * 10], y[3 * 10], dy[3 * 10];
+} activation_case;
+
+static double activation_objective(void *context) {
+    activation_case *c = context;
+    lh_ref_activation(c->f, 30, c->x, c->y);
+    return weighted_sum(30, c->dy, c->y);
+}
+
+static double gate_objective(void *context) {
+    activation_case *c = context;
+    lh_ref_gate(c->f, 3, 5, c->x, c->y);
+    return weighted_sum(15, c->dy, c->y);
+}
+
+static void test_gradients_of_activations_and_gates_match_differences(void **state) {
+    (void)state;
+    for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
+        activation_case c = {.f = (lh_ref_nonlinearity)f};
+        double dx[30];
+        fill(1, 30, c.x);
+        fill(2, 30, c.dy);
+        for (int i = 0; i < 30; i++) c.x[i] *= 4;
+        lh_ref_activation_grad(c.f, 30, c.x, c.dy, dx);
+        check_gradient(activation_objective, &c, 30, c.x, dx);
+        lh_ref_gate_grad(c.f, 3, 5, c.x, c.dy, dx);
+        check_gradient(gate_objective, &c, 30, c.x, dx);
+    }
+}
+
+static void test_gate_takes_the_first_half_of_a_row(void **state) {
+    (void)state;
+    const double x[] = {1, -1, 10, 20, 2, 3, 30, 40}, want[] = {10, 0, 60, 120};
+    double y[4];
+    lh_ref_gate(LH_REF_RELU, 2, 2, x, y);
+    lh_assert_close(y, want, 4, 0, 0);
+}
+
 /* ---- positions ---- */
 
 static void test_sinusoid_width_64_published_values(void **state) {
@@ -662,6 +746,11 @@ int main(void) {
         cmocka_unit_test(test_relu_negative_and_zero_give_zero),
         cmocka_unit_test(test_layer_norm_biased_variance_known),
         cmocka_unit_test(test_layer_norm_grad_odd_sizes_match_differences),
+        cmocka_unit_test(test_rms_norm_keeps_the_mean_known),
+        cmocka_unit_test(test_rms_norm_grad_odd_sizes_match_differences),
+        cmocka_unit_test(test_activations_published_values),
+        cmocka_unit_test(test_gradients_of_activations_and_gates_match_differences),
+        cmocka_unit_test(test_gate_takes_the_first_half_of_a_row),
         cmocka_unit_test(test_sinusoid_width_64_published_values),
         cmocka_unit_test(test_rotate_head_of_8_published_values),
         cmocka_unit_test(test_unrotate_after_rotate_gives_input_back),

@@ -259,8 +259,8 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_encode
     memcpy(input, batch->token + s * T, (size_t)n * sizeof *input);
     lh_query query = {.n = n,
                       .input = input,
-                      .positions = c->spec->position_range > 0 ? batch->positions : NULL,
-                      .distances = stored->drawn};
+                      .positions = {c->spec->position_range > 0 ? batch->positions : NULL},
+                      .distances = {stored->drawn}};
     open_buffers(engine, T, to);
     engine->ops->trace(engine, &query, to, traced);
     engine->ops->predict(engine, &query, predicted, NULL);
@@ -313,13 +313,13 @@ static void open_bare(bare *b, lh_engine *engine, const lh_cpu_program *program,
     for (int t = 0; t < T; t++) b->positions[t] = t;
     lh_assert_ok(lh_state_open(&b->state, engine, false, &error), &error);
     engine->ops->read_state(engine, &b->state, NULL);
-    b->tables = reserve(program->tables_bytes ? program->tables_bytes(T) : 1);
-    if (program->make_tables) program->make_tables(b->tables, T);
+    b->tables = reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 1);
+    if (program->make_tables) program->make_tables(b->tables, shape.length);
     b->workspace = reserve(program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     b->step = (lh_cpu_step){.mode = LH_MODE_EVALUATE,
                             .shape = shape,
-                            .positions = b->positions,
-                            .distances = b->positions,
+                            .positions = {b->positions},
+                            .distances = {b->positions},
                             .parameters = b->state.parameters,
                             .tables = b->tables,
                             .shared = reserve(program->shared_bytes(&shape, LH_MODE_EVALUATE))};

@@ -1,6 +1,7 @@
 -- Facet `normaliser`: how scores become weights.
 --
--- Input: the resolved encoding, the model's sizes. Output: kind, the template of attention on the CPU; for geometric:
+-- Input: the resolved encoding, the family's sizes. Output: kind; templates of attention on the CPU: of what a layer
+-- keeps and the room for a head (kept), of attention itself, of its traces; for geometric:
 --   normalised       the weights of a query are divided by their sum
 --   directional      keys to the right and to the left gain what a learned map of the layer's input says
 --   direction_width  columns of that map, (right, left) head after head, rounded up to the widest vector
@@ -10,18 +11,21 @@ local M = {}
 
 local WIDEST_VECTOR = 16
 
-function M.plan(encoding, model)
+function M.plan(encoding, family)
   local normaliser = encoding.normaliser
   if not normaliser then
-    return { kind = "softmax", template = "cpu/attention.inc.tpl" }
+    return { kind = "softmax", kept = "cpu/attention_kept.tpl", template = "cpu/attention.inc.tpl",
+      trace = "cpu/trace_attention.tpl" }
   end
   local directional = normaliser.directional
   return {
     kind = "geometric",
+    kept = "cpu/attention_kept_geometric.tpl",
     template = "cpu/attention_geometric.inc.tpl",
+    trace = "cpu/trace_attention_geometric.tpl",
     normalised = normaliser.normalised,
     directional = directional,
-    direction_width = directional and (2 * model.heads + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR,
+    direction_width = directional and (2 * family.heads + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR,
     fill = WIDEST_VECTOR - (directional and 3 or 2),
   }
 end

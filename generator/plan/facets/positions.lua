@@ -16,6 +16,7 @@
 --   draws          rows of shared->position
 --   site_offset    C text: what is added to a draw's index for its site
 --   layer_index    C text: the draw of block l
+--   per_layer      every block has a draw of its own; input_first: behind the input's, which then is draw 0
 --   about          words
 -- (of kind "sequence": no draws, site_offset, layer_index)
 -- distance.kind: whatever reads distances (relative, score) goes by it:
@@ -24,7 +25,8 @@
 --   "difference"   of drawn positions, those of draw layer_index
 --   "drawn", "clamped"   of the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
 --                  of templates/cpu/positions.tpl; then also
---   distance.max_position, draws, site_offset, layer_index, about: as above, at a place of their own in the counter
+--   distance.max_position, draws, site_offset, layer_index, per_layer, about: as above, at a place of their own in the
+--                  counter
 --   distance.independent   the left side has draws of its own: distances lie from -(T - 1) to T - 1, signed, and
 --                          distance.middle, C text, is the place of the first to the right
 
@@ -55,6 +57,7 @@ local function drawn_distances(positions, layers)
     draws = per_layer and layers or 1,
     site_offset = per_layer and " + 1" or "",
     layer_index = per_layer and "l" or "0",
+    per_layer = per_layer,
     about = per_layer and "one for each layer" or "shared by the whole pass",
   }
 end
@@ -99,6 +102,7 @@ function M.plan(encoding, layers)
   drawn.kind, drawn.about = "randomized", about
   drawn.draws = (shared and 1 or 0) + (per_layer and layers or 0)
   drawn.site_offset = shared and "" or " + 1"
+  drawn.per_layer, drawn.input_first = per_layer, per_layer and shared
   drawn.layer_index = not per_layer and "0" or shared and "l + 1" or "l"
   return drawn
 end

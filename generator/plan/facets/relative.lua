@@ -1,6 +1,6 @@
 -- Facet `relative`: vectors of a pair's signed distance in its logit.
 --
--- Input: the resolved encoding, the model's sizes, the planned positions. Output:
+-- Input: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
 --   toeplitz   a pair's row depends on key - query alone, so that neighbouring queries have neighbouring rows
 --   sets       how many sets of distances a step has: one for each layer, or one that all layers share
@@ -9,7 +9,7 @@
 --   vectors    of a head's width that the keys' pass reads per query: output gradient, query with each bias
 --   behind     rows are made in begin_step, behind the struct shared
 --   clip, rows, room   shaw: farthest distance, 2 clip + 1 rows of the table, elements of it rounded up to vectors
--- and words and arguments for the templates.
+-- and words for the templates.
 
 local M = {}
 
@@ -20,29 +20,19 @@ local function sets(distance, positions, layers)
   return draws >= layers and layers or 1
 end
 
-local NONE = { kind = "none", toeplitz = false, biases = false, behind = false, vectors = 2, sums_argument = "",
-  sums_pass = "" }
+local NONE = { kind = "none", toeplitz = false, biases = false, behind = false, vectors = 2 }
 
--- How begin_step makes the rows that hang on position draw d.
-local MAKE = {
-  ["0"] = "make_relative(step, d);",
-  ["l"] = "make_relative(step, d);",
-  ["l + 1"] = "if (d > 0) make_relative(step, d - 1);",
-}
-
-local function add_words(plan, positions)
+local function add_words(plan)
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = plan.biases and "all heads side by side" or "the heads share it"
   plan.behind_words = not plan.biases and "the rows of each layer"
     or plan.toeplitz and "the sets' sinusoids, the layers' rows, and these before they are transposed"
     or "the sets' sinusoids, the layers' rows"
-  plan.make_text = MAKE[positions.layer_index or "l"]
-  plan.sums_argument = "const shard_sums *sums, "
-  plan.sums_pass = "&w->sums, "
 end
 
-function M.plan(encoding, model, positions)
-  local relative, distance = encoding.relative, positions.distance
+function M.plan(encoding, family, width)
+  local relative, positions = encoding.relative, family.positions
+  local distance = positions.distance
   if relative.kind == "none" then
     return NONE
   end
@@ -50,19 +40,19 @@ function M.plan(encoding, model, positions)
   local plan = {
     kind = relative.kind,
     toeplitz = toeplitz,
-    sets = sets(distance, positions, model.layers),
+    sets = sets(distance, positions, family.layers),
     biases = biases,
     behind = toeplitz or biases,
-    width = model.width,
+    width = width,
     vectors = biases and 3 or 2,
   }
   if relative.kind == "shaw" then
-    plan.width = model.width // model.heads
+    plan.width = family.head_width
     plan.clip = relative.clip
     plan.rows = 2 * relative.clip + 1
     plan.room = (plan.rows * plan.width + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR
   end
-  add_words(plan, positions)
+  add_words(plan)
   return plan
 end
 

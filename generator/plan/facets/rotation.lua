@@ -1,8 +1,8 @@
 -- Facet `rotation`: how queries and keys turn.
 --
--- Input: the resolved encoding, the model's head width, the planned positions, the tokens of the longest training
--- sequence. Output: kind; for rope its base, its scaling, the channels after which a row of heads repeats its angles (a
--- multiple of the head width and of the widest vector, 16 floats), and the index of its draw.
+-- Input: the resolved encoding, the family with its positions, the tokens of the longest training sequence. Output:
+-- kind; for rope its base, its scaling, the channels after which a row of heads repeats its angles (a multiple of the
+-- head width and of the widest vector, 16 floats), and the index of its draw.
 
 local M = {}
 
@@ -38,8 +38,8 @@ local function scaling(given, positions, longest_training)
   }
 end
 
-function M.plan(encoding, head_width, positions, longest_training)
-  local rotation = encoding.rotation
+function M.plan(encoding, family, longest_training)
+  local rotation, positions, head_width = encoding.rotation, family.positions, family.head_width
   if rotation.kind == "none" then
     return { kind = "none" }
   end

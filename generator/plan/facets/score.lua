@@ -1,8 +1,8 @@
 -- Facet `score`: the scalar change of the logit, as tables that are made once per step and what is left for the pair
 -- loop.
 --
--- Input: facts.score of validation (root, builder, parameters), the plan so far. Output: { kind = "none" }, or what
--- templates/cpu/score.inc.tpl prints:
+-- Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
+-- { kind = "none" }, or what templates/cpu/score.inc.tpl prints:
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
 --   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row, count_text, about }
@@ -62,7 +62,8 @@ end
 local function constants(build, parameters)
   for _, p in ipairs(parameters) do
     if not p.learned then
-      table.insert(build.constants, { name = p.name .. "_values", lines = literal_lines(build, p.values) })
+      local name = build.prefix .. p.name .. "_values"
+      table.insert(build.constants, { name = name, lines = literal_lines(build, p.values) })
     end
   end
 end
@@ -78,12 +79,12 @@ local function values_text(values, count)
   return table.concat(words, ", ")
 end
 
-local function learned_parameters(plan, parameters)
+local function learned_parameters(family, parameters)
   local list = {}
   for _, p in ipairs(parameters) do
     if p.learned then
-      local count = (p.size or 1) * (leaves.has_head(p) and plan.heads or 1)
-      local shape = leaves.has_head(p) and (p.size and { plan.heads, p.size } or { plan.heads }) or { p.size or 1 }
+      local count = (p.size or 1) * (leaves.has_head(p) and family.heads or 1)
+      local shape = leaves.has_head(p) and (p.size and { family.heads, p.size } or { family.heads }) or { p.size or 1 }
       list[#list + 1] = { name = p.name, member = "score_" .. p.name, count = count, room = (count + 15) // 16 * 16,
         shape = shape, per_layer = leaves.has_layer(p), init = p.init, values = p.values,
         values_text = values_text(p.values, count),
@@ -93,10 +94,10 @@ local function learned_parameters(plan, parameters)
   return list
 end
 
-local function describe_tables(tables)
+local function describe_tables(tables, heads)
   for _, t in ipairs(tables) do
     local count = t.class == "uniform" and "1" or COUNT[t.class]
-    t.count_text = not t.per_head and count or t.class == "uniform" and "HEADS" or "HEADS * " .. count
+    t.count_text = not t.per_head and count or t.class == "uniform" and heads or heads .. " * " .. count
     local shape = (t.per_head and "[HEADS]" or "") .. ABOUT[t.class]
     t.about = shape ~= "" and (" /* %s */"):format(shape) or ""
     if t.learned and (t.class == "distance" or t.class == "sum") then
@@ -133,7 +134,7 @@ end
 local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bounds name T
 
 -- What a function of loop nests needs to declare.
-local function uses_of(list, positions)
+local function uses_of(list, positions, prefix)
   local set = {}
   for _, nest in ipairs(list) do
     for _, level in ipairs({ "outer", "key", "lane", "head", "after" }) do
@@ -142,48 +143,32 @@ local function uses_of(list, positions)
     set.s = set.s or nest.class ~= "uniform"
     set.T = set.T or WIDE[nest.class] or false
   end
-  set.distance = set.distances_from or false
-  set.l = set.l or set.distance and positions.distance.layer_index ~= "0"
-    or set.position and positions.layer_index ~= "0"
+  set.distance = set[prefix .. "distances_from"] or false
+  set.l = set.l or set.distance and positions.distance.per_layer or set.position and positions.per_layer
   set.step = set.p or set.position or set.distance or set.T or false
   return set
 end
 
-local function describe_functions(out, positions)
-  out.uses = uses_of(out.making, positions)
-  out.end_uses = uses_of(out.gradients, positions)
+local function describe_functions(out, positions, prefix)
+  out.uses = uses_of(out.making, positions, prefix)
+  out.end_uses = uses_of(out.gradients, positions, prefix)
   out.end_unused = unused(out.end_uses, { "l", "s" })
-  out.pair_uses = words_of(out.pair, {})
-  out.pair_uses.score = out.pair_uses.s or out.pair_uses.h
-  out.pair_unused = unused(out.pair_uses, { "score", "i", "j", "logit" })
-  out.grad_uses = words_of(out.pair_gradient, {})
-  local arguments = {}
-  local values = {}
-  local function add(wanted, argument, value)
-    if wanted then
-      arguments[#arguments + 1] = argument
-      values[#values + 1] = value
+  out.pair_unused = unused(words_of(out.pair, {}), { "s", "h", "i", "j", "logit" })
+  local words = words_of(out.pair_gradient, {})
+  out.grad_unused = unused(words, { "s", "h", "i", "j", "dscore" })
+  for _, entry in ipairs({ { out.trains, "d" }, { out.recomputes, "logit" }, { out.trains, "weighted" } }) do
+    if entry[1] and not words[entry[2]] then
+      table.insert(out.grad_unused, entry[2])
     end
   end
-  add(out.gathers, "score_group *group, ", "&gathered, ")
-  add(true, "int i, int j, ", "first, j, ")
-  add(out.recomputes, "vector logit, ", "logit, ")
-  add(out.trains, "vector weighted, ", "dscore * live_inverse, ")
-  out.grad_arguments, out.grad_pass = table.concat(arguments), table.concat(values)
-  out.grad_uses.score = out.grad_uses.s or out.grad_uses.d or out.grad_uses.h
-  out.grad_unused = unused(out.grad_uses, { "score", "i", "j", "dscore" })
-  if out.recomputes and not out.grad_uses.logit then
-    table.insert(out.grad_unused, "logit")
-  end
-  out.gathered_uses = words_of(out.gathered, {})
-  local gathered = {}
+  words = words_of(out.gathered, {})
   for _, t in ipairs(out.gathered) do
     local wide = t.class == "distance" or t.class == "sum"
-    gathered.T = gathered.T or wide
-    gathered.i = gathered.i or t.class ~= "uniform"
-    gathered.group = gathered.group or not wide
+    words.T = words.T or wide
+    words.i = words.i or t.class ~= "uniform"
+    words.group = words.group or not wide
   end
-  out.gathered_unused = unused(gathered, { "group", "T", "i" })
+  out.gathered_unused = unused(words, { "h", "group", "T", "i" })
 end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
@@ -226,34 +211,30 @@ local function loop_nests(build, tables)
   return making, gradients
 end
 
--- On which draws the tables hang, false where there are none, and how begin_step makes those of position draw d.
-local function timing(out, positions)
+-- On which draws the tables hang, false where there are none.
+local function timing(out)
   local uses = out.uses
   out.after = #out.making > 0 and (uses.distance and "distances" or uses.position and "positions" or "nothing")
-  out.make_text = ({
-    ["0"] = "for (int l = 0; l < SCORE_SETS; l++) make_score_set(step, l);",
-    ["l"] = "make_score_set(step, d);",
-    ["l + 1"] = "if (d > 0) make_score_set(step, d - 1);",
-  })[positions.layer_index or "l"]
 end
 
 -- Whether the positions or distances that a layer's pairs read are drawn for that layer.
 local function drawn_per_layer(positions)
-  local index = positions.distance.kind == "difference" and positions.layer_index or positions.distance.layer_index
-  return index ~= nil and index ~= "0"
+  local of = positions.distance.kind == "difference" and positions or positions.distance
+  return of.per_layer or false
 end
 
 -- What loop nests need to know of the spec: how numbers are written, constants, and names for edges of buckets.
-local function start(source, plan)
-  local build = { builder = source.builder, target = cpu, constants = {}, edges = 0,
-    real = plan.precision == "float64" and literals.f64 or literals.f32 }
+local function start(source, family, precision)
+  local build = { builder = source.builder, target = cpu, constants = {}, edges = 0, prefix = family.prefix,
+    heads = family.PREFIX .. "HEADS",
+    real = precision == "float64" and literals.f64 or literals.f32 }
   local names = {}
   function build.edges_name(list)
     local lines = literal_lines(build, list)
     local text = table.concat(lines)
     if not names[text] then
       build.edges = build.edges + 1
-      names[text] = build.edges == 1 and "edges" or "edges_" .. build.edges
+      names[text] = build.prefix .. (build.edges == 1 and "edges" or "edges_" .. build.edges)
       table.insert(build.constants, { name = names[text], lines = lines })
     end
     return names[text]
@@ -262,37 +243,37 @@ local function start(source, plan)
   return build
 end
 
-local function describe_sets(out, plan)
+local function describe_sets(out, family)
   out.per_layer, out.trains, out.has = false, false, { distance = false, sum = false, pair = false }
   for _, t in ipairs(out.tables) do
     out.per_layer, out.trains = out.per_layer or t.per_layer, out.trains or t.learned
     out.has[t.class] = true
   end
-  out.sets = out.per_layer and plan.layers or 1
+  out.sets = out.per_layer and family.layers or 1
   out.sets_words = out.per_layer and ", one for each layer" or ", for all layers"
   out.set_of_layer = out.per_layer and "l" or "0"
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 
-function M.plan(source, plan)
+function M.plan(source, family, precision)
   if not source then
     return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
   end
-  local build = start(source, plan)
-  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(plan.positions) })
+  local build = start(source, family, precision)
+  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(family.positions) })
   build.state = lowered.state
-  describe_tables(lowered.tables)
+  describe_tables(lowered.tables, build.heads)
   local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
-    constants = build.constants, learned = learned_parameters(plan, source.parameters) }
-  describe_sets(out, plan)
+    constants = build.constants, learned = learned_parameters(family, source.parameters) }
+  describe_sets(out, family)
   out.making, out.gradients = loop_nests(build, out.tables)
   out.pair = nests.pair(build, lowered.score)
   out.pair_gradient, out.recomputes, out.factor = cpu.pair_gradient(build, lowered.score)
   out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
-  describe_functions(out, plan.positions)
-  timing(out, plan.positions)
+  describe_functions(out, family.positions, family.prefix)
+  timing(out)
   out.cuda = score_cuda.plan(build, lowered, out)
   return out
 end

@@ -4,7 +4,6 @@
 --
 --   tables, gradients   members of score_tables and score_gradients: { name, class, count_text, about }; extents,
 --                       gradient_extents: what these structs know of the number of tokens
---   tables, gradients   members of score_tables and score_gradients { name, class, count_text, about }; extents,
 --   pair                statements of the score of a pair
 --   logit_grad          those of the logit's gradient; false where it is the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }

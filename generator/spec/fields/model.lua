@@ -6,8 +6,10 @@ return {
   { path = "model", type = "table", doc = "the network" },
   { path = "model.kind", type = "kind", default = "encoder", doc = "its form",
     kinds = {
-      { name = "encoder", doc = "sees the whole input, then one empty token per output, at which it answers" },
-      { name = "decoder", doc = "causal: reads input, separator and target, and at each token is asked for the next" },
+      { name = "encoder", families = { "self" },
+        doc = "sees the whole input, then one empty token per output, at which it answers" },
+      { name = "decoder", families = { "self" },
+        doc = "causal: reads input, separator and target, and at each token is asked for the next" },
     } },
   { path = "model.source", type = "network", optional = true,
     doc = "a network of your own, a Lua file relative to the spec file (docs/own-network.md); kind: what it reads" },

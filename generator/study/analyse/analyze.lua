@@ -59,12 +59,22 @@ function Source.read(_, file, name, first, count)
   return values or stop(1, message)
 end
 
+local function differ(source, length)
+  stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
+    source.run.dir, length))
+end
+
+-- Names of what was traced of a length, as tensors.sites has them.
+function Source:sites(file, length, kind)
+  local list = tensors.sites(file, length, kind)
+  return #list > 0 and list or differ(self, length)
+end
+
 -- The shape of a traced tensor whose name ends so: of the right length, and with `count` examples.
 function Source:shape(file, length, ending, count)
   local entry = file.entries[("n%d.%s"):format(length, ending)]
   if not entry then
-    stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
-      self.run.dir, length))
+    differ(self, length)
   elseif entry.shape[1] < count then
     stop(1, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
       wording.count(entry.shape[1], "example"), count))

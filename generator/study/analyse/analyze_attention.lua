@@ -2,7 +2,8 @@
 --
 -- Input: runs as analyze.lua opens them, and lengths, sequence, crop. Output: the files attention.csv (a weight per
 -- line), attention.safetensors (the matrices, which the picture is drawn from), attention.gnuplot. A matrix is the
--- element-wise maximum of a layer's heads, query by key, of one sequence.
+-- element-wise maximum of the heads of one attention, query by key, of one sequence; attentions are those that the
+-- trace has, in its order.
 
 local panels = require("study.analyse.panels")
 local tensors = require("study.read.tensors")
@@ -10,36 +11,37 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The element-wise maximum of `heads` matrices of `tokens` rows, their first `crop` rows and columns; row-major.
-function M.maximum(values, heads, tokens, crop)
-  local out, size = {}, math.min(crop or tokens, tokens)
-  for query = 0, size - 1 do
-    for key = 1, size do
-      local at, largest = query * tokens + key, 0.0
+-- The element-wise maximum of `heads` matrices of so many queries and keys: their first `crop` rows and columns,
+-- row-major, and how many these are.
+function M.maximum(values, heads, queries, keys, crop)
+  local out, rows, columns = {}, math.min(crop or queries, queries), math.min(crop or keys, keys)
+  for query = 0, rows - 1 do
+    for key = 1, columns do
+      local at, largest = query * keys + key, 0.0
       for head = 0, heads - 1 do
-        largest = math.max(largest, values[head * tokens * tokens + at])
+        largest = math.max(largest, values[head * queries * keys + at])
       end
       out[#out + 1] = largest
     end
   end
-  return out, size
+  return out, rows, columns
 end
 
--- The matrices of one run at one length: { label, length, size, { values, peak } ... }.
+-- The matrices of one run at one length: { label, length, { site, values, rows, columns, peak } ... }.
 local function analyse(source, length, options)
   local file = source:trace("attention", { length }, options.sequence)
   local row = { label = source.label, length = length }
-  for l = 0, source.run.info.spec.model.layers - 1 do
-    local ending = ("layers.%d.attention"):format(l)
-    local _, heads, tokens = table.unpack(source:shape(file, length, ending, options.sequence))
-    local one = heads * tokens * tokens
-    local values = source:read(file, ("n%d.%s"):format(length, ending), (options.sequence - 1) * one, one)
+  for l, site in ipairs(source:sites(file, length, "attention")) do
+    local ending = site .. ".attention"
+    local _, heads, queries, keys = table.unpack(source:shape(file, length, ending, options.sequence))
+    local one = heads * queries * keys
+    local all = source:read(file, ("n%d.%s"):format(length, ending), (options.sequence - 1) * one, one)
+    local values, rows, columns = M.maximum(all, heads, queries, keys, options.crop)
     local peak = 0.0
-    values, row.size = M.maximum(values, heads, tokens, options.crop)
     for _, value in ipairs(values) do
       peak = math.max(peak, value)
     end
-    row[l + 1] = { values = values, peak = peak }
+    row[l] = { site = site, values = values, rows = rows, columns = columns, peak = peak }
   end
   return row
 end
@@ -50,7 +52,7 @@ local function csv(rows)
     for l, layer in ipairs(row) do
       local front = ("%s,%d,%d"):format(row.label, row.length, l - 1)
       for i, value in ipairs(layer.values) do
-        lines[#lines + 1] = ("%s,%d,%d,%.5g"):format(front, (i - 1) // row.size, (i - 1) % row.size, value)
+        lines[#lines + 1] = ("%s,%d,%d,%.5g"):format(front, (i - 1) // layer.columns, (i - 1) % layer.columns, value)
       end
     end
   end
@@ -61,8 +63,8 @@ local function matrices(rows)
   local list = {}
   for r, row in ipairs(rows) do
     for l, layer in ipairs(row) do
-      list[#list + 1] = { name = ("run%d.n%d.layers.%d"):format(row.run, row.length, l - 1),
-        shape = { row.size, row.size }, values = layer.values, row = r, layer = l }
+      list[#list + 1] = { name = ("run%d.n%d.%s"):format(row.run, row.length, layer.site),
+        shape = { layer.rows, layer.columns }, values = layer.values, row = r, layer = l }
     end
   end
   return list
@@ -74,13 +76,13 @@ local SETTINGS = {
   "set ytics offset 0.6,0",
 }
 
--- Draws one matrix out of attention.safetensors: `size` rows of as many floats from byte `at` on.
-local function panel(layer, l, size, at)
+-- Draws one matrix out of attention.safetensors: its floats from byte `at` on.
+local function panel(layer, l, at)
   return { title = ("layer %d, to %.2g"):format(l, layer.peak), lines = {
-    ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [0:%.9g]"):format(size - 0.5, size - 0.5,
+    ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [0:%.9g]"):format(layer.columns - 0.5, layer.rows - 0.5,
       math.max(layer.peak, 1e-9)),
     ("plot 'attention.safetensors' binary skip=%d array=(%d,%d) format='%%float32' endian=little using 1 with image")
-      :format(at, size, size),
+      :format(at, layer.columns, layer.rows),
   } }
 end
 
@@ -89,8 +91,8 @@ local function picture(rows, begin)
   for _, row in ipairs(rows) do
     local drawn = { label = ("%s, length %d"):format(row.label, row.length) }
     for l, layer in ipairs(row) do
-      drawn[l] = panel(layer, l, row.size, at)
-      at = at + 4 * row.size * row.size
+      drawn[l] = panel(layer, l, at)
+      at = at + 4 * layer.rows * layer.columns
     end
     row.drawn = drawn
   end
@@ -109,8 +111,8 @@ function M.run(sources, options)
       local row = analyse(source, length, options)
       row.run = i
       rows[#rows + 1] = row
-      options.say(("%s, length %d: %s of %d x %d"):format(row.label, length, wording.count(#row, "layer"), row.size,
-        row.size))
+      options.say(("%s, length %d: %s of %d x %d"):format(row.label, length, wording.count(#row, "layer"), row[1].rows,
+        row[1].columns))
     end
   end
   local metadata = {}

@@ -82,14 +82,6 @@ local function site_of(source, file, site, options, parts)
   return result
 end
 
-local function sites_of(source)
-  local sites = { "embedding" }
-  for l = 0, source.run.info.spec.model.layers - 1 do
-    sites[#sites + 1] = ("layers.%d.output"):format(l)
-  end
-  return sites
-end
-
 local function analyse(source, options)
   local parts = {}
   local file = source:trace("activations", options.lengths, options.sequences)
@@ -97,7 +89,7 @@ local function analyse(source, options)
     parts[i] = part_of(source, file, length, options)
   end
   local result = { label = source.label, sites = {} }
-  for i, site in ipairs(sites_of(source)) do
+  for i, site in ipairs(source:sites(file, options.lengths[1], "activations")) do
     result.sites[i] = site_of(source, file, site, options, parts)
   end
   result.accuracy = source:accuracy(options.lengths, options.sequences)

@@ -122,6 +122,32 @@ function M.read(tensors, name, first, count)
   return unpack_all(bytes, kind), entry.shape
 end
 
+-- What a trace's tensor of this length is of: its site and kind (docs/trace.md), or nil.
+local function site_of(name, front)
+  local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
+  local site, kind = rest:match("^(.+)%.(%a+)$")
+  if kind == "attention" or kind == "scores" or kind == "entropy" then
+    return site, kind
+  end
+  return rest ~= "" and rest ~= "tokens" and site ~= "tokens" and rest or nil, "activations"
+end
+
+-- Names of the sites that a trace has of a length and kind ("attention", "scores", "entropy", "activations"), in the
+-- order of the file, which is that of the forward pass.
+function M.sites(trace, length, kind)
+  local front, list, begin = ("n%d."):format(length), {}, {}
+  for _, name in ipairs(trace.names) do
+    local site, found = site_of(name, front)
+    if site and found == kind then
+      list[#list + 1], begin[site] = site, trace.entries[name].begin
+    end
+  end
+  table.sort(list, function(a, b)
+    return begin[a] < begin[b]
+  end)
+  return list
+end
+
 -- The bytes of a file: list of { name, shape, values }, float32, in this order; and where the data begins.
 function M.file(list, metadata)
   local header, parts, order, at = { __metadata__ = metadata }, {}, { "__metadata__" }, 0

@@ -42,13 +42,13 @@ typedef struct lh_draw {
 /* Constant during one step or one evaluation batch. */
 typedef struct lh_cpu_step {
     lh_mode mode;
-    lh_shape shape;           /* sequences: of the whole batch */
-    lh_key key;               /* dropout */
-    uint32_t step;            /* dropout counter */
-    lh_draw draw;             /* positions */
-    const int32_t *positions; /* [length[0]] given by the caller in place of every draw, or NULL */
-    const int32_t
-        *distances;         /* [length[0]] likewise for pairs 0, 1, ... tokens apart, to both sides; from 0; or NULL */
+    lh_shape shape; /* sequences: of the whole batch */
+    lh_key key;     /* dropout */
+    uint32_t step;  /* dropout counter */
+    lh_draw draw;   /* positions */
+    /* By stream, [length] of it: given by the caller in place of every draw of that stream, or NULL; distances are those
+     * of pairs 0, 1, ... tokens apart, to both sides, from 0. */
+    const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     const void *parameters; /* [parameter_storage] real */
     const void *tables;     /* written by make_tables */
     void *shared;           /* written by begin_step, read by the blocks */
@@ -69,6 +69,8 @@ typedef struct lh_cpu_block {
     const uint16_t *tokens[LH_MAX_STREAMS]; /* [sequences][length] */
     const uint16_t *labels;                 /* [sequences][labels] */
     const uint8_t *mask;                    /* [sequences][labels] */
+    const uint16_t *place;                  /* [sequences][labels] a label's token in lh_format.label_stream; NULL: the
+                                             * last `labels` tokens of it, in order */
     double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch */
     void *logits;                           /* [sequences][labels][classes] real, written by forward_block; or NULL */
 } lh_cpu_block;
@@ -98,12 +100,13 @@ typedef struct lh_cpu_program {
     const char *level; /* "x86-64-v4" */
     int real_bytes;
 
-    /* Sequences in one block at this length; a block of fewer (the last one of a shard) is legal. */
+    /* Sequences in one block at these lengths, by the tokens of all streams together; a block of fewer (the last one of
+     * a shard) is legal. */
     int (*block_sequences)(const int length[LH_MAX_STREAMS]);
 
-    /* Bytes for the position tables; max_length is the longest sequence of the process. NULL: no tables. */
-    size_t (*tables_bytes)(int max_length);
-    void (*make_tables)(void *tables, int max_length);
+    /* Bytes for the position tables; longest: the longest sequence of the process in each stream. NULL: no tables. */
+    size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
+    void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 
     /* Bytes that suffice for every shape up to this one in this mode. Memory is 64-byte aligned and zeroed once. */
     size_t (*shared_bytes)(const lh_shape *longest, lh_mode mode);
@@ -126,11 +129,27 @@ typedef struct lh_cpu_program {
     void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
                         lh_sums *sums);
 
+    /* Decoding: the labelled stream token by token, in place of one pass over all of it. All three are NULL where a model
+     * does not have it, as no generated model has so far: answers then take a pass each (eval/decode.h). After begin_step
+     * of a step whose shape holds the whole streams, once decode_begin and then decode_step for t = 0, 1, ... The logits
+     * are, bit for bit, those that forward_block gives for the same tokens. Tokens of the labelled stream are read when
+     * their t comes, so that the caller may choose them by the logits before. */
+
+    /* Bytes that suffice for every shape up to this one: the kept keys and values, and one token's activations. Memory
+     * is 64-byte aligned and zeroed once. */
+    size_t (*decode_bytes)(const lh_shape *longest);
+    /* Reads the other streams of the block; forgets what was decoded before. */
+    void (*decode_begin)(const lh_cpu_step *step, const lh_cpu_block *block, void *memory);
+    /* Token t of every sequence; writes the block's logits of the labels whose place is t. */
+    void (*decode_step)(const lh_cpu_step *step, const lh_cpu_block *block, int t, void *memory);
+
     /* total += gradient; gradient = 0; count elements from both pointers. */
     void (*fold)(void *total, void *gradient, size_t count);
     /* Sum of squares of count elements, in the order that every thread count uses. */
     double (*squared_norm)(const void *gradient, size_t count);
-    /* Clips, updates elements [first, first + count) and clears their gradient. */
+    /* Clips, updates elements [first, first + count) and clears their gradient. Gradient and state of a tensor that is
+     * not learned are 0, and its elements stay as they are; an optimiser that changes parameters without a gradient must
+     * leave them out. */
     void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
 } lh_cpu_program;
 

@@ -57,24 +57,25 @@ typedef struct lh_cuda_program {
     const char *toolkit;         /* version that compiled the images, "13.0"; NULL: there are none */
 
     /* Position tables as in lh_cpu_program; written on the host, used on the device. NULL: no tables. */
-    size_t (*tables_bytes)(int max_length);
-    void (*make_tables)(void *tables, int max_length);
+    size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
+    void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 
-    /* Random positions and distances of one step or evaluation, made on the host: how many numbers for T tokens, and
-     * the numbers. scratch: draw_scratch ints. positions, distances: [T] given by the caller in place of every draw, or
-     * NULL. draw_count NULL: nothing is drawn. draw_sequences in place of draw: every sequence of the batch has positions
-     * of its own, draw_count(T) numbers. */
-    int (*draw_count)(int T);
+    /* Random positions and distances of one step or evaluation, made on the host: how many numbers for a shape's lengths,
+     * and the numbers. scratch: draw_scratch ints. positions, distances: as in lh_cpu_step, given by the caller in place
+     * of every draw of a stream. draw_count NULL: nothing is drawn. draw_sequences in place of draw: every sequence of
+     * the shape has positions of its own, draw_count numbers. */
+    int (*draw_count)(const lh_shape *shape);
     int draw_scratch;
-    void (*draw)(const lh_draw *draw, int T, const int32_t *positions, const int32_t *distances, int *scratch,
-                 int *out);
-    void (*draw_sequences)(const lh_draw *draw, int sequences, int T, const int32_t *positions, int *scratch, int *out);
+    void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+                 const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
+    void (*draw_sequences)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+                           int *scratch, int *out);
 
-    /* Bytes, each enough for every T up to this one. */
-    size_t (*shared_bytes)(int T);
-    size_t (*partial_bytes)(int T);                                /* one shard's gradient */
+    /* By the lengths of a shape, whatever its number of sequences; bytes are enough for all shorter ones, too. */
+    size_t (*shared_bytes)(const lh_shape *longest);
+    size_t (*partial_bytes)(const lh_shape *longest);              /* one shard's gradient */
+    int (*evaluation_group)(const lh_shape *shape);                /* sequences that go through the layers together */
     size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* one shard's or group's activations */
-    int (*evaluation_group)(int T);                                /* sequences that go through the layers together */
 
     /* Wide models, whose products are a library's: what a step does, or the evaluation of a group, in order; how many
      * launches these are. The workspace is that of all sequences of `shape`, addresses are the device's; gradient: zero

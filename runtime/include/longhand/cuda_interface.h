@@ -10,7 +10,10 @@
 #ifndef LH_CUDA_INTERFACE_H
 #define LH_CUDA_INTERFACE_H
 
-enum { LH_CUDA_PIECE = 1024 /* elements of a vector that a block folds or updates at a time */ };
+enum {
+    LH_CUDA_PIECE = 1024, /* elements of a vector that a block folds or updates at a time */
+    LH_CUDA_STREAMS = 2   /* LH_MAX_STREAMS */
+};
 
 /* One model's state and the room that its team shares. Vectors have parameter_storage elements. */
 typedef struct lh_cuda_replica {
@@ -30,11 +33,12 @@ typedef struct lh_cuda_sums {
 
 /* One step of one replica. */
 typedef struct lh_cuda_step {
-    const unsigned short *tokens; /* [sequences][T] */
-    const unsigned short *labels; /* [sequences][label_count] */
-    const unsigned char *mask;    /* [sequences][label_count] */
-    const int *draws;             /* lh_cuda_program.draw_count(T) numbers, or so many for each sequence */
-    int sequences, T, label_count;
+    const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] of each stream that the model has */
+    const unsigned short *labels;                  /* [sequences][label_count] */
+    const unsigned char *mask;                     /* [sequences][label_count] */
+    const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
+    const int *draws;            /* lh_cuda_program.draw_count numbers, or so many for each sequence */
+    int sequences, T[LH_CUDA_STREAMS], label_count;
     unsigned int step, key[2]; /* dropout's counter and key */
     unsigned int draw;         /* evaluation: the index of its draw */
     double rate;               /* learning rate / (1 - beta1^t) */

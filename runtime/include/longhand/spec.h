@@ -11,13 +11,14 @@
 #include "longhand/cuda.h"
 #include "longhand/task.h"
 
-#define LH_ABI 2
+#define LH_ABI 3
 
 typedef enum lh_init_kind {
-    LH_INIT_CONSTANT,        /* value */
-    LH_INIT_VALUES,          /* lh_spec.initial_values, row-major, from index `value` on */
-    LH_INIT_NORMAL,          /* sd = value */
-    LH_INIT_TRUNCATED_NORMAL /* normal of sd = value cut at +-2 value, not rescaled (Haiku's) */
+    LH_INIT_CONSTANT,         /* value */
+    LH_INIT_VALUES,           /* lh_spec.initial_values, row-major, from index `value` on */
+    LH_INIT_NORMAL,           /* sd = value */
+    LH_INIT_TRUNCATED_NORMAL, /* normal of sd = value cut at +-2 value, not rescaled (Haiku's) */
+    LH_INIT_UNIFORM           /* in [-value, value) */
 } lh_init_kind;
 
 /* One named tensor. Element (r, c) of its row-major view lies at offset + r * stride + c in the parameter vector, where
@@ -31,11 +32,12 @@ typedef struct lh_tensor {
     int64_t stride; /* elements between rows; shape[0] for rank 1 */
     lh_init_kind init;
     double value;
-    bool learned; /* false: a constant table; no optimiser state in files */
+    bool learned; /* false: keeps its initial values bit for bit; its gradient counts nowhere, no optimiser state in
+                   * files */
 } lh_tensor;
 
 typedef struct lh_stream {
-    const char *name;     /* "source", "decoder" */
+    const char *name;     /* "source", "target" */
     int (*length)(int n); /* tokens per sequence at task length n */
 } lh_stream;
 
@@ -44,10 +46,15 @@ typedef struct lh_stream {
 typedef struct lh_format {
     lh_stream stream[LH_MAX_STREAMS];
     int streams;
-    int (*labels)(int n);                                  /* label positions per sequence */
+    int label_stream;     /* whose tokens the labels are of */
+    bool teacher_forced;  /* a stream holds the target; a label sees what is before it */
+    int (*labels)(int n); /* label positions per sequence */
     void (*shape)(int input, int output, lh_shape *shape); /* lengths and labels; NULL: by n */
-    /* Writes the tokens of every stream; labels and mask are the example's target and mask. */
+    /* Writes the tokens of every stream; labels and mask are the example's target and mask. Where nothing is known of the
+     * target it is 0. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
+    /* Writes, for every label, the place of its token in the labelled stream; NULL: they are the last of it. */
+    void (*locate)(const lh_example *example, uint16_t *place);
 } lh_format;
 
 /* Finite data in place of a sampler; see data/corpus.h. */

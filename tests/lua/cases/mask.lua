@@ -11,8 +11,7 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "visible", function(case) return case.plan.mask.kind ~= "none" end },
-  { "masked", function(case) return case.plan.mask.kind ~= "none" end },
+  { "self_visible", function(case) return case.family.mask.kind ~= "none" end },
 }
 
 return M

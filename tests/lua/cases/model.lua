@@ -2,8 +2,8 @@
 
 -- What a shard's blocks add up besides the gradient.
 local function sums(case)
-  local plan = case.plan
-  return plan.relative.kind ~= "none" or plan.score.trains or plan.normaliser.kind == "geometric"
+  local family = case.family
+  return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
 local M = {}

@@ -1,7 +1,7 @@
 -- Generated files: how scores become weights. Entries are as cases.lua says.
 
 local function geometric(case)
-  return case.plan.normaliser.kind == "geometric"
+  return case.family.normaliser.kind == "geometric"
 end
 
 local M = {}
@@ -17,20 +17,22 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "walk_outwards", geometric },
-  { "kept_attention", geometric },
+  { "walk_self_outwards", geometric },
+  { "turn_self_keys", geometric },
   { "kernels/cpu/functions.h", geometric },
   { "inverse_sum", function(case) return not geometric(case) end },
   { "LOGIT_SCALE", function(case) return not geometric(case) end },
-  { "to_direction", function(case) return case.plan.normaliser.directional or false end },
-  { "inverse_of", function(case) return case.plan.normaliser.normalised or false end },
+  { "to_direction", function(case) return case.family.normaliser.directional or false end },
+  { "self_inverse_of", function(case) return case.family.normaliser.normalised or false end },
 }
 
 M.sections = {
   { "geometric.walk", "geometric", "attention_self.inc",
-    { "load_queries", "pair_logit", "try_keys", "walk_outwards", "return_keys", "end_return" } },
-  { "geometric.neither", "geometric, neither", "attention_self.inc", { "load_queries", "try_keys", "return_keys" } },
-  { "geometric.step", "geometric", "step.c", { "geometric_sums", "end_geometric" } },
+    { "load_self_queries", "self_logit", "try_self_keys", "walk_self_outwards", "return_self_keys",
+      "end_self_return" } },
+  { "geometric.neither", "geometric, neither", "attention_self.inc",
+    { "load_self_queries", "try_self_keys", "return_self_keys" } },
+  { "geometric.step", "geometric", "step.c", { "self_number_sums", "end_self_numbers" } },
 }
 
 return M

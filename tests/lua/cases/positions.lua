@@ -2,12 +2,12 @@
 
 -- Positions or distances.
 local function draws(case)
-  return case.plan.positions.range ~= nil or case.plan.positions.distance.draws ~= nil
+  return case.family.positions.range ~= nil or case.family.positions.distance.draws ~= nil
 end
 
 local function tables(case)
-  return case.plan.additive.kind == "sinusoid" or case.plan.rotation.kind == "rope"
-    or case.plan.relative.kind == "transformer_xl"
+  return case.plan.additive.kind == "sinusoid" or case.family.rotation.kind == "rope"
+    or case.family.relative.kind == "transformer_xl"
 end
 
 local M = {}
@@ -36,14 +36,14 @@ M.identifiers = {
   { "make_tables", tables },
   { "position_row", tables },
   { "MAX_POSITION", draws },
-  { "DRAWS", function(case) return draws(case) and case.plan.positions.kind ~= "sequence" end },
-  { "FIRST_POSITION", function(case) return case.plan.positions.first == 1 end },
-  { "lh_draw_sequence", function(case) return case.plan.positions.kind == "sequence" end },
-  { "position_scratch", function(case) return case.plan.positions.kind == "sequence" end },
-  { "lh_draw_signed_distances", function(case) return case.plan.positions.distance.independent or false end },
+  { "DRAWS", function(case) return draws(case) and case.family.positions.kind ~= "sequence" end },
+  { "FIRST_POSITION", function(case) return case.family.positions.first == 1 end },
+  { "lh_draw_sequence", function(case) return case.family.positions.kind == "sequence" end },
+  { "position_scratch", function(case) return case.family.positions.kind == "sequence" end },
+  { "lh_draw_signed_distances", function(case) return case.family.positions.distance.independent or false end },
   { "longhand/positions.h", draws },
-  { "DISTANCE_DRAWS", function(case) return case.plan.positions.distance.draws ~= nil end },
-  { "drawn_distance", function(case) return case.plan.positions.distance.draws ~= nil end },
+  { "DISTANCE_DRAWS", function(case) return case.family.positions.distance.draws ~= nil end },
+  { "drawn_distance", function(case) return case.family.positions.distance.draws ~= nil end },
 }
 
 M.sections = {
@@ -53,8 +53,8 @@ M.sections = {
   { "positions.rope", "none rope index 0.1 float32", "step.c",
     { "position_row", "position_rows", "make_rotation", "make_tables" } },
   { "positions.sinusoid_rope_randomized", "sinusoid rope layer 0.1 float32", "step.c",
-    { "position_row", "position_rows", "make_tables", "shared", "draw_positions", "begin_step" } },
-  { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_positions" } },
+    { "position_row", "position_rows", "make_tables", "shared", "draw_self_positions", "begin_step" } },
+  { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_self_positions" } },
 }
 
 return M

@@ -1,7 +1,7 @@
 -- Generated files: vectors of distances. Entries are as cases.lua says.
 
 local function relative(case)
-  return case.plan.relative.kind ~= "none"
+  return case.family.relative.kind ~= "none"
 end
 
 local M = {}
@@ -31,20 +31,21 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "relative", relative },
-  { "group_dlogits", function(case) return relative(case) and case.plan.relative.toeplitz end },
-  { "pair_offset", function(case) return relative(case) and not case.plan.relative.toeplitz end },
-  { "position_bias", function(case) return case.plan.relative.kind == "transformer_xl" end },
-  { "CLIP", function(case) return case.plan.relative.kind == "shaw" end },
+  { "RELATIVE_SETS", relative },
+  { "self_group_dlogits", function(case) return relative(case) and case.family.relative.toeplitz end },
+  { "self_pair_offset", function(case) return relative(case) and not case.family.relative.toeplitz end },
+  { "position_bias", function(case) return case.family.relative.kind == "transformer_xl" end },
+  { "CLIP", function(case) return case.family.relative.kind == "shaw" end },
 }
 
 M.sections = {
-  { "relative.index", "relative", "attention_self.inc", { "pair_logit", "relative_queries", "relative_rows_grad" } },
+  { "relative.index", "relative", "attention_self.inc",
+    { "self_logit", "self_relative_queries", "self_relative_rows_grad" } },
   { "relative.differences", "relative, differences", "attention_self.inc",
-    { "pair_offset", "load_rows", "pair_logit", "relative_queries", "relative_rows_grad" } },
-  { "relative.shaw", "shaw", "attention_self.inc", { "pair_logit", "relative_queries" } },
+    { "self_pair_offset", "load_self_rows", "self_logit", "self_relative_queries", "self_relative_rows_grad" } },
+  { "relative.shaw", "shaw", "attention_self.inc", { "self_logit", "self_relative_queries" } },
   { "relative.drawn", "relative, drawn", "step.c",
-    { "shared", "drawn_distance", "draw_distances", "begin_step", "begin_shard", "end_relative" } },
+    { "shared", "drawn_distance", "draw_self_distances", "begin_step", "begin_shard", "end_self_relative" } },
   { "relative.clamped", "relative, clamped", "step.c", { "drawn_distance", "begin_step" } },
 }
 

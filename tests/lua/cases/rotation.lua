@@ -2,7 +2,7 @@
 
 local function scaled_by(kind)
   return function(case)
-    return case.plan.rotation.kind == "rope" and case.plan.rotation.scaling.kind == kind
+    return case.family.rotation.kind == "rope" and case.family.rotation.scaling.kind == kind
   end
 end
 
@@ -22,19 +22,19 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "ROTATION_PERIOD", function(case) return case.plan.rotation.kind == "rope" end },
+  { "ROTATION_PERIOD", function(case) return case.family.rotation.kind == "rope" end },
   { "interpolated", scaled_by("linear") },
   { "log_base", scaled_by("ntk") },
   { "slowed", scaled_by("yarn") },
   { "growth", scaled_by("yarn") },
-  { "kernels/cpu/rotation.h", function(case) return case.plan.rotation.kind == "rope" end },
+  { "kernels/cpu/rotation.h", function(case) return case.family.rotation.kind == "rope" end },
 }
 
 M.sections = {
-  { "rotate.index", "none rope index 0.1 float32", "attention_self.inc", { "rotate" } },
-  { "rotate.randomized_pass", "none rope pass 0.1 float32", "attention_self.inc", { "rotate" } },
-  { "rotate.randomized_layer", "none rope layer 0.1 float32", "attention_self.inc", { "rotate" } },
-  { "rotate.randomized_input_and_layer", "learned rope layer 0.1 float32", "attention_self.inc", { "rotate" } },
+  { "rotate.index", "none rope index 0.1 float32", "attention_self.inc", { "rotate_self" } },
+  { "rotate.randomized_pass", "none rope pass 0.1 float32", "attention_self.inc", { "rotate_self" } },
+  { "rotate.randomized_layer", "none rope layer 0.1 float32", "attention_self.inc", { "rotate_self" } },
+  { "rotate.randomized_input_and_layer", "learned rope layer 0.1 float32", "attention_self.inc", { "rotate_self" } },
   { "positions.rope_linear", "linear scaling", "step.c", { "make_rotation" } },
   { "positions.rope_ntk", "NTK scaling", "step.c", { "make_rotation" } },
   { "positions.rope_yarn", "YaRN", "step.c", { "slowed", "make_rotation" } },

@@ -25,18 +25,24 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "score_pair", function(case) return case.plan.score.kind ~= "none" end },
-  { "score_pair_grad", function(case) return case.plan.score.grads or false end },
-  { "make_score", function(case) return case.plan.score.kind ~= "none" and case.plan.score.making[1] ~= nil end },
-  { "end_score", function(case) return case.plan.score.trains or false end },
-  { "kernels/cpu/score.h", function(case) return case.plan.score.kind ~= "none" or case.plan.mask.kind ~= "none" end },
-  { "SCORE_SETS", function(case) return case.plan.score.kind ~= "none" end },
+  { "self_score_pair", function(case) return case.family.score.kind ~= "none" end },
+  { "self_score_pair_grad", function(case) return case.family.score.grads or false end },
+  { "make_self_score", function(case)
+    return case.family.score.kind ~= "none" and case.family.score.making[1] ~= nil
+  end },
+  { "end_self_score", function(case) return case.family.score.trains or false end },
+  { "kernels/cpu/score.h", function(case)
+    return case.family.score.kind ~= "none" or case.family.mask.kind ~= "none"
+  end },
+  { "SCORE_SETS", function(case) return case.family.score.kind ~= "none" end },
 }
 
+local FUNCTIONS = { "make_self_score", "self_score_pair", "self_score_pair_grad", "end_self_score" }
+
 M.sections = {
-  { "score.alibi", "alibi, learned", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },
-  { "score.fire", "fire", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },
-  { "score.t5", "t5", "score.inc", { "make_score", "score_pair", "score_pair_grad", "end_score" } },
+  { "score.alibi", "alibi, learned", "score_self.inc", FUNCTIONS },
+  { "score.fire", "fire", "score_self.inc", FUNCTIONS },
+  { "score.t5", "t5", "score_self.inc", FUNCTIONS },
 }
 
 return M

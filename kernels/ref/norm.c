@@ -1,4 +1,4 @@
-/* Reference layer norm; see ref.h. */
+/* Reference norms; see ref.h. */
 #include <math.h>
 
 #include "kernels/ref/ref.h"
@@ -39,5 +39,31 @@ void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *
             double n = (x[c] - mean) * inverse, g = dy[c] * scale[c];
             dx[c] = inverse * (g - mean_g - n * mean_gn);
         }
+    }
+}
+
+static double inverse_root_mean_square(int width, const double *x) {
+    double square = 0;
+    for (int c = 0; c < width; c++) square += x[c] * x[c];
+    return 1 / sqrt(square / width + EPSILON);
+}
+
+void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, double *y) {
+    for (int m = 0; m < rows; m++, x += width, y += width) {
+        double inverse = inverse_root_mean_square(width, x);
+        for (int c = 0; c < width; c++) y[c] = x[c] * inverse * scale[c];
+    }
+}
+
+/* With n = x inverse and g = dy scale: dx = inverse (g - n * mean of g n). */
+void lh_ref_rms_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
+                          double *dscale) {
+    for (int m = 0; m < rows; m++, x += width, dy += width, dx += width) {
+        double inverse = inverse_root_mean_square(width, x), mean_gn = 0;
+        for (int c = 0; c < width; c++) {
+            dscale[c] += dy[c] * x[c] * inverse;
+            mean_gn += dy[c] * scale[c] * x[c] * inverse / width;
+        }
+        for (int c = 0; c < width; c++) dx[c] = inverse * (dy[c] * scale[c] - x[c] * inverse * mean_gn);
     }
 }

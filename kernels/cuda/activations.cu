@@ -1,0 +1,267 @@
+/* Activations and gates, passes of a block over rows of N numbers, a multiple of four, forward and backward: names,
+ * arguments, and what may be one array are those of kernels/cpu/activations.h. A thread takes fours of neighbours,
+ * THREADS fours apart, SUMMANDS numbers at a time. Reference: lh_ref_activation, lh_ref_gate. */
+
+/* Fours of neighbours: number `first` of `count`, and so on; 0 where there is none. */
+INLINE void load_numbers(const real *x, int first, int count, real part[SUMMANDS]) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < SUMMANDS / 4; u++) {
+        const int q = first + u * THREADS;
+        quad four = {{0, 0, 0, 0}};
+        if (q < count) four = *(const quad *)(x + 4 * q);
+#pragma unroll
+        for (int i = 0; i < 4; i++) part[4 * u + i] = four.v[i];
+    }
+}
+
+INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real *x) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < SUMMANDS / 4; u++) {
+        const int q = first + u * THREADS;
+        const quad four = {{part[4 * u], part[4 * u + 1], part[4 * u + 2], part[4 * u + 3]}};
+        if (q < count) *(quad *)(x + 4 * q) = four;
+    }
+}
+
+/* The same fours of both halves of rows of 2 N. */
+INLINE void load_halves(const int N, const real *x, int first, int count, real gate[SUMMANDS], real up[SUMMANDS]) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < SUMMANDS / 4; u++) {
+        const int q = first + u * THREADS;
+        const real *at = x + 4 * (q + q / (N / 4) * (N / 4));
+        quad left = {{0, 0, 0, 0}}, right = {{0, 0, 0, 0}};
+        if (q < count) left = *(const quad *)at;
+        if (q < count) right = *(const quad *)(at + N);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            gate[4 * u + i] = left.v[i];
+            up[4 * u + i] = right.v[i];
+        }
+    }
+}
+
+INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[SUMMANDS], int first, int count,
+                         real *x) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < SUMMANDS / 4; u++) {
+        const int q = first + u * THREADS;
+        real *at = x + 4 * (q + q / (N / 4) * (N / 4));
+        const quad left = {{gate[4 * u], gate[4 * u + 1], gate[4 * u + 2], gate[4 * u + 3]}};
+        const quad right = {{up[4 * u], up[4 * u + 1], up[4 * u + 2], up[4 * u + 3]}};
+        if (q < count) *(quad *)at = left;
+        if (q < count) *(quad *)(at + N) = right;
+    }
+}
+
+/* All but ReLU are x times a share of it, P(x); the slope is P(x) + x p(x), p the density of P. Of numbers that are
+ * distributed normally, those below x: */
+INLINE real normal_share(real x, real *density) {
+    real weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
+    *density = weight * (real)0.39894228040143267794;
+    return share;
+}
+
+/* Its approximation (1 + tanh(u)) / 2 = sigmoid(2 u), 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+INLINE real normal_share_tanh(real x, real *density) {
+    const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025;
+    real squared = x * x, share = sigmoid_real(x * (linear + cubic * squared));
+    *density = share * (1 - share) * (linear + 3 * cubic * squared);
+    return share;
+}
+
+INLINE real logistic_share(real x, real *density) {
+    real share = sigmoid_real(x);
+    *density = share * (1 - share);
+    return share;
+}
+
+INLINE real gelu_real(real x) {
+    real density;
+    return x * normal_share(x, &density);
+}
+
+INLINE real gelu_slope(real x) {
+    real density, share = normal_share(x, &density);
+    return share + x * density;
+}
+
+INLINE real gelu_tanh_real(real x) {
+    real density;
+    return x * normal_share_tanh(x, &density);
+}
+
+INLINE real gelu_tanh_slope(real x) {
+    real density, share = normal_share_tanh(x, &density);
+    return share + x * density;
+}
+
+INLINE real silu_real(real x) {
+    real density;
+    return x * logistic_share(x, &density);
+}
+
+INLINE real silu_slope(real x) {
+    real density, share = logistic_share(x, &density);
+    return share + x * density;
+}
+
+INLINE void relu(int rows, const int N, const real *x, real *y) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real a[SUMMANDS];
+        load_numbers(x, first, count, a);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) a[i] = a[i] > 0 ? a[i] : 0;
+        store_numbers(a, first, count, y);
+    }
+    __syncthreads();
+}
+
+/* x: the input or the output. */
+INLINE void relu_grad(int rows, const int N, const real *x, const real *dy, real *dx) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real a[SUMMANDS], d[SUMMANDS];
+        load_numbers(x, first, count, a);
+        load_numbers(dy, first, count, d);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) d[i] = a[i] > 0 ? d[i] : 0;
+        store_numbers(d, first, count, dx);
+    }
+    __syncthreads();
+}
+
+INLINE void gelu(int rows, const int N, const real *x, real *y) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real a[SUMMANDS];
+        load_numbers(x, first, count, a);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) a[i] = gelu_real(a[i]);
+        store_numbers(a, first, count, y);
+    }
+    __syncthreads();
+}
+
+INLINE void gelu_grad(int rows, const int N, const real *x, const real *dy, real *dx) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real a[SUMMANDS], d[SUMMANDS];
+        load_numbers(x, first, count, a);
+        load_numbers(dy, first, count, d);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) d[i] *= gelu_slope(a[i]);
+        store_numbers(d, first, count, dx);
+    }
+    __syncthreads();
+}
+
+INLINE void gelu_tanh(int rows, const int N, const real *x, real *y) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real a[SUMMANDS];
+        load_numbers(x, first, count, a);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) a[i] = gelu_tanh_real(a[i]);
+        store_numbers(a, first, count, y);
+    }
+    __syncthreads();
+}
+
+INLINE void gelu_tanh_grad(int rows, const int N, const real *x, const real *dy, real *dx) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real a[SUMMANDS], d[SUMMANDS];
+        load_numbers(x, first, count, a);
+        load_numbers(dy, first, count, d);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) d[i] *= gelu_tanh_slope(a[i]);
+        store_numbers(d, first, count, dx);
+    }
+    __syncthreads();
+}
+
+INLINE void silu(int rows, const int N, const real *x, real *y) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real a[SUMMANDS];
+        load_numbers(x, first, count, a);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) a[i] = silu_real(a[i]);
+        store_numbers(a, first, count, y);
+    }
+    __syncthreads();
+}
+
+INLINE void silu_grad(int rows, const int N, const real *x, const real *dy, real *dx) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real a[SUMMANDS], d[SUMMANDS];
+        load_numbers(x, first, count, a);
+        load_numbers(dy, first, count, d);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) d[i] *= silu_slope(a[i]);
+        store_numbers(d, first, count, dx);
+    }
+    __syncthreads();
+}
+
+INLINE void swiglu(int rows, const int N, const real *x, real *y) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real gate[SUMMANDS], up[SUMMANDS];
+        load_halves(N, x, first, count, gate, up);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) gate[i] = silu_real(gate[i]) * up[i];
+        store_numbers(gate, first, count, y);
+    }
+    __syncthreads();
+}
+
+INLINE void swiglu_grad(int rows, const int N, const real *x, const real *dy, real *dx) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real gate[SUMMANDS], up[SUMMANDS], d[SUMMANDS];
+        load_halves(N, x, first, count, gate, up);
+        load_numbers(dy, first, count, d);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) {
+            up[i] *= d[i] * silu_slope(gate[i]);
+            d[i] *= silu_real(gate[i]);
+        }
+        store_halves(N, up, d, first, count, dx);
+    }
+    __syncthreads();
+}
+
+INLINE void geglu(int rows, const int N, const real *x, real *y) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real gate[SUMMANDS], up[SUMMANDS];
+        load_halves(N, x, first, count, gate, up);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) gate[i] = gelu_real(gate[i]) * up[i];
+        store_numbers(gate, first, count, y);
+    }
+    __syncthreads();
+}
+
+INLINE void geglu_grad(int rows, const int N, const real *x, const real *dy, real *dx) {
+    const int count = rows * (N / 4);
+    for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {
+        real gate[SUMMANDS], up[SUMMANDS], d[SUMMANDS];
+        load_halves(N, x, first, count, gate, up);
+        load_numbers(dy, first, count, d);
+#pragma unroll
+        for (int i = 0; i < SUMMANDS; i++) {
+            up[i] *= d[i] * gelu_slope(gate[i]);
+            d[i] *= gelu_real(gate[i]);
+        }
+        store_halves(N, up, d, first, count, dx);
+    }
+    __syncthreads();
+}

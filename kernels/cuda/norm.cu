@@ -1,0 +1,292 @@
+/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
+ * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
+ * that keep has a bit for each element, that a forward pass takes (void *)0 for it where nothing is dropped out, and that
+ * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+
+INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) load_row(x, first + r * WARPS, rows, z[r]);
+}
+
+INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, real *x) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
+}
+
+/* z += the rows of x. */
+INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    real more[NORM_ROWS][ROW_PART];
+    load_rows(x, first, rows, more);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] += more[r][u];
+    }
+}
+
+/* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    bool there[NORM_ROWS][ROW_PART];
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            const int row = first + r * WARPS, c = (int)threadIdx.x % WARP + u * WARP;
+            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = there[r][u] ? z[r][u] * keep_scale : 0;
+    }
+}
+
+INLINE void load_sums(const real *residual, const real *branch, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    load_rows(branch, first, rows, z);
+    add_rows(residual, first, rows, z);
+}
+
+INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
+                              int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    real stream[NORM_ROWS][ROW_PART];
+    load_rows(residual, first, rows, stream);
+    load_rows(branch, first, rows, z);
+    if (keep) drop_branch(keep, keep_scale, first, rows, z);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] += stream[r][u];
+    }
+}
+
+INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
+    is_global(rstd);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) inverse[r] = first + r * WARPS < rows ? rstd[first + r * WARPS] : 0;
+}
+
+INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, real *rstd) {
+    is_global(rstd);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++)
+        if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
+}
+
+/* Layer norm of rows in registers, from there on. */
+INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], const real add[ROW_PART], int first,
+                        int rows, real *xhat, real *rstd, real *y) {
+    real inverse[NORM_ROWS];
+    norm_rows(z, inverse);
+    store_inverse(inverse, first, rows, rstd);
+    store_rows(z, first, rows, xhat);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = z[r][u] * by[u] + add[u];
+    }
+    store_rows(z, first, rows, y);
+}
+
+/* The gradients of rows from memory: g of their input. */
+INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, const real by[ROW_PART], int first,
+                           int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
+    real x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
+    load_rows(dy, first, rows, g);
+    load_rows(xhat, first, rows, x);
+    load_inverse(rstd, first, rows, inverse);
+    take_rows(g, x, sums);
+    norm_rows_grad(g, x, inverse, by);
+}
+
+/* out = residual + branch */
+NOINLINE void add_branch(int rows, const real *residual, const real *branch, real *out) {
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_sums(residual, branch, first, rows, z);
+        store_rows(z, first, rows, out);
+    }
+    __syncthreads();
+}
+
+/* out = residual + dropout(branch) */
+NOINLINE void add_dropout_branch(int rows, const real *residual, const real *branch, const unsigned char *keep,
+                                 real keep_scale, real *out) {
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
+        store_rows(z, first, rows, out);
+    }
+    __syncthreads();
+}
+
+/* to = from */
+NOINLINE void copy_rows(int rows, const real *from, real *to) {
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_rows(from, first, rows, z);
+        store_rows(z, first, rows, to);
+    }
+    __syncthreads();
+}
+
+/* dbranch = dy where kept, scaled. */
+NOINLINE void dropout_grad(int rows, const real *dy, const unsigned char *keep, real keep_scale, real *dbranch) {
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART];
+        load_rows(dy, first, rows, g);
+        drop_branch(keep, keep_scale, first, rows, g);
+        store_rows(g, first, rows, dbranch);
+    }
+    __syncthreads();
+}
+
+/* y = norm(x) */
+NOINLINE void layer_norm(int rows, const real *x, const real *scale, const real *offset, real *xhat, real *rstd,
+                         real *y) {
+    real by[ROW_PART], add[ROW_PART];
+    load_row(scale, 0, 1, by);
+    load_row(offset, 0, 1, add);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_rows(x, first, rows, z);
+        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+    }
+    __syncthreads();
+}
+
+/* y = norm(residual + branch) */
+NOINLINE void add_norm(int rows, const real *residual, const real *branch, const real *scale, const real *offset,
+                       real *xhat, real *rstd, real *y) {
+    real by[ROW_PART], add[ROW_PART];
+    load_row(scale, 0, 1, by);
+    load_row(offset, 0, 1, add);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_sums(residual, branch, first, rows, z);
+        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+    }
+    __syncthreads();
+}
+
+/* y = norm(residual + dropout(branch)) */
+NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
+                               real keep_scale, const real *scale, const real *offset, real *xhat, real *rstd,
+                               real *y) {
+    real by[ROW_PART], add[ROW_PART];
+    load_row(scale, 0, 1, by);
+    load_row(offset, 0, 1, add);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
+        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+    }
+    __syncthreads();
+}
+
+/* sum = residual + branch, y = norm(sum) */
+NOINLINE void add_norm_sum(int rows, const real *residual, const real *branch, const real *scale, const real *offset,
+                           real *sum, real *xhat, real *rstd, real *y) {
+    real by[ROW_PART], add[ROW_PART];
+    load_row(scale, 0, 1, by);
+    load_row(offset, 0, 1, add);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_sums(residual, branch, first, rows, z);
+        store_rows(z, first, rows, sum);
+        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+    }
+    __syncthreads();
+}
+
+/* sum = residual + dropout(branch), y = norm(sum) */
+NOINLINE void add_dropout_norm_sum(int rows, const real *residual, const real *branch, const unsigned char *keep,
+                                   real keep_scale, const real *scale, const real *offset, real *sum, real *xhat,
+                                   real *rstd, real *y) {
+    real by[ROW_PART], add[ROW_PART];
+    load_row(scale, 0, 1, by);
+    load_row(offset, 0, 1, add);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
+        store_rows(z, first, rows, sum);
+        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+    }
+    __syncthreads();
+}
+
+/* dx from dy, which may be the same. */
+NOINLINE void layer_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale, real *dx,
+                              real *dscale, real *doffset) {
+    norm_sums sums = {{0}, {0}};
+    real by[ROW_PART];
+    load_row(scale, 0, 1, by);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART];
+        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        store_rows(g, first, rows, dx);
+    }
+    store_norm_sums(&sums, dscale, doffset);
+}
+
+/* dx has a gradient already, and gets the norm's besides. */
+NOINLINE void layer_norm_grad_added(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
+                                    real *dx, real *dscale, real *doffset) {
+    norm_sums sums = {{0}, {0}};
+    real by[ROW_PART];
+    load_row(scale, 0, 1, by);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART];
+        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        add_rows(dx, first, rows, g);
+        store_rows(g, first, rows, dx);
+    }
+    store_norm_sums(&sums, dscale, doffset);
+}
+
+/* dz, the gradient of residual and branch alike; dy may be dz. */
+INLINE void add_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale, real *dz,
+                          real *dscale, real *doffset) {
+    layer_norm_grad(rows, dy, xhat, rstd, scale, dz, dscale, doffset);
+}
+
+/* dz, the gradient of residual and sum, and dbranch = dz where kept, scaled; dy may be dz. */
+NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
+                                    const unsigned char *keep, real keep_scale, real *dz, real *dbranch, real *dscale,
+                                    real *doffset) {
+    norm_sums sums = {{0}, {0}};
+    real by[ROW_PART];
+    load_row(scale, 0, 1, by);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART];
+        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        store_rows(g, first, rows, dz);
+        drop_branch(keep, keep_scale, first, rows, g);
+        store_rows(g, first, rows, dbranch);
+    }
+    store_norm_sums(&sums, dscale, doffset);
+}
+
+/* dz has the gradient of the sum, and gets the norm's besides: that of residual and branch. */
+INLINE void add_norm_sum_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale, real *dz,
+                              real *dscale, real *doffset) {
+    layer_norm_grad_added(rows, dy, xhat, rstd, scale, dz, dscale, doffset);
+}
+
+/* Likewise, and dbranch = dz where kept, scaled; it may be dy. */
+NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
+                                        const unsigned char *keep, real keep_scale, real *dz, real *dbranch,
+                                        real *dscale, real *doffset) {
+    norm_sums sums = {{0}, {0}};
+    real by[ROW_PART];
+    load_row(scale, 0, 1, by);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART];
+        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        add_rows(dz, first, rows, g);
+        store_rows(g, first, rows, dz);
+        drop_branch(keep, keep_scale, first, rows, g);
+        store_rows(g, first, rows, dbranch);
+    }
+    store_norm_sums(&sums, dscale, doffset);
+}

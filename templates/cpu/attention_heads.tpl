@@ -1,0 +1,96 @@
+% local scored = score.kind ~= "none"
+% local of_keys = cross and ", S = w->" .. keys.at .. "length" or ""
+% if cross then
+/* All heads of all sequences: query [sequences][T][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only. */
+static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *query, real *key_value, real *attended) {
+% else
+/* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${turned},
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only. */
+static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *query_key_value, real *attended) {
+% end
+    LH_TIMED(LH_PART_ATTENTION);
+    const int T = w->${queries.at}length${of_keys};
+    ${name}_kept of_head = *kept;
+% if scored then
+    ${name}_score_tables scores;
+    ${name}_score_tables_of(w->step, l, &scores);
+% end
+    for (int s = 0; s < w->sequences; s++) {
+% if rotation.kind == "rope" and cross then
+        rotate_${name}(w, T, ${PREFIX}QUERY_STRIDE, 1, query);
+        rotate_${name}(w, S, ${PREFIX}KEY_STRIDE, 1, key_value);
+% elseif rotation.kind == "rope" then
+        rotate_${name}(w, l, s, 1, query_key_value);
+% end
+        for (int h = 0; h < ${PREFIX}HEADS; h++) {
+            const int at = h * ${PREFIX}HEAD_WIDTH;
+            ${name}_head head = ${name}_head_of(w, l, h${scored and ", &scores" or ""});
+% if cross then
+            attend_${name}(&head, query + at, key_value + at, attended + at, of_head);
+% else
+            attend_${name}(&head, query_key_value + at, attended + at, of_head);
+% end
+            skip_${name}_head(&of_head, T);
+        }
+% if cross then
+        query += T * ${PREFIX}QUERY_STRIDE;
+        key_value += S * ${PREFIX}KEY_STRIDE;
+% else
+        query_key_value += T * ${PREFIX}QUERY_STRIDE;
+% end
+        attended += T * WIDTH;
+    }
+}
+
+% if cross then
+/* dquery [sequences][T][WIDTH] and dkey_value [sequences][S][2 WIDTH] written, from dattended [sequences][T][WIDTH]. */
+static void attention_${name}_backward(workspace *w, int l, const ${name}_kept *kept, const real *query,
+        const real *key_value, const real *attended, const real *dattended, real *dquery, real *dkey_value) {
+% else
+/* dquery_key_value [sequences][T][3 WIDTH] written, from dattended [sequences][T][WIDTH]. */
+static void attention_${name}_backward(workspace *w, int l, const ${name}_kept *kept, const real *query_key_value,
+        const real *attended, const real *dattended, real *dquery_key_value) {
+% end
+    LH_TIMED(LH_PART_ATTENTION);
+    const int T = w->${queries.at}length${of_keys};
+    ${name}_kept of_head = *kept;
+% if scored then
+    ${name}_score_tables scores;
+    ${name}_score_tables_of(w->step, l, &scores);
+% end
+    for (int s = 0; s < w->sequences; s++) {
+        for (int h = 0; h < ${PREFIX}HEADS; h++) {
+            const int at = h * ${PREFIX}HEAD_WIDTH;
+            ${name}_head head = ${name}_head_of(w, l, h${scored and ", &scores" or ""});
+% if sums then
+            ${name}_head_grad(w, l, h, &head);
+% end
+% if cross then
+            attend_${name}_backward(&head, query + at, key_value + at, attended + at, dattended + at, of_head, &w->${name},
+                    dquery + at, dkey_value + at);
+% else
+            attend_${name}_backward(&head, query_key_value + at, attended + at, dattended + at, of_head, &w->${name},
+                    dquery_key_value + at);
+% end
+            skip_${name}_head(&of_head, T);
+        }
+% if rotation.kind == "rope" and cross then
+        rotate_${name}(w, T, ${PREFIX}QUERY_STRIDE, -1, dquery);
+        rotate_${name}(w, S, ${PREFIX}KEY_STRIDE, -1, dkey_value);
+% elseif rotation.kind == "rope" then
+        rotate_${name}(w, l, s, -1, dquery_key_value);
+% end
+% if cross then
+        query += T * ${PREFIX}QUERY_STRIDE;
+        dquery += T * ${PREFIX}QUERY_STRIDE;
+        key_value += S * ${PREFIX}KEY_STRIDE;
+        dkey_value += S * ${PREFIX}KEY_STRIDE;
+% else
+        query_key_value += T * ${PREFIX}QUERY_STRIDE;
+        dquery_key_value += T * ${PREFIX}QUERY_STRIDE;
+% end
+        attended += T * WIDTH;
+        dattended += T * WIDTH;
+    }
+}

@@ -1,0 +1,34 @@
+% local use = loops > 1 and "use" or "l"
+% local of_use = "w->step->mode == LH_MODE_TRAIN ? " .. use .. " : 0"
+/* ${comment} In evaluation output may be input. */
+% define("static void " .. name .. "_forward", "workspace *w", "int " .. use, "const real *input", "real *output")
+% if loops > 1 then
+    const int l = use % ${count};
+% end
+    const ${parameters_type} *p = &w->parameters->${name}[l];
+% if panels then
+    const ${name}_panels *panels = &w->shared->${name}[l];
+% end
+    ${name}_state *s = &w->${name}[${of_use}];
+% if drops and not eval_dropout then
+    const bool train = w->step->mode == LH_MODE_TRAIN;
+% end
+% for _, op in ipairs(forward) do
+    % include(op.template, op)
+% end
+}
+
+/* w->gradient: of the block's output on entry, of its input on return. */
+% define("static void " .. name .. "_backward", "workspace *w", "int " .. use, parameters_type .. " *g")
+% if loops > 1 then
+    const int l = use % ${count};
+% end
+    const ${parameters_type} *p = &w->parameters->${name}[l];
+% if panels then
+    const ${name}_panels *panels = &w->shared->${name}[l];
+% end
+    const ${name}_state *s = &w->${name}[${use}];
+% for _, op in ipairs(backward) do
+    % include(op.template, op)
+% end
+}

@@ -1,0 +1,27 @@
+% include("cpu/head_constants.tpl")
+
+% if positions.distance.draws then
+% include("parts/drawn_distance.tpl")
+
+% end
+% if behind then
+% include("cpu/behind_shared.tpl")
+
+% end
+% if relative.kind ~= "none" then
+% include("cpu/relative_tables.tpl")
+
+% end
+% if score.kind ~= "none" then
+#include "score_${name}.inc"
+
+% end
+% if behind then
+% include("cpu/behind_end.tpl")
+
+% end
+% if sums then
+% include("cpu/sums.tpl")
+
+% end
+% include(normaliser.kept)

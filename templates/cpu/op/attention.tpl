@@ -1,0 +1,1 @@
+% call("attention_" .. name, self, "l", kept, q, kv, direction, out)

@@ -1,0 +1,1 @@
+% call("classify", self, x, "sums")

@@ -1,0 +1,1 @@
+% call("loss_and_gradient", self, x, to, "g", "sums")

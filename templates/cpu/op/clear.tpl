@@ -1,0 +1,1 @@
+memset(${to}, 0, (size_t)${tokens} * ${width} * sizeof(real));

@@ -1,0 +1,1 @@
+memcpy(${to}, ${from}, (size_t)${tokens} * ${width} * sizeof(real));

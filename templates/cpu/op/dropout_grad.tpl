@@ -1,0 +1,1 @@
+% call(routine, tokens, dy, keep, to)

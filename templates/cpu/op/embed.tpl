@@ -1,0 +1,1 @@
+% call("embed", self, out)

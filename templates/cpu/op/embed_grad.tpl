@@ -1,0 +1,1 @@
+% call("embed_backward", self, dy, "g")

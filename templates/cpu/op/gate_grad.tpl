@@ -1,0 +1,1 @@
+% call(routine, rows, x, dy, to)

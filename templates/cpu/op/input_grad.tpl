@@ -1,0 +1,1 @@
+% call(routine, rows, dy, panels, relu, to)

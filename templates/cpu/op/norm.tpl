@@ -1,0 +1,1 @@
+% call(routine, tokens, x, scale, offset, xhat, rstd, out)

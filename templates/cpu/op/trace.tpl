@@ -1,0 +1,1 @@
+% call("trace_activation", self, x, "to++")

@@ -1,0 +1,1 @@
+% call(routine, tokens, x, dy, dw, db)

@@ -1,0 +1,19 @@
+% local name, room = block or "network", block and block .. "_panels" or "shared"
+/* Panels of one weight; forward ones always, transposed ones for the backward pass. */
+static void pack_${name}(const ${struct_name} *p, ${room} *to, int which, bool train) {
+    switch (which) {
+% for i, panel in ipairs(packed) do
+% local number = i - 1
+% if i < #packed then
+    case ${number}:
+% else
+    default:
+% end
+        pack_weights(${panel.rows}, ${panel.columns}, p->${panel.name}, to->${panel.name});
+        if (train) pack_transposed(${panel.rows}, ${panel.columns}, p->${panel.name}, to->${panel.name}_transposed);
+% if i < #packed then
+        break;
+% end
+% end
+    }
+}

@@ -1,0 +1,18 @@
+/* The products of the layers, each compiled once. */
+% for _, f in ipairs(cpu.products) do
+% local other, passed = f.other and "const real *" .. f.other, f.other or "NULL"
+% if f.other == f.y then
+% other = false
+% end
+% define("NOINLINE void " .. f.name, "int rows", "const real *" .. f.x, "const real *panels", other, "real *" .. f.y)
+    % call("matmul", "rows", f.inner, f.columns, f.x, "panels", f.y, f.finish, passed)
+}
+% end
+% for _, f in ipairs(cpu.gradients) do
+% define("NOINLINE void " .. f.name, "int tokens", "const real *x", "const real *dy", "real *dw", f.bias and "real *db")
+    matmul_weight_grad(tokens, ${f.inner}, ${f.columns}, x, dy, dw);
+% if f.bias then
+    bias_grad(tokens, ${f.columns}, dy, db);
+% end
+}
+% end

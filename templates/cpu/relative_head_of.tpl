@@ -1,0 +1,20 @@
+% if relative.toeplitz then
+head.stride = ${name}_row_stride(head.T);
+% if relative.biases then
+head.rows = ${name}_rows(w->step, l) + h * ${PREFIX}HEAD_WIDTH * head.stride;
+% else
+head.rows = ${name}_rows(w->step, l);
+% end
+% elseif relative.biases then
+head.offset = ${name}_offsets(w->step, ${PREFIX}RELATIVE_SETS > 1 ? l : 0);
+head.queries = round_up(head.T, LANES);
+head.rows = ${name}_rows(w->step, l) + h * ${PREFIX}HEAD_WIDTH;
+% else
+head.position = ((const shared *)w->step->shared)->${prefix}position[${positions.layer_index}];
+head.rows = ((const parameters *)w->step->parameters)->${stack.member}[l].${prefix}relative_table;
+% end
+% if relative.biases then
+const ${stack.parameters} *p = &((const parameters *)w->step->parameters)->${stack.member}[l];
+head.content_bias = p->${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH;
+head.position_bias = p->${prefix}position_bias + h * ${PREFIX}HEAD_WIDTH;
+% end

@@ -1,0 +1,1 @@
+${at}${name} = take(memory, ${used}, row * ${width});

@@ -1,0 +1,18 @@
+/* What the blocks of a shard add up for end_shard; at the start of the workspace, by length alone. */
+typedef struct shard_sums {
+% for _, family in ipairs(attentions) do
+% if family.sums then
+    ${family.name}_sums ${family.name};
+% end
+% end
+} shard_sums;
+
+static size_t lay_out_sums(shard_sums *sums, char *memory, const lh_shape *shape) {
+    size_t used = 0;
+% for _, family in ipairs(attentions) do
+% if family.sums then
+    lay_out_${family.name}_sums(&sums->${family.name}, memory, &used, shape->length[${family.queries.stream}]);
+% end
+% end
+    return used;
+}

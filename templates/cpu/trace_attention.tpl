@@ -1,0 +1,71 @@
+% local scored, masked = score.kind ~= "none", mask.kind ~= "none"
+% local score_of = (scored or masked) and name .. "_score" or name .. "_logit"
+% local score_pass = (scored or masked) and "head, " or ""
+% local S = cross and "S" or "T"
+/* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
+static void write_${name}_rows(const ${name}_head *head, int first, const real *columns, vector factor, real *rows) {
+    for (int i = 0; i < LANES && first + i < head->T; i++) {
+        real *row = rows + (size_t)(first + i) * (size_t)head->${S};
+        for (int j = 0; j < head->${S}; j++) row[j] = columns[j * LANES + i] * factor[i];
+    }
+}
+
+/* One head of one sequence, query and key rows as in attend_${name}.
+ *
+ *   columns             [keys][LANES] scratch
+ *   scores, attention   [queries][keys] written; NULL: not wanted
+ */
+static void trace_${name}_head(const ${name}_head *head, const real *query,
+        ${cross and "const real *key, " or ""}real *columns, real *scores, real *attention) {
+% if not cross then
+    const real *key = query + WIDTH;
+% end
+    for (int first = 0; first < head->T; first += LANES) {
+        ${name}_queries queries;
+        vector sum = {0};
+        load_${name}_queries(head, first, query, &queries);
+        vector largest = ${score_of}(${score_pass}&queries, key, 0);
+        for (int j = 0; j < head->${S}; j++) {
+            vector score = ${score_of}(${score_pass}&queries, key, j);
+            largest = maximum(largest, score);
+            store(columns + j * LANES, score);
+        }
+        if (scores) write_${name}_rows(head, first, columns, broadcast(1), scores);
+        for (int j = 0; j < head->${S}; j++) {
+            vector weight = exp_negative(load(columns + j * LANES) - largest);
+            store(columns + j * LANES, weight);
+            sum += weight;
+        }
+        if (attention) write_${name}_rows(head, first, columns, 1 / sum, attention);
+    }
+}
+
+/* All heads of all sequences of the layer that went through the workspace last. */
+static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
+% if cross then
+    const real *query = state->${name}_query, *key = state->${name}_key_value;
+    const int T = w->${queries.at}length, S = w->${keys.at}length;
+% else
+    const real *query = state->query_key_value;
+    const int T = w->${queries.at}length;
+% end
+    size_t pairs = (size_t)T * (size_t)${S}, at = 0;
+    real *scores = to->scores, *attention = to->attention;
+    if (!scores && !attention) return;
+% if scored then
+    ${name}_score_tables tables;
+    ${name}_score_tables_of(w->step, l, &tables);
+% end
+    for (int s = 0; s < w->sequences; s++) {
+        for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
+            ${name}_head head = ${name}_head_of(w, l, h${scored and ", &tables" or ""});
+            const int channel = h * ${PREFIX}HEAD_WIDTH;
+            trace_${name}_head(&head, query + channel, ${cross and "key + channel, " or ""}state->${name}.weights,
+                    scores ? scores + at : NULL, attention ? attention + at : NULL);
+        }
+        query += T * ${PREFIX}QUERY_STRIDE;
+% if cross then
+        key += S * ${PREFIX}KEY_STRIDE;
+% end
+    }
+}

@@ -1,0 +1,96 @@
+% local by_sequence = positions.kind == "sequence"
+% for _, block in ipairs(cpu.blocks) do
+/* What one ${block.name} keeps for its backward pass; rows are tokens. */
+typedef struct ${block.name}_state {
+% for _, line in ipairs(block.members) do
+    ${line}
+% end
+} ${block.name}_state;
+
+% end
+/* A block of sequences on its way through the network. */
+typedef struct workspace {
+    const lh_cpu_step *step;
+    const lh_cpu_block *block;
+    const parameters *parameters;
+    const shared *shared;
+    int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+% for _, block in ipairs(cpu.blocks) do
+    ${block.name}_state ${block.name}[${block.uses}];
+% end
+% for _, line in ipairs(cpu.members) do
+    ${line}
+% end
+% for _, family in ipairs(attentions) do
+    ${family.name}_scratch ${family.name};
+% end
+% if by_sequence then
+    int32_t *position, *position_scratch; /* [tokens] of every sequence, drawn by embed; [MAX_POSITION] */
+% end
+% if sums then
+    shard_sums sums;
+% end
+} workspace;
+
+% for _, block in ipairs(cpu.blocks) do
+static void lay_out_${block.name}(${block.name}_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
+    size_t row = (size_t)w->rows * sizeof(real);
+% for _, room in ipairs(block.rooms.always) do
+    % include(room.template, { at = "s->", used = "used", name = room.name, width = room.width })
+% end
+% if block.rooms.training[1] then
+    if (mode != LH_MODE_TRAIN) return;
+% for _, room in ipairs(block.rooms.training) do
+    % include(room.template, { at = "s->", used = "used", name = room.name, width = room.width })
+% end
+% end
+}
+
+% end
+/* Places everything a block needs into memory and returns the bytes used. */
+static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
+    size_t used = 0;
+    w->length = shape->length[0];
+    w->sequences = shape->sequences;
+    w->tokens = w->sequences * w->length;
+    w->rows = round_up(w->tokens, TILE_ROWS);
+    size_t row = (size_t)w->rows * sizeof(real);
+% if sums then
+    if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
+% end
+% for _, block in ipairs(cpu.blocks) do
+    for (int l = 0; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
+        lay_out_${block.name}(&w->${block.name}[l], w, memory, &used, mode);
+% end
+% for _, room in ipairs(cpu.rooms.always) do
+    % include(room.template, { at = "w->", used = "&used", name = room.name, width = room.width })
+% end
+% for _, family in ipairs(attentions) do
+    lay_out_${family.name}_scratch(&w->${family.name}, memory, &used, w->length, mode == LH_MODE_TRAIN);
+% end
+% if by_sequence then
+    w->position = take(memory, &used, (size_t)w->tokens * sizeof(int32_t));
+    w->position_scratch = take(memory, &used, MAX_POSITION * sizeof(int32_t));
+% end
+    if (mode != LH_MODE_TRAIN) return used;
+% for _, room in ipairs(cpu.rooms.training) do
+    % include(room.template, { at = "w->", used = "&used", name = room.name, width = room.width })
+% end
+% for _, block in ipairs(cpu.blocks) do
+% if block.own_input then
+    w->${block.name}[0].input = w->${block.own_input};
+% end
+% end
+    return used;
+}
+
+/* A workspace in memory for one block of a step. */
+static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
+    lh_shape shape = step->shape;
+    shape.sequences = block->sequences;
+    lay_out(w, memory, &shape, mode);
+    w->step = step;
+    w->block = block;
+    w->parameters = step->parameters;
+    w->shared = step->shared;
+}

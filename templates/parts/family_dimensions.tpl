@@ -1,0 +1,23 @@
+% if positions.first == 1 then
+${PREFIX}FIRST_POSITION = 1,
+${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are drawn from ${PREFIX}FIRST_POSITION .. ${PREFIX}MAX_POSITION - 1 */
+% elseif positions.range then
+${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are drawn from 0 .. ${PREFIX}MAX_POSITION - 1 */
+% elseif positions.distance.draws then
+${PREFIX}MAX_POSITION = ${positions.distance.max_position},
+% end
+% if positions.kind == "randomized" then
+${PREFIX}DRAWS = ${positions.draws}, /* independent draws of one pass */
+% end
+% if positions.distance.draws then
+${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* of distances, from 1 .. ${PREFIX}MAX_POSITION - 1 */
+% end
+% if score.kind ~= "none" then
+${PREFIX}SCORE_SETS = ${score.sets}, /* of tables that the score reads${score.sets_words} */
+% end
+% if normaliser.directional then
+${PREFIX}DIRECTION_WIDTH = ${normaliser.direction_width}, /* right and left of every head, rounded up to a whole vector */
+% end
+% if relative.kind == "shaw" then
+${PREFIX}CLIP = ${relative.clip}, /* farther keys share the vector of this distance */
+% end

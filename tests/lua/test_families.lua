@@ -1,0 +1,111 @@
+-- Families of attentions: what holds for all of them and for one, names where there are several, and two that differ in
+-- everything in one text (tests/families), compiled and run against plain loops.
+
+local support = dofile("tests/lua/support.lua")
+
+local describe = require("plan.describe")
+local encoding_module = require("plan.encoding")
+local lu = require("luaunit")
+local dimensions = require("plan.dimensions")
+local plans = require("plans")
+local render = require("render.render")
+
+TestFamilies = {}
+
+local CC = os.getenv("CC") or "gcc"
+local FLAGS = " -std=gnu11 -O1 -Wall -Wextra -Werror -Wno-psabi -Wno-unused-function -Wno-unknown-pragmas"
+  .. " -I. -Iruntime/include -Iruntime "
+local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
+local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
+
+local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score = false }
+
+-- A plan whose self-attention has another beside it, from a source to a target; cross: its own facets.
+local function two_families(self_facets, cross)
+  local plan, score = plans.scored(self_facets, nil, "float64")
+  plan.resolved.encoding.cross = cross
+  local width = plan.width
+  plan.attentions[1].queries, plan.attentions[1].keys = TARGET, TARGET
+  plan.attentions[2] = { name = "cross", stack = LAYERS, queries = TARGET, keys = SOURCE, ranged = true,
+    layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4),
+    logit_scale = 1 / math.sqrt(width // 4) }
+  dimensions.settle_families(plan.attentions)
+  return plan, score
+end
+
+local function derive(plan, score)
+  encoding_module.derive(plan, { task = plans.task(5, 5, "n"), score = score })
+  plan.about = describe.comments(plan)
+  return plan
+end
+
+local function template(name)
+  return support.read((name:find("^families") and "tests/families/" or "templates/") .. name)
+end
+
+function TestFamilies.test_facets_of_a_family_stand_in_the_place_of_those_of_all()
+  local plan = derive(two_families("{ rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }", CROSS))
+  local own, cross = plan.attentions[1], plan.attentions[2]
+  lu.assertEquals({ own.rotation.base, own.mask.kind }, { 100.0, "causal" })
+  lu.assertEquals({ cross.rotation.base, cross.mask.kind }, { 500.0, "none" })
+  local same = derive(two_families("{ rotation = { kind = 'rope', base = 100 } }"))
+  lu.assertEquals(same.attentions[2].rotation.base, 100.0)
+end
+
+function TestFamilies.test_names_and_sites_are_of_a_family_where_there_are_several()
+  local only = plans.scored("{ rotation = { kind = 'rope' } }").attentions[1]
+  lu.assertEquals({ only.prefix, only.PREFIX, only.first_site }, { "", "", 0 })
+  local plan = two_families("{}")
+  lu.assertEquals(plan.attentions[1].PREFIX, "SELF_")
+  lu.assertEquals({ plan.attentions[2].prefix, plan.attentions[2].first_site }, { "cross_", plan.layers + 1 })
+end
+
+-- What one sequence has on both sides is refused, by the name of its field, where the sides are two.
+function TestFamilies.test_facets_of_one_sequence_are_refused()
+  for field, cross in pairs({
+    relative = { relative = { kind = "shaw", clip = 4 } },
+    normaliser = { normaliser = { kind = "geometric", normalised = true, directional = false } },
+    mask = { mask = { kind = "causal" } },
+    positions = { positions = { kind = "randomized", max_position = 100, sorted = true, draw = "pass",
+      reading = "drawn" }, rotation = { kind = "rope", base = 100.0 } },
+  }) do
+    local ok, problem = pcall(derive, two_families("{}", cross))
+    lu.assertFalse(ok, field)
+    lu.assertEquals(problem.field, "encoding.cross." .. field)
+    lu.assertStrContains(problem.what, "for one sequence, but its queries and keys are of two")
+  end
+end
+
+local function write(name, path, plan, family)
+  local text, problem = render.render(name, plan, template, nil, family)
+  assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
+  return support.write("families/" .. path, text)
+end
+
+-- Drawn distances of a family have its name wherever its score reads them.
+function TestFamilies.test_drawn_distances_of_one_family()
+  local drawn = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
+  local plan = derive(two_families(drawn, { score = false }))
+  lu.assertEquals(plan.attentions[2].positions.kind, "index")
+  local text = render.render("cpu/score.inc.tpl", plan, template, nil, plan.attentions[1])
+  lu.assertStrContains(text, "static vector self_distances_from(const int32_t *drawn, int o, int T) {")
+  lu.assertStrContains(text, "const int32_t *drawn = ((const shared *)step->shared)->self_distance[l];")
+  lu.assertStrContains(text, "self_drawn_distance(drawn, ")
+end
+
+function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do()
+  local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }"
+  local plan = derive(two_families(self_facets, CROSS))
+  local main = write("families.c.tpl", "families.c", plan, plan.attentions[1])
+  write("common/config.h.tpl", "config.h", plan, plan.attentions[1])
+  for _, family in ipairs(plan.attentions) do
+    write(family.normaliser.template, ("attention_%s.inc"):format(family.name), plan, family)
+  end
+  write("cpu/score.inc.tpl", "score_self.inc", plan, plan.attentions[1])
+  local program = main:gsub("%.c$", "")
+  local text, good = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/laps.c "
+    .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main:match("^(.*)/"), program, main, program))
+  lu.assertTrue(good, text)
+end
+
+support.run()

@@ -1,0 +1,275 @@
+-- generator/network: what is derived from a description, run on numbers (machine.lua) and compared with differences.
+
+local support = dofile("tests/lua/support.lua")
+
+local builder = require("network.builder")
+local lu = require("luaunit")
+local machine = require("machine")
+local networks = require("networks")
+local new_random = require("random")
+
+local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 150
+local STEP, TOLERANCE = 1e-6, 1e-6
+local TRIES = 3 -- a difference across the corner of a ReLU is wrong once
+
+-- Attentions with heads of 8 channels.
+local function families()
+  local list = {
+    self = {}, sloped = { slope = 0.5 }, causal = { causal = true }, cross = { crosses = true },
+    directional = { normaliser = { kind = "geometric", directional = true, direction_width = 16, fill = 13 } },
+  }
+  for name, family in pairs(list) do
+    family.name, family.prefix, family.heads, family.head_width, family.logit_scale = name, name .. "_", 2, 8, 1
+    family.normaliser, family.relative = family.normaliser or { kind = "softmax" }, { kind = "none" }
+    family.score = {}
+  end
+  return list
+end
+
+local function build(describe)
+  return builder.build(describe, {
+    model = { width = networks.WIDTH },
+    tokens = { count = 5, text = "TOKENS" },
+    classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
+    families = families(),
+    additive = { kind = "sinusoid" },
+  })
+end
+
+local function machine_of(describe, number)
+  local net = build(describe)
+  return machine.new(net, new_random(number), net.streams[2] and { 3, 4 } or { 3 })
+end
+
+-- { name, values, gradients } of every parameter; sorted.
+local function tensors_of(m, gradients)
+  local list = {}
+  for scope, repetitions in pairs(m.values) do
+    for i, set in pairs(repetitions) do
+      for p, members in pairs(set) do
+        for member, values in pairs(members) do
+          list[#list + 1] = { ("%s %d %s.%s"):format(scope.name, i, p.name, member), values,
+            gradients[scope][i][p][member] }
+        end
+      end
+    end
+  end
+  table.sort(list, function(a, b)
+    return a[1] < b[1]
+  end)
+  return list
+end
+
+-- Whether the loss changes along a random direction of these tensors as their gradients say.
+local function agrees(m, tensors, random)
+  local moves, want = {}, 0
+  for i, t in ipairs(tensors) do
+    moves[i] = {}
+    for k = 1, #t[2] do
+      moves[i][k] = random:below(2001) / 1000 - 1.001
+      want = want + moves[i][k] * t[3][k]
+    end
+  end
+  local function move(step)
+    for i, t in ipairs(tensors) do
+      for k = 1, #t[2] do
+        t[2][k] = t[2][k] + step * moves[i][k]
+      end
+    end
+  end
+  move(STEP)
+  local above = m:loss()
+  move(-2 * STEP)
+  local numeric = (above - m:loss()) / (2 * STEP)
+  move(STEP)
+  return math.abs(numeric - want) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(above))
+end
+
+-- nil, or the tensors whose gradients are wrong.
+local function wrong_gradients(m, number)
+  local wrong
+  for try = 1, TRIES do
+    local random = new_random(number * TRIES + try)
+    m:draw(random)
+    local tensors = tensors_of(m, m:differentiate())
+    if agrees(m, tensors, random) then
+      return nil
+    end
+    wrong = {}
+    for _, t in ipairs(tensors) do
+      wrong[#wrong + 1] = not agrees(m, { t }, random) and t[1] or nil
+    end
+  end
+  return table.concat(wrong, ", ")
+end
+
+local function check(name, describe, text)
+  local ok, wrong = xpcall(function()
+    return wrong_gradients(machine_of(describe, 1), 1)
+  end, function(err)
+    return type(err) == "table" and err.what or debug.traceback(err)
+  end)
+  if not ok or wrong then
+    lu.fail(("%s: %s\n%s"):format(name, wrong, text or ""))
+  end
+end
+
+local function random_network(number)
+  local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" } })
+  return assert(load(given.text))(), given.text
+end
+
+TestNetworks = {}
+
+-- What went wrong once, each as small as it gets. f gets the network, its input's embedding, and makes the result.
+local function embedded(f)
+  return function(net)
+    local x = net:embed("embedding", net:stream("source"), { scale = 2, place = net.additive })
+    net:classify(net:readout(f(net, x), "last"))
+  end
+end
+
+local function in_block(count, f)
+  return embedded(function(net, x)
+    local b = net:block("layer", count, "A block.")
+    b:output(f(b, b:input(x), net, x))
+    return b.result
+  end)
+end
+
+local CASES = {
+  ["a sum of a value and its product"] = in_block(2, function(b, h)
+    return b:add(h, b:product("map", h, networks.WIDTH))
+  end),
+  ["a sum that is dropped out of another one"] = in_block(1, function(b, h)
+    local s = b:add(h, b:norm("norm1", h))
+    return b:add(h, s, 0.3)
+  end),
+  ["a value that two sums drop out"] = in_block(1, function(b, h)
+    local f = b:product("map", h, networks.WIDTH)
+    return b:add(b:add(h, f, 0.3), f, 0.3)
+  end),
+  ["what comes from outside is added behind the block, too"] = embedded(function(net, x)
+    local b = net:block("layer", 1, "A block.")
+    b:output(b:norm("norm1", b:add(b:input(net:norm("norm1", x)), b:external(x))))
+    return net:add(b.result, x)
+  end),
+  ["a result that another block reads from outside"] = embedded(function(net, x)
+    local b = net:block("layer", 1, "A block.")
+    b:output(b:norm("norm1", b:input(x)))
+    local c = net:block("other", 2, "Another.")
+    local h = c:input(b.result)
+    c:output(c:add(c:norm("norm1", h), c:external(b.result)))
+    return c.result
+  end),
+  ["a name of what comes from outside"] = embedded(function(net, x)
+    local b = net:block("layer", 1, "A block.")
+    local outside = net:norm("norm1", x)
+    local h, inner = b:input(x), b:external(outside)
+    local s = b:norm("norm1", h)
+    b:output(b:add(b:add(s, b:add(h, s), 0.3), inner))
+    return net:add(b.result, outside)
+  end),
+  ["names of a block around it"] = embedded(function(net, x)
+    local kept = net:product("map", x, networks.WIDTH)
+    local b = net:block("layer", 2, "A block.")
+    local h = b:input(x)
+    b:output(b:add(h, b:product("map", h, networks.WIDTH)))
+    return net:add(b.result, net:product("late", kept, networks.WIDTH))
+  end),
+  ["a pre-norm block before one that keeps its input"] = embedded(function(net, x)
+    local b = net:block("layer", 2, "A block.")
+    local h = b:input(x)
+    b:output(b:add(h, b:product("map", b:norm("norm1", h), networks.WIDTH)))
+    local c = net:block("other", 1, "Another.")
+    h = c:input(b.result)
+    c:output(c:norm("norm1", c:add(h, c:product("map", h, networks.WIDTH))))
+    return c.result
+  end),
+  ["two attentions that look both ways"] = in_block(1, function(b, h)
+    local s = b:add(h, b:attention("directional", h, h))
+    return b:add(s, b:attention("directional", s, s, { name = "second" }))
+  end),
+}
+
+function TestNetworks.test_cases_that_went_wrong()
+  for name, describe in pairs(CASES) do
+    check(name, describe)
+  end
+end
+
+function TestNetworks.test_gradients_of_random_networks()
+  for number = 1, NETWORKS do
+    local describe, text = random_network(number)
+    check("random network " .. number, describe, text)
+  end
+end
+
+-- One set of kept buffers for all repetitions, the stream in one place.
+function TestNetworks.test_evaluation_gives_the_logits_of_training()
+  for number = 1, NETWORKS // 3 do
+    local m = machine_of(random_network(number), number)
+    m.drops = false
+    m:loss()
+    local logits = m.logits
+    m.training = false
+    m:loss()
+    lu.assertEquals(m.logits, logits, "random network " .. number)
+  end
+end
+
+-- A block with all that can be planted in: dropout, a sum that is read twice, a rectified product.
+local function planted(plant)
+  local m = machine_of(in_block(2, function(b, h)
+    local a = b:norm("norm1", b:add(h, b:attention("self", h, h), 0.3))
+    local s = b:add(a, b:feedforward(a, { hidden = 32, activation = "relu", bias = true }), 0.3)
+    return b:add(s, b:product("map", b:norm("norm2", s), networks.WIDTH))
+  end), 1)
+  lu.assertNil(wrong_gradients(m, 1))
+  plant(m.lists[m.net.scopes.layer])
+  local ok, wrong = pcall(wrong_gradients, m, 1)
+  return not ok or wrong ~= nil
+end
+
+local function first(list, kind)
+  for _, b in ipairs(list) do
+    if b.kind == kind then
+      return b
+    end
+  end
+end
+
+local PLANTED = {
+  ["two kept values in one buffer"] = function(lists)
+    first(lists.forward, "add_norm").out.name = first(lists.forward, "attention").out.name
+  end,
+  ["a mask that another site overwrites"] = function(lists)
+    for _, op in ipairs(lists.forward) do
+      op.keep = op.keep and "keep"
+    end
+  end,
+  ["a gradient in the stream's buffer"] = function(lists)
+    first(lists.backward, "attention_grad").dy = first(lists.backward, "norm_grad").to
+  end,
+  ["a contribution that is stored, not added"] = function(lists)
+    for _, b in ipairs(lists.backward) do
+      b.adds = false
+    end
+  end,
+  ["an input gradient that is not rectified"] = function(lists)
+    for _, b in ipairs(lists.backward) do
+      b.relu = nil
+    end
+  end,
+  ["a norm that is left out"] = function(lists)
+    table.remove(lists.backward, #lists.backward - 4)
+  end,
+}
+
+function TestNetworks.test_what_is_planted_is_found()
+  for name, plant in pairs(PLANTED) do
+    lu.assertTrue(planted(plant), name)
+  end
+end
+
+support.run()

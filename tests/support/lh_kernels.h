@@ -1,0 +1,69 @@
+/* For tests of kernels/cpu, which are compiled as generated code is, for some levels and element types: -march=... and
+ * -DREAL_BYTES=4 or 8. Arrays have exactly the size that a kernel is promised, and what it must not read is NaN, so
+ * that the sanitizers and the comparisons see every step outside.
+ */
+#ifndef LH_TESTS_KERNELS_H
+#define LH_TESTS_KERNELS_H
+
+#include "support/lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef REAL_BYTES
+#define REAL_BYTES 4
+#endif
+#if REAL_BYTES == 8
+typedef double real;
+#else
+typedef float real;
+#endif
+
+#include "kernels/cpu/vector.h"
+#include "longhand/rng.h"
+
+/* Errors are measured against the largest element of the wanted array. One rounding is half an ulp; a sum of n terms
+ * rounds n times, and a few more roundings surround it. */
+static const double ROUNDING = REAL_BYTES == 8 ? 0x1p-53 : 0x1p-24;
+enum { AROUND = 16 };
+
+INLINE double sum_tolerance(int terms) { return (terms + AROUND) * ROUNDING; }
+
+/* ---- arrays ---- */
+
+INLINE real *reals(int count) {
+    real *x = malloc((size_t)count * sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+/* `count` elements in (-1, 1); from `valid` on NaN. */
+INLINE real *random_reals(uint64_t seed, int valid, int count) {
+    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
+    real *x = reals(count);
+    for (int i = 0; i < count; i++) x[i] = i < valid ? (real)(lh_rng_word(&rng) / 2147483648.0 - 1) : (real)NAN;
+    return x;
+}
+
+INLINE double *doubles_of(const real *x, int count) {
+    double *out = malloc((size_t)(count + 1) * sizeof *out);
+    assert_non_null(out);
+    for (int i = 0; i < count; i++) out[i] = x[i];
+    return out;
+}
+
+INLINE void check_close(const real *got, const double *want, int count, double tolerance) {
+    double *copy = doubles_of(got, count), largest = 0;
+    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(want[i]));
+    lh_assert_close(copy, want, (size_t)count, 0, tolerance * largest);
+    free(copy);
+}
+
+/* Frees any number of pointers: free_all(a, b, c). */
+#define free_all(...) free_pointers((void *[]){__VA_ARGS__, NULL})
+INLINE void free_pointers(void **pointers) {
+    for (; *pointers; pointers++) free(*pointers);
+}
+
+#endif

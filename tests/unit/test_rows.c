@@ -1,0 +1,388 @@
+/* Passes over rows, kernels/cpu/norm.h and activations.h, against kernels/ref. */
+#include "support/lh_kernels.h"
+
+#include "base/level.h"
+#include "kernels/cpu/activations.h"
+#include "kernels/cpu/norm.h"
+#include "kernels/ref/ref.h"
+
+enum { ROWS = 7, C = 3 * LANES, COUNT = ROWS * C, KEEP_SCALE = 2 };
+
+/* ---- norms ---- */
+
+enum form { ALONE, ADD, ADD_SUM, FORMS };
+
+/* One of the functions: layer or RMS norm, of what, and whether the branch is dropped out. */
+typedef struct variant {
+    int rms, drops;
+    enum form form;
+} variant;
+
+typedef struct arrays {
+    real *residual, *branch, *scale, *offset, *dy;
+    real *sum, *xhat, *rstd, *y, *dz, *dbranch, *dscale, *doffset; /* dz has a gradient already */
+    int8_t *keep;
+} arrays;
+
+static arrays new_arrays(void) {
+    arrays a = {.residual = random_reals(1, COUNT, COUNT),
+                .branch = random_reals(2, COUNT, COUNT),
+                .scale = random_reals(3, C, C),
+                .offset = random_reals(4, C, C),
+                .dy = random_reals(5, COUNT, COUNT),
+                .sum = random_reals(0, 0, COUNT),
+                .xhat = reals(COUNT),
+                .rstd = reals(ROWS),
+                .y = reals(COUNT),
+                .dz = random_reals(6, COUNT, COUNT),
+                .dbranch = reals(COUNT),
+                .dscale = random_reals(7, C, C),
+                .doffset = random_reals(8, C, C),
+                .keep = malloc(COUNT)};
+    assert_non_null(a.keep);
+    for (int i = 0; i < COUNT; i++) a.keep[i] = i % 3 ? -1 : 0;
+    return a;
+}
+
+static void free_arrays(arrays *a) {
+    free_all(a->residual, a->branch, a->scale, a->offset, a->dy, a->sum, a->xhat, a->rstd, a->y, a->dz, a->dbranch,
+             a->dscale, a->doffset, a->keep);
+}
+
+#define KEPT a->xhat, a->rstd, a->y
+#define MASK a->keep, KEEP_SCALE
+
+NOINLINE void layer_forward(const variant *v, arrays *a) {
+    if (v->form == ALONE) layer_norm(ROWS, C, a->residual, a->scale, a->offset, KEPT);
+    else if (v->form == ADD && v->drops)
+        add_dropout_norm(ROWS, C, a->residual, a->branch, MASK, a->scale, a->offset, KEPT);
+    else if (v->form == ADD) add_norm(ROWS, C, a->residual, a->branch, a->scale, a->offset, KEPT);
+    else if (v->drops) add_dropout_norm_sum(ROWS, C, a->residual, a->branch, MASK, a->scale, a->offset, a->sum, KEPT);
+    else add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->offset, a->sum, KEPT);
+}
+
+NOINLINE void rms_forward(const variant *v, arrays *a) {
+    if (v->form == ALONE) rms_norm(ROWS, C, a->residual, a->scale, KEPT);
+    else if (v->form == ADD && v->drops) rms_add_dropout_norm(ROWS, C, a->residual, a->branch, MASK, a->scale, KEPT);
+    else if (v->form == ADD) rms_add_norm(ROWS, C, a->residual, a->branch, a->scale, KEPT);
+    else if (v->drops) rms_add_dropout_norm_sum(ROWS, C, a->residual, a->branch, MASK, a->scale, a->sum, KEPT);
+    else rms_add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->sum, KEPT);
+}
+
+#define NORMED a->dy, a->xhat, a->rstd, a->scale
+#define SUMS a->dscale, a->doffset
+
+NOINLINE void layer_backward(const variant *v, arrays *a) {
+    if (v->form == ALONE) layer_norm_grad(ROWS, C, NORMED, a->dz, SUMS);
+    else if (v->form == ADD && v->drops) add_dropout_norm_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, SUMS);
+    else if (v->form == ADD) add_norm_grad(ROWS, C, NORMED, a->dz, SUMS);
+    else if (v->drops) add_dropout_norm_sum_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, SUMS);
+    else add_norm_sum_grad(ROWS, C, NORMED, a->dz, SUMS);
+}
+
+NOINLINE void rms_backward(const variant *v, arrays *a) {
+    if (v->form == ALONE) rms_norm_grad(ROWS, C, NORMED, a->dz, a->dscale);
+    else if (v->form == ADD && v->drops) rms_add_dropout_norm_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, a->dscale);
+    else if (v->form == ADD) rms_add_norm_grad(ROWS, C, NORMED, a->dz, a->dscale);
+    else if (v->drops) rms_add_dropout_norm_sum_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, a->dscale);
+    else rms_add_norm_sum_grad(ROWS, C, NORMED, a->dz, a->dscale);
+}
+
+static void forward(const variant *v, arrays *a) {
+    if (v->rms) rms_forward(v, a);
+    else layer_forward(v, a);
+}
+
+static void backward(const variant *v, arrays *a) {
+    if (v->rms) rms_backward(v, a);
+    else layer_backward(v, a);
+}
+
+/* What the twin makes of it. */
+typedef struct expected {
+    double z[COUNT], y[COUNT], dz[COUNT], dbranch[COUNT], dscale[C], doffset[C];
+} expected;
+
+static void widen(const real *x, int count, double *to) {
+    for (int i = 0; i < count; i++) to[i] = x[i];
+}
+
+static expected *expect(const variant *v, const arrays *a) {
+    expected *e = malloc(sizeof *e);
+    assert_non_null(e);
+    double scale[C], offset[C], dy[COUNT], stream[COUNT];
+    widen(a->scale, C, scale), widen(a->offset, C, offset), widen(a->dy, COUNT, dy), widen(a->dz, COUNT, stream);
+    widen(a->residual, COUNT, e->z), widen(a->dscale, C, e->dscale), widen(a->doffset, C, e->doffset);
+    for (int i = 0; v->form != ALONE && i < COUNT; i++)
+        e->z[i] += !v->drops ? a->branch[i] : a->keep[i] ? KEEP_SCALE * a->branch[i] : 0;
+    if (v->rms) {
+        lh_ref_rms_norm(ROWS, C, e->z, scale, e->y);
+        lh_ref_rms_norm_grad(ROWS, C, e->z, scale, dy, e->dz, e->dscale);
+    } else {
+        lh_ref_layer_norm(ROWS, C, e->z, scale, offset, e->y);
+        lh_ref_layer_norm_grad(ROWS, C, e->z, scale, dy, e->dz, e->dscale, e->doffset);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        if (v->form == ADD_SUM) e->dz[i] += stream[i];
+        e->dbranch[i] = a->keep[i] ? KEEP_SCALE * e->dz[i] : 0;
+    }
+    return e;
+}
+
+static void check_norm(const variant *v) {
+    arrays a = new_arrays();
+    expected *e = expect(v, &a);
+    forward(v, &a);
+    backward(v, &a);
+    check_close(a.y, e->y, COUNT, sum_tolerance(C));
+    check_close(a.dz, e->dz, COUNT, sum_tolerance(C));
+    check_close(a.dscale, e->dscale, C, sum_tolerance(ROWS + C));
+    if (!v->rms) check_close(a.doffset, e->doffset, C, sum_tolerance(ROWS));
+    if (v->form == ADD_SUM) check_close(a.sum, e->z, COUNT, sum_tolerance(0));
+    if (v->drops) check_close(a.dbranch, e->dbranch, COUNT, sum_tolerance(C));
+    free(e);
+    free_arrays(&a);
+}
+
+/* Every function that there is: nothing is dropped out of a row alone. */
+static void for_every_norm(void (*check)(const variant *)) {
+    for (int i = 0; i < 4 * FORMS; i++) {
+        const variant v = {i / 2 % 2, i % 2, (enum form)(i / 4)};
+        if (v.form != ALONE || !v.drops) check(&v);
+    }
+}
+
+static void test_norms_forward_and_backward_match_reference(void **state) {
+    (void)state;
+    for_every_norm(check_norm);
+}
+
+static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y, COUNT * sizeof(real)); }
+
+/* Sums take the residual's place, outputs the branch's, gradients that of dy, where the header leaves it open. */
+static void check_in_place(const variant *v) {
+    arrays a = new_arrays(), b = new_arrays(), at = b;
+    forward(v, &a);
+    if (v->form == ADD_SUM) at.sum = at.residual, at.y = at.branch;
+    if (v->form == ALONE) at.y = at.residual;
+    forward(v, &at);
+    assert_same(at.y, a.y);
+    assert_same(at.xhat, a.xhat);
+    if (v->form == ADD_SUM) assert_same(at.sum, a.sum);
+    if (v->form == ADD_SUM) at.dbranch = at.dy;
+    else at.dz = at.dy;
+    backward(v, &a);
+    backward(v, &at);
+    assert_same(at.dz, a.dz);
+    if (v->drops) assert_same(at.dbranch, a.dbranch);
+    free_arrays(&a);
+    free_arrays(&b);
+}
+
+static void test_norms_in_place_give_same_bits(void **state) {
+    (void)state;
+    for_every_norm(check_in_place);
+}
+
+/* A row's gradient where one is already: as much more as is stored elsewhere. */
+static void check_added(int rms) {
+    const variant v = {rms, 0, ALONE};
+    arrays a = new_arrays(), b = new_arrays();
+    forward(&v, &a);
+    backward(&v, &a);
+    if (rms) rms_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale);
+    else layer_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale, b.doffset);
+    real *stream = random_reals(6, COUNT, COUNT);
+    double want[COUNT];
+    for (int i = 0; i < COUNT; i++) want[i] = (double)a.dz[i] + stream[i];
+    check_close(b.dz, want, COUNT, sum_tolerance(0));
+    assert_memory_equal(a.dscale, b.dscale, C * sizeof(real));
+    free(stream);
+    free_arrays(&a);
+    free_arrays(&b);
+}
+
+static void test_norm_grad_added_to_the_streams(void **state) {
+    (void)state;
+    check_added(0);
+    check_added(1);
+}
+
+/* 1e-5 counts where a row is small, and a row of zeros is 0. */
+static void test_norms_of_small_rows(void **state) {
+    (void)state;
+    for (int rms = 0; rms < 2; rms++) {
+        const variant v = {rms, 0, ALONE};
+        arrays a = new_arrays();
+        for (int i = 0; i < COUNT; i++) a.residual[i] *= i < C ? 0 : (real)1e-4;
+        expected *e = expect(&v, &a);
+        forward(&v, &a);
+        check_close(a.y, e->y, COUNT, sum_tolerance(C));
+        for (int c = 0; c < C; c++) assert_true(a.xhat[c] == 0);
+        free(e);
+        free_arrays(&a);
+    }
+}
+
+/* ---- residual connections alone ---- */
+
+NOINLINE void add_rows(const arrays *a, int drops, real *out) {
+    if (drops) add_dropout_branch(ROWS, C, a->residual, a->branch, MASK, out);
+    else add_branch(ROWS, C, a->residual, a->branch, out);
+}
+
+static void test_add_branch_apart_and_in_place(void **state) {
+    (void)state;
+    for (int drops = 0; drops < 2; drops++) {
+        arrays a = new_arrays();
+        add_rows(&a, drops, a.sum);
+        for (int i = 0; i < COUNT; i++) {
+            real branch = !drops ? a.branch[i] : a.keep[i] ? KEEP_SCALE * a.branch[i] : 0;
+            assert_true(a.sum[i] == a.residual[i] + branch);
+        }
+        add_rows(&a, drops, a.residual);
+        assert_same(a.residual, a.sum);
+        free_arrays(&a);
+    }
+}
+
+static void test_copy_rows_takes_all(void **state) {
+    (void)state;
+    arrays a = new_arrays();
+    copy_rows(ROWS, C, a.dy, a.dz);
+    assert_same(a.dz, a.dy);
+    free_arrays(&a);
+}
+
+static void test_dropout_grad_apart_and_in_place(void **state) {
+    (void)state;
+    arrays a = new_arrays();
+    dropout_grad(ROWS, C, a.dy, a.keep, KEEP_SCALE, a.dbranch);
+    for (int i = 0; i < COUNT; i++) assert_true(a.dbranch[i] == (a.keep[i] ? KEEP_SCALE * a.dy[i] : 0));
+    dropout_grad(ROWS, C, a.dy, a.keep, KEEP_SCALE, a.dy);
+    assert_same(a.dy, a.dbranch);
+    free_arrays(&a);
+}
+
+/* ---- activations and gates ---- */
+
+/* Where products cancel, the error is that of the parts: a few roundings of the largest argument. */
+enum { LARGEST_ARGUMENT = 8 };
+static const double AT_MOST = 16 * LARGEST_ARGUMENT;
+
+NOINLINE void activate(lh_ref_nonlinearity f, const real *x, real *y) {
+    switch (f) {
+    case LH_REF_RELU: relu(ROWS, C, x, y); break;
+    case LH_REF_GELU: gelu(ROWS, C, x, y); break;
+    case LH_REF_GELU_TANH: gelu_tanh(ROWS, C, x, y); break;
+    case LH_REF_SILU: silu(ROWS, C, x, y); break;
+    }
+}
+
+NOINLINE void activate_grad(lh_ref_nonlinearity f, const real *x, const real *dy, real *dx) {
+    switch (f) {
+    case LH_REF_RELU: relu_grad(ROWS, C, x, dy, dx); break;
+    case LH_REF_GELU: gelu_grad(ROWS, C, x, dy, dx); break;
+    case LH_REF_GELU_TANH: gelu_tanh_grad(ROWS, C, x, dy, dx); break;
+    case LH_REF_SILU: silu_grad(ROWS, C, x, dy, dx); break;
+    }
+}
+
+static real *arguments(int count) {
+    real *x = random_reals(1, count, count);
+    for (int i = 0; i < count; i++) x[i] *= LARGEST_ARGUMENT;
+    return x;
+}
+
+static void check_near(const real *got, const double *want, int count) {
+    double *copy = doubles_of(got, count);
+    lh_assert_close(copy, want, (size_t)count, 0, AT_MOST * ROUNDING);
+    free(copy);
+}
+
+static void check_activation(lh_ref_nonlinearity f) {
+    real *x = arguments(COUNT), *dy = random_reals(2, COUNT, COUNT), *y = reals(COUNT), *dx = reals(COUNT);
+    double *x_wide = doubles_of(x, COUNT), *dy_wide = doubles_of(dy, COUNT), want[COUNT];
+    activate(f, x, y);
+    lh_ref_activation(f, COUNT, x_wide, want);
+    check_near(y, want, COUNT);
+    activate_grad(f, x, dy, dx);
+    lh_ref_activation_grad(f, COUNT, x_wide, dy_wide, want);
+    check_near(dx, want, COUNT);
+    activate_grad(f, x, dy, dy);
+    assert_same(dy, dx);
+    activate(f, x, x);
+    assert_same(x, y);
+    free_all(x, dy, y, dx, x_wide, dy_wide);
+}
+
+static void test_activations_forward_and_backward_match_reference(void **state) {
+    (void)state;
+    for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) check_activation((lh_ref_nonlinearity)f);
+}
+
+/* Far out they are 0 and x, their slopes 0 and 1, even where a polynomial is infinite. */
+static void test_activations_far_out(void **state) {
+    (void)state;
+    static const real far[] = {-1000000, -100, -40, 40, 100, 1000000};
+    for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
+        real x[COUNT], y[COUNT], dx[COUNT], ones[COUNT];
+        for (int i = 0; i < COUNT; i++) x[i] = far[i % 6], ones[i] = 1;
+        activate((lh_ref_nonlinearity)f, x, y);
+        activate_grad((lh_ref_nonlinearity)f, x, ones, dx);
+        for (int i = 0; i < COUNT; i++) {
+            double value = x[i] > 0 ? x[i] : 0, slope = x[i] > 0;
+            assert_true(fabs(y[i] - value) <= 1e-15 * fabs(x[i]) && fabs(dx[i] - slope) <= 1e-15);
+        }
+    }
+}
+
+NOINLINE void pass_gate(int geglu_, const real *x, real *y) {
+    if (geglu_) geglu(ROWS, C, x, y);
+    else swiglu(ROWS, C, x, y);
+}
+
+NOINLINE void pass_gate_grad(int geglu_, const real *x, const real *dy, real *dx) {
+    if (geglu_) geglu_grad(ROWS, C, x, dy, dx);
+    else swiglu_grad(ROWS, C, x, dy, dx);
+}
+
+static void test_gates_forward_and_backward_match_reference(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        lh_ref_nonlinearity f = i ? LH_REF_GELU : LH_REF_SILU;
+        real *x = arguments(2 * COUNT), *dy = random_reals(2, COUNT, COUNT), *y = reals(COUNT), *dx = reals(2 * COUNT);
+        double *x_wide = doubles_of(x, 2 * COUNT), *dy_wide = doubles_of(dy, COUNT), want[2 * COUNT];
+        pass_gate(i, x, y);
+        lh_ref_gate(f, ROWS, C, x_wide, want);
+        check_close(y, want, COUNT, sum_tolerance(0));
+        pass_gate_grad(i, x, dy, dx);
+        lh_ref_gate_grad(f, ROWS, C, x_wide, dy_wide, want);
+        check_close(dx, want, 2 * COUNT, sum_tolerance(0));
+        pass_gate_grad(i, x, dy, x);
+        assert_memory_equal(x, dx, 2 * COUNT * sizeof(real));
+        free_all(x, dy, y, dx, x_wide, dy_wide);
+    }
+}
+
+static const struct CMUnitTest TESTS[] = {
+    cmocka_unit_test(test_norms_forward_and_backward_match_reference),
+    cmocka_unit_test(test_norms_in_place_give_same_bits),
+    cmocka_unit_test(test_norm_grad_added_to_the_streams),
+    cmocka_unit_test(test_norms_of_small_rows),
+    cmocka_unit_test(test_add_branch_apart_and_in_place),
+    cmocka_unit_test(test_copy_rows_takes_all),
+    cmocka_unit_test(test_dropout_grad_apart_and_in_place),
+    cmocka_unit_test(test_activations_forward_and_backward_match_reference),
+    cmocka_unit_test(test_activations_far_out),
+    cmocka_unit_test(test_gates_forward_and_backward_match_reference),
+};
+
+int main(void) {
+    if (!lh_level_runs(LH_LEVEL_NAME)) {
+        print_message("rows: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
+        return 0;
+    }
+    return cmocka_run_group_tests_name(
+        REAL_BYTES == 8 ? "rows " LH_LEVEL_NAME " float64" : "rows " LH_LEVEL_NAME " float32", TESTS, NULL, NULL);
+}
