@@ -61,6 +61,7 @@ INLINE size_t self_start(const lh_shape *shape) {
 
 #include "score_self.inc"
 
+/* Where they end. */
 INLINE size_t self_end(const lh_shape *shape) {
     return self_score_start(shape) + SCORE_SETS * self_score_bytes(shape->length[0]);
 }

@@ -32,51 +32,53 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* A layer's activations of a shard, kept for the backward pass; rows are tokens, sequence after sequence. In evaluation
- * the layers share one.
+/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
+ * all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
-    real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
     real *attended; /* [rows][WIDTH] heads side by side */
-    reals xhat1, rstd1; /* [rows][WIDTH], [rows] */
-    reals norm1; /* [rows][WIDTH] input of the feed-forward network */
+    real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+    reals norm1_xhat; /* [rows][WIDTH] */
+    reals norm1_rstd; /* [rows] */
+    reals norm1; /* [rows][WIDTH] */
     reals hidden; /* [rows][FEEDFORWARD] */
-    reals xhat2, rstd2;
+    reals norm2_xhat; /* [rows][WIDTH] */
+    reals norm2_rstd; /* [rows] */
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
 /* The rest of a block's room. */
 typedef struct workspace {
-    reals input; /* [rows][WIDTH] of the first layer */
-    reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
     masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+    reals embedding; /* [rows][WIDTH] input of the first layer */
+    reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals gradient, dbranch; /* [rows][WIDTH] */
-    real *dattended; /* [rows][WIDTH] */
     reals dhidden; /* [rows][FEEDFORWARD] */
+    real *dattended; /* [rows][WIDTH] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
     real *delta; /* [sequences][HEADS][T] output times its gradient */
     char *layers;
 } workspace;
 
-/* Places what layer l of a shard keeps into memory. */
+/* Places what one layer of a shard keeps into memory. */
 INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
     s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
+    s->attended = take_reals(memory, used, rows * WIDTH);
     s->largest = take_reals(memory, used, rows * HEADS);
     s->inverse_sum = take_reals(memory, used, rows * HEADS);
-    s->attended = take_reals(memory, used, rows * WIDTH);
-    s->xhat1 = take_reals(memory, used, rows * WIDTH);
-    s->rstd1 = take_reals(memory, used, rows);
+    s->norm1_xhat = take_reals(memory, used, rows * WIDTH);
+    s->norm1_rstd = take_reals(memory, used, rows);
     s->norm1 = take_reals(memory, used, rows * WIDTH);
     s->hidden = take_reals(memory, used, rows * FEEDFORWARD);
-    s->xhat2 = take_reals(memory, used, rows * WIDTH);
-    s->rstd2 = take_reals(memory, used, rows);
+    s->norm2_xhat = take_reals(memory, used, rows * WIDTH);
+    s->norm2_rstd = take_reals(memory, used, rows);
     s->output = take_reals(memory, used, rows * WIDTH);
 }
 
@@ -90,22 +92,23 @@ INLINE size_t layer_bytes(int sequences, int T) {
 /* Places a block's room for a shard into memory and returns the bytes used, layers included. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
-    w->input = take_reals(memory, &used, rows * WIDTH);
-    w->branch = take_reals(memory, &used, rows * WIDTH);
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
+    w->embedding = take_reals(memory, &used, rows * WIDTH);
+    w->branch = take_reals(memory, &used, rows * WIDTH);
     if (training) {
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
         w->gradient = take_reals(memory, &used, rows * WIDTH);
         w->dbranch = take_reals(memory, &used, rows * WIDTH);
-        w->dattended = take_reals(memory, &used, rows * WIDTH);
         w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
+        w->dattended = take_reals(memory, &used, rows * WIDTH);
         w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
         w->delta = take_reals(memory, &used, rows * HEADS);
     }
     w->layers = memory ? memory + used : (char *)0;
-    return used + (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    return used;
 }
 
 /* What a position contributes, made once for every position that can occur. */
@@ -169,7 +172,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "fc65b7dd0af78ab2",
+        .source_digest = "310c032270e5be6a",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",

@@ -58,14 +58,14 @@ typedef struct lh_cuda_step {
     const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] of each stream that the model has */
     const unsigned short *labels;                  /* [sequences][label_count] */
     const unsigned char *mask;                     /* [sequences][label_count] */
-    const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
-    const int *draws;            /* lh_cuda_program.draw_count numbers, or so many for each sequence */
+    const int *draws; /* lh_cuda_program.draw_count numbers, or so many for each sequence */
     int sequences, T[LH_CUDA_STREAMS], label_count;
-    unsigned int step, key[2]; /* dropout's counter and key */
-    unsigned int draw;         /* evaluation: the index of its draw */
-    double rate;               /* learning rate / (1 - beta1^t) */
-    double correct2;           /* 1 / (1 - beta2^t) */
-    double loss_scale;         /* 1 / label positions of the batch */
+    unsigned int step, key[2];   /* dropout's counter and key */
+    unsigned int draw;           /* evaluation: the index of its draw */
+    double rate;                 /* learning rate / (1 - beta1^t) */
+    double correct2;             /* 1 / (1 - beta2^t) */
+    double loss_scale;           /* 1 / label positions of the batch */
+    const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
 } lh_cuda_step;
 
 enum { LH_CUDA_NOT_RUN = 0, LH_CUDA_DONE = 1, LH_CUDA_NOT_FINITE = 2 /* loss or gradient; no update was made */ };
@@ -761,6 +761,123 @@ INLINE bool kept(const unsigned char *keep, int element) {
     return keep[element / 8] >> element % 8 & 1;
 }
 
+/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
+ * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
+ * that keep has a bit for each element, that a forward pass takes (void *)0 for it where nothing is dropped out, and that
+ * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+
+INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) load_row(x, first + r * WARPS, rows, z[r]);
+}
+
+INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, real *x) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
+}
+
+/* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    bool there[NORM_ROWS][ROW_PART];
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            const int row = first + r * WARPS, c = (int)threadIdx.x % WARP + u * WARP;
+            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = there[r][u] ? z[r][u] * keep_scale : 0;
+    }
+}
+
+INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
+                              int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    real stream[NORM_ROWS][ROW_PART];
+    load_rows(residual, first, rows, stream);
+    load_rows(branch, first, rows, z);
+    if (keep) drop_branch(keep, keep_scale, first, rows, z);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] += stream[r][u];
+    }
+}
+
+INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
+    is_global(rstd);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) inverse[r] = first + r * WARPS < rows ? rstd[first + r * WARPS] : 0;
+}
+
+INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, real *rstd) {
+    is_global(rstd);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++)
+        if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
+}
+
+/* Layer norm of rows in registers, from there on. */
+INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], const real add[ROW_PART], int first,
+                        int rows, real *xhat, real *rstd, real *y) {
+    real inverse[NORM_ROWS];
+    norm_rows(z, inverse);
+    store_inverse(inverse, first, rows, rstd);
+    store_rows(z, first, rows, xhat);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = z[r][u] * by[u] + add[u];
+    }
+    store_rows(z, first, rows, y);
+}
+
+/* The gradients of rows from memory: g of their input. */
+INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, const real by[ROW_PART], int first,
+                           int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
+    real x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
+    load_rows(dy, first, rows, g);
+    load_rows(xhat, first, rows, x);
+    load_inverse(rstd, first, rows, inverse);
+    take_rows(g, x, sums);
+    norm_rows_grad(g, x, inverse, by);
+}
+
+/* y = norm(residual + dropout(branch)) */
+NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
+                               real keep_scale, const real *scale, const real *offset, real *xhat, real *rstd,
+                               real *y) {
+    real by[ROW_PART], add[ROW_PART];
+    load_row(scale, 0, 1, by);
+    load_row(offset, 0, 1, add);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real z[NORM_ROWS][ROW_PART];
+        load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
+        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+    }
+    __syncthreads();
+}
+
+/* dz, the gradient of residual and sum, and dbranch = dz where kept, scaled; dy may be dz. */
+NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
+                                    const unsigned char *keep, real keep_scale, real *dz, real *dbranch, real *dscale,
+                                    real *doffset) {
+    norm_sums sums = {{0}, {0}};
+    real by[ROW_PART];
+    load_row(scale, 0, 1, by);
+    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+        real g[NORM_ROWS][ROW_PART];
+        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        store_rows(g, first, rows, dz);
+        drop_branch(keep, keep_scale, first, rows, g);
+        store_rows(g, first, rows, dbranch);
+    }
+    store_norm_sums(&sums, dscale, doffset);
+}
+
 /* The fold of the shards' gradients, their norm, clipping and Adam, over pieces of the parameter vector. A piece is
  * what a block does at a time; its sums of squares have a fixed order, whichever block does it.
  *
@@ -862,20 +979,22 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* A layer's activations of a shard, kept for the backward pass; rows are tokens, sequence after sequence. In evaluation
- * the layers share one.
+/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
+ * all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
+    real *attended; /* [rows][WIDTH] heads side by side */
     real *key_bias; /* [sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
-    real *attended; /* [rows][WIDTH] heads side by side */
-    reals xhat1, rstd1; /* [rows][WIDTH], [rows] */
-    reals norm1; /* [rows][WIDTH] input of the feed-forward network */
+    reals norm1_xhat; /* [rows][WIDTH] */
+    reals norm1_rstd; /* [rows] */
+    reals norm1; /* [rows][WIDTH] */
     reals hidden; /* [rows][FEEDFORWARD] */
-    reals xhat2, rstd2;
+    reals norm2_xhat; /* [rows][WIDTH] */
+    reals norm2_rstd; /* [rows] */
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
@@ -887,15 +1006,15 @@ INLINE int pair_sequences(int sequences, int T) {
 
 /* The rest of a block's room. */
 typedef struct workspace {
-    reals input; /* [rows][WIDTH] of the first layer */
-    reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
     masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+    reals embedding; /* [rows][WIDTH] input of the first layer */
+    reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals gradient, dbranch; /* [rows][WIDTH] */
-    real *dattended; /* [rows][WIDTH] */
     reals dhidden; /* [rows][FEEDFORWARD] */
+    real *dattended; /* [rows][WIDTH] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
     real *delta; /* [sequences][HEADS][T] output times its gradient */
     real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
@@ -903,20 +1022,20 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Places what layer l of a shard keeps into memory. */
+/* Places what one layer of a shard keeps into memory. */
 INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
     s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
+    s->attended = take_reals(memory, used, rows * WIDTH);
     s->key_bias = take_reals(memory, used, rows * HEADS);
     s->largest = take_reals(memory, used, rows * HEADS);
     s->inverse_sum = take_reals(memory, used, rows * HEADS);
-    s->attended = take_reals(memory, used, rows * WIDTH);
-    s->xhat1 = take_reals(memory, used, rows * WIDTH);
-    s->rstd1 = take_reals(memory, used, rows);
+    s->norm1_xhat = take_reals(memory, used, rows * WIDTH);
+    s->norm1_rstd = take_reals(memory, used, rows);
     s->norm1 = take_reals(memory, used, rows * WIDTH);
     s->hidden = take_reals(memory, used, rows * FEEDFORWARD);
-    s->xhat2 = take_reals(memory, used, rows * WIDTH);
-    s->rstd2 = take_reals(memory, used, rows);
+    s->norm2_xhat = take_reals(memory, used, rows * WIDTH);
+    s->norm2_rstd = take_reals(memory, used, rows);
     s->output = take_reals(memory, used, rows * WIDTH);
 }
 
@@ -930,24 +1049,25 @@ INLINE size_t layer_bytes(int sequences, int T) {
 /* Places a block's room for a shard into memory and returns the bytes used, layers included. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
-    w->input = take_reals(memory, &used, rows * WIDTH);
-    w->branch = take_reals(memory, &used, rows * WIDTH);
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
+    w->embedding = take_reals(memory, &used, rows * WIDTH);
+    w->branch = take_reals(memory, &used, rows * WIDTH);
     if (training) {
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
         w->gradient = take_reals(memory, &used, rows * WIDTH);
         w->dbranch = take_reals(memory, &used, rows * WIDTH);
-        w->dattended = take_reals(memory, &used, rows * WIDTH);
         w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
+        w->dattended = take_reals(memory, &used, rows * WIDTH);
         w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
         w->delta = take_reals(memory, &used, rows * HEADS);
-        w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * HEADS * (size_t)T * (size_t)T);
+        w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
         w->key_sums = take_reals(memory, &used, rows * HEADS);
     }
     w->layers = memory ? memory + used : (char *)0;
-    return used + (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    return used;
 }
 
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
@@ -1382,17 +1502,11 @@ INLINE void draw_masks(void) {
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e % (sequences * bytes);
-        const unsigned int layer = site / 2 + 1, place = site % 2, below = BRANCH_DROP_BELOW;
+        unsigned int layer = site / 2 + 1, place = site % 2, below = BRANCH_DROP_BELOW;
         block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes,
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
     }
     __syncthreads();
-}
-
-/* The mask of a place within the layer: 0 behind attention, 1 behind the feed-forward network. */
-INLINE const unsigned char *mask_at(int place) {
-    const int site = 2 * block()->l + place;
-    return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
 }
 
 /* The first layer's input = scaled token embedding. */
@@ -1407,7 +1521,7 @@ NOINLINE void embed(void) {
         for (int i = 0; i < 4; i++) {
             x.v[i] *= EMBEDDING_SCALE;
         }
-        *(quad *)(w->input + e) = x;
+        *(quad *)(w->embedding + e) = x;
     }
     __syncthreads();
 }
@@ -1435,149 +1549,6 @@ NOINLINE void embed_backward(parameters *g) {
         g->token[e] = sum * EMBEDDING_SCALE;
     }
     __syncthreads();
-}
-
-/* Drops out rows of a branch, as norms have them. */
-INLINE void drop_rows(const unsigned char *keep, int first, int rows, real x[NORM_ROWS][ROW_PART]) {
-    bool there[NORM_ROWS][ROW_PART];
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
-            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
-        }
-    }
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) x[r][u] = there[r][u] ? x[r][u] * BRANCH_KEEP_SCALE : 0;
-    }
-}
-
-/* out = norm(residual + branch), the branch dropped out where there is a mask. */
-NOINLINE void residual_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
-        const real *scale, const real *offset, real *xhat, real *rstd, real *out) {
-    is_global(rstd);
-    real by[ROW_PART], add[ROW_PART];
-    load_row(scale, 0, 1, by);
-    load_row(offset, 0, 1, add);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
-        real z[NORM_ROWS][ROW_PART], y[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
-#pragma unroll
-        for (int r = 0; r < NORM_ROWS; r++) {
-            load_row(residual, first + r * WARPS, rows, z[r]);
-            load_row(branch, first + r * WARPS, rows, y[r]);
-        }
-        if (keep) drop_rows(keep, first, rows, y);
-#pragma unroll
-        for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-            for (int u = 0; u < ROW_PART; u++) z[r][u] += y[r][u];
-        }
-        norm_rows(z, inverse);
-#pragma unroll
-        for (int r = 0; r < NORM_ROWS; r++) {
-            const int row = first + r * WARPS;
-            if (threadIdx.x % WARP == 0 && row < rows) rstd[row] = inverse[r];
-            store_row(z[r], row, rows, xhat);
-#pragma unroll
-            for (int u = 0; u < ROW_PART; u++) y[r][u] = z[r][u] * by[u] + add[u];
-            store_row(y[r], row, rows, out);
-        }
-    }
-    __syncthreads();
-}
-
-/* In place: w->gradient of the norm's output becomes that of its sum, w->dbranch that of the branch. */
-NOINLINE void residual_norm_grad(int rows, const unsigned char *keep, const real *xhat, const real *rstd,
-        const real *scale, real *dscale, real *doffset) {
-    real *gradient = block()->work.gradient, *dbranch = block()->work.dbranch;
-    is_global(rstd);
-    norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
-        real g[NORM_ROWS][ROW_PART], x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
-#pragma unroll
-        for (int r = 0; r < NORM_ROWS; r++) {
-            const int row = first + r * WARPS;
-            load_row(gradient, row, rows, g[r]);
-            load_row(xhat, row, rows, x[r]);
-            inverse[r] = row < rows ? rstd[row] : 0;
-        }
-        take_rows(g, x, &sums);
-        norm_rows_grad(g, x, inverse, by);
-#pragma unroll
-        for (int r = 0; r < NORM_ROWS; r++) store_row(g[r], first + r * WARPS, rows, gradient);
-        drop_rows(keep, first, rows, g);
-#pragma unroll
-        for (int r = 0; r < NORM_ROWS; r++) store_row(g[r], first + r * WARPS, rows, dbranch);
-    }
-    store_norm_sums(&sums, dscale, doffset);
-}
-
-/* The products of a layer, each compiled once: code has to come from a cache, too. */
-NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
-        bool rectified, real *y) {
-    product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias, y,
-            columns);
-}
-NOINLINE void product_backward(int rows, int columns, int K, const real *dy, const real *weight, const real *extra,
-        bool rectified, real *dx) {
-    product(rows, columns, K, COLUMNS, dy, K, COLUMNS, weight, K, rectified ? FINISH_RELU_GRAD : FINISH_ADD, extra, dx,
-            columns);
-}
-NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
-    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
-}
-
-/* The parameters of the block's layer, where their gradients go, and the rows of its sequences: read again for each
- * operation, as what is kept over a call takes registers from what is called. */
-INLINE const layer_parameters *weights(void) { return block()->view.p->layer + block()->l; }
-INLINE layer_parameters *dweights(void) { return block()->gradient->layer + block()->l; }
-INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
-
-/* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017. In evaluation input and output are
- * one. */
-INLINE void layer_forward(const bool training) {
-    const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
-    product_forward(all_rows(), 3 * WIDTH, WIDTH, block()->input, weights()->query_key_value, (const real *)0, false,
-            s->query_key_value);
-    attend();
-    product_forward(all_rows(), WIDTH, WIDTH, s->attended, weights()->attention_output, (const real *)0, false,
-            w->branch);
-    residual_norm(all_rows(), block()->input, w->branch, training ? mask_at(0) : (const unsigned char *)0,
-            weights()->norm1_scale, weights()->norm1_offset, s->xhat1, s->rstd1, s->norm1);
-    product_forward(all_rows(), FEEDFORWARD, WIDTH, s->norm1, weights()->up, weights()->up_bias, true, s->hidden);
-    product_forward(all_rows(), WIDTH, FEEDFORWARD, s->hidden, weights()->down, weights()->down_bias, false, w->branch);
-    residual_norm(all_rows(), s->norm1, w->branch, training ? mask_at(1) : (const unsigned char *)0,
-            weights()->norm2_scale, weights()->norm2_offset, s->xhat2, s->rstd2, s->output);
-}
-
-/* The workspace's gradient: of the block's output on entry, of its input on return. Every gradient of the layer's
- * parameters is written. */
-INLINE void layer_backward(void) {
-    const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
-    residual_norm_grad(all_rows(), mask_at(1), s->xhat2, s->rstd2, weights()->norm2_scale, dweights()->norm2_scale,
-            dweights()->norm2_offset);
-    product_gradient(FEEDFORWARD, WIDTH, all_rows(), s->hidden, w->dbranch, dweights()->down);
-    column_sums(all_rows(), WIDTH, w->dbranch, dweights()->down_bias);
-    product_backward(all_rows(), FEEDFORWARD, WIDTH, w->dbranch, weights()->down, s->hidden, true, w->dhidden);
-    product_gradient(WIDTH, FEEDFORWARD, all_rows(), s->norm1, w->dhidden, dweights()->up);
-    column_sums(all_rows(), FEEDFORWARD, w->dhidden, dweights()->up_bias);
-    product_backward(all_rows(), WIDTH, FEEDFORWARD, w->dhidden, weights()->up, w->gradient, false, w->gradient);
-    residual_norm_grad(all_rows(), mask_at(0), s->xhat1, s->rstd1, weights()->norm1_scale, dweights()->norm1_scale,
-            dweights()->norm1_offset);
-    product_gradient(WIDTH, WIDTH, all_rows(), s->attended, w->dbranch, dweights()->attention_output);
-    product_backward(all_rows(), WIDTH, WIDTH, w->dbranch, weights()->attention_output, (const real *)0, false,
-            w->dattended);
-    attend_backward(dweights());
-    product_gradient(WIDTH, 3 * WIDTH, all_rows(), block()->input, w->dquery_key_value, dweights()->query_key_value);
-    product_backward(all_rows(), WIDTH, 3 * WIDTH, w->dquery_key_value, weights()->query_key_value, w->gradient, false,
-            w->gradient);
 }
 
 /* The row of labelled token n: the last label_count of every sequence are labelled. */
@@ -1712,6 +1683,130 @@ NOINLINE void classify_backward(const real *x, parameters *g) {
     __syncthreads();
 }
 
+/* The products of a network, each compiled once: code has to come from a cache, too. */
+NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
+        bool rectified, real *y) {
+    product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias, y,
+            columns);
+}
+NOINLINE void product_backward(int rows, int columns, int K, const real *dy, const real *weight, const real *extra,
+        bool rectified, real *dx) {
+    product(rows, columns, K, COLUMNS, dy, K, COLUMNS, weight, K, rectified ? FINISH_RELU_GRAD : FINISH_ADD, extra, dx,
+            columns);
+}
+NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
+    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
+}
+
+/* Rows of the block's sequences. */
+INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
+
+/* The parameters of the block's layer, and where their gradients go: read again for each operation, as what is kept
+ * over a call takes registers from what is called. */
+INLINE const layer_parameters *layer_weights(void) { return block()->view.p->layer + block()->l; }
+INLINE layer_parameters *layer_dweights(void) { return block()->gradient->layer + block()->l; }
+
+/* The mask of a place within the layer, in the order of its operations. */
+INLINE const unsigned char *layer_mask(int place) {
+    const int site = 2 * block()->l + place;
+    return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
+}
+
+/* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017.
+ * In evaluation input and output are one. */
+INLINE void layer_forward(const bool training) {
+    const workspace *w = &block()->work;
+    const layer_state *s = &block()->layer;
+    product_forward(all_rows(), 3 * WIDTH, WIDTH, block()->input, layer_weights()->query_key_value, (const real *)0,
+            false, s->query_key_value);
+    attend();
+    product_forward(all_rows(), WIDTH, WIDTH, s->attended, layer_weights()->attention_output, (const real *)0, false,
+            w->branch);
+    add_dropout_norm(all_rows(), block()->input, w->branch, training ? layer_mask(0) : (const unsigned char *)0,
+            BRANCH_KEEP_SCALE, layer_weights()->norm1_scale, layer_weights()->norm1_offset, s->norm1_xhat,
+            s->norm1_rstd, s->norm1);
+    product_forward(all_rows(), FEEDFORWARD, WIDTH, s->norm1, layer_weights()->up, layer_weights()->up_bias, true,
+            s->hidden);
+    product_forward(all_rows(), WIDTH, FEEDFORWARD, s->hidden, layer_weights()->down, layer_weights()->down_bias, false,
+            w->branch);
+    add_dropout_norm(all_rows(), s->norm1, w->branch, training ? layer_mask(1) : (const unsigned char *)0,
+            BRANCH_KEEP_SCALE, layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat,
+            s->norm2_rstd, s->output);
+}
+
+/* The workspace's gradient: of the layer's output on entry, of its input on return. Every gradient of its parameters
+ * is written. */
+INLINE void layer_backward(void) {
+    const workspace *w = &block()->work;
+    const layer_state *s = &block()->layer;
+    add_dropout_norm_grad(all_rows(), w->gradient, s->norm2_xhat, s->norm2_rstd, layer_weights()->norm2_scale,
+            layer_mask(1), BRANCH_KEEP_SCALE, w->gradient, w->dbranch, layer_dweights()->norm2_scale,
+            layer_dweights()->norm2_offset);
+    product_gradient(FEEDFORWARD, WIDTH, all_rows(), s->hidden, w->dbranch, layer_dweights()->down);
+    column_sums(all_rows(), WIDTH, w->dbranch, layer_dweights()->down_bias);
+    product_backward(all_rows(), FEEDFORWARD, WIDTH, w->dbranch, layer_weights()->down, s->hidden, true, w->dhidden);
+    product_gradient(WIDTH, FEEDFORWARD, all_rows(), s->norm1, w->dhidden, layer_dweights()->up);
+    column_sums(all_rows(), FEEDFORWARD, w->dhidden, layer_dweights()->up_bias);
+    product_backward(all_rows(), WIDTH, FEEDFORWARD, w->dhidden, layer_weights()->up, w->gradient, false, w->gradient);
+    add_dropout_norm_grad(all_rows(), w->gradient, s->norm1_xhat, s->norm1_rstd, layer_weights()->norm1_scale,
+            layer_mask(0), BRANCH_KEEP_SCALE, w->gradient, w->dbranch, layer_dweights()->norm1_scale,
+            layer_dweights()->norm1_offset);
+    product_gradient(WIDTH, WIDTH, all_rows(), s->attended, w->dbranch, layer_dweights()->attention_output);
+    product_backward(all_rows(), WIDTH, WIDTH, w->dbranch, layer_weights()->attention_output, (const real *)0, false,
+            w->dattended);
+    attend_backward(layer_dweights());
+    product_gradient(WIDTH, 3 * WIDTH, all_rows(), block()->input, w->dquery_key_value,
+            layer_dweights()->query_key_value);
+    product_backward(all_rows(), WIDTH, 3 * WIDTH, w->dquery_key_value, layer_weights()->query_key_value, w->gradient,
+            false, w->gradient);
+}
+
+/* Makes layer l of a shard in training the block's. */
+INLINE void enter_layer(int l) {
+    block_state *b = block();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const size_t step = layer_bytes(b->sequences, b->view.T);
+        size_t used = l * step;
+        b->l = l;
+        lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
+        b->input = l > 0 ? b->layer.output - step / sizeof(real) : b->work.embedding;
+    }
+    __syncthreads();
+}
+
+INLINE void forward_layers(void) {
+#pragma unroll 1
+    for (int l = 0; l < LAYERS; l++) {
+        enter_layer(l);
+        layer_forward(true);
+    }
+}
+
+INLINE void backward_layers(void) {
+#pragma unroll 1
+    for (int l = LAYERS - 1; l >= 0; l--) {
+        if (l + 1 < LAYERS) enter_layer(l);
+        layer_backward();
+    }
+}
+
+/* In evaluation all of them share one state, and work in place. */
+INLINE void evaluate_layers(void) {
+    block_state *b = block();
+    if (threadIdx.x == 0) {
+        size_t used = 0;
+        lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
+        b->input = b->layer.output = b->work.embedding;
+    }
+#pragma unroll 1
+    for (int l = 0; l < LAYERS; l++) {
+        if (threadIdx.x == 0) b->l = l;
+        __syncthreads();
+        layer_forward(false);
+    }
+}
+
 /* What a step or evaluation reads. By one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, const void *tables, char *shared) {
     step_view *v = &b->view;
@@ -1733,20 +1828,6 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
-}
-
-/* Makes layer l of a shard in training the block's. */
-INLINE void enter_layer(int l) {
-    block_state *b = block();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        const size_t step = layer_bytes(b->sequences, b->view.T);
-        size_t used = l * step;
-        b->l = l;
-        lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
-        b->input = l > 0 ? b->layer.output - step / sizeof(real) : b->work.input;
-    }
-    __syncthreads();
 }
 
 /* Shards have equal sizes; the first ones take what is left over, one each. */
@@ -1771,19 +1852,11 @@ INLINE void train_shard(int shard) {
     __syncthreads();
     draw_masks();
     embed();
-#pragma unroll 1
-    for (int l = 0; l < LAYERS; l++) {
-        enter_layer(l);
-        layer_forward(true);
-    }
+    forward_layers();
     classify(b->layer.output, true);
     add_up(b->replica.shard_sums + shard);
     classify_backward(b->layer.output, b->gradient);
-#pragma unroll 1
-    for (int l = LAYERS - 1; l >= 0; l--) {
-        if (l + 1 < LAYERS) enter_layer(l);
-        layer_backward();
-    }
+    backward_layers();
     embed_backward(b->gradient);
 }
 
@@ -2001,20 +2074,12 @@ longhand_evaluate_reverse_string_rand_relative(const lh_cuda_evaluate a) {
         __syncthreads();
         if (threadIdx.x == 0) {
             const int left = a.end - first;
-            size_t used = 0;
             take_examples(b, first, left < a.group ? left : a.group, false);
-            lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
-            b->input = b->layer.output = b->work.input;
         }
         __syncthreads();
         embed();
-#pragma unroll 1
-        for (int l = 0; l < LAYERS; l++) {
-            if (threadIdx.x == 0) b->l = l;
-            __syncthreads();
-            layer_forward(false);
-        }
-        classify(b->work.input, false);
+        evaluate_layers();
+        classify(b->layer.output, false);
         give_answers(a.answers, (real *)a.logits);
     }
 }

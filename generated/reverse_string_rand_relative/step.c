@@ -107,7 +107,7 @@ enum {
 
 /* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
  * For one key, queries side by side have rows side by side. */
-INLINE int self_distances(int T) { return 2 * T - 1; }
+INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
@@ -118,7 +118,7 @@ INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
 }
 
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
-INLINE size_t self_code_elements(int T) { return (size_t)round_up(self_distances(T), TILE_ROWS) * WIDTH; }
+INLINE size_t self_code_elements(int T) { return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
@@ -139,6 +139,7 @@ static size_t self_relative_bytes(int T) {
     return ((RELATIVE_SETS + LAYERS) * self_code_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
 }
 
+/* Where they end. */
 INLINE size_t self_end(const lh_shape *shape) {
     return (self_start(shape) + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
@@ -150,7 +151,7 @@ typedef struct self_sums {
 } self_sums;
 
 static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T) {
-    size_t rows = (size_t)self_distances(T);
+    size_t rows = (size_t)self_distance_count(T);
     for (int l = 0; l < LAYERS; l++) {
         sums->rows[l] = take(memory, used, rows * RELATIVE_WIDTH * sizeof(real));
         sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
@@ -311,7 +312,7 @@ static void draw_self_distances(const lh_cpu_step *step, int d) {
 }
 
 static int make_self_codes(const lh_cpu_step *step, int set) {
-    int count = self_distances(step->shape.length[0]);
+    int count = self_distance_count(step->shape.length[0]);
     real *codes = self_codes(step, set);
     for (int x = 0; x < count; x++) signed_sinusoid(step->tables, self_distance(step, set, x), codes + x * WIDTH);
     return count;
@@ -379,10 +380,9 @@ NOINLINE void self_relative_weight_grad(int rows, const real *codes, const real 
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
-static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums,
-        layer_parameters *g) {
+static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums, layer_parameters *g) {
     const int set = RELATIVE_SETS > 1 ? l : 0;
-    int count = self_distances(step->shape.length[0]);
+    int count = self_distance_count(step->shape.length[0]);
     self_relative_weight_grad(count, self_codes(step, set), sums->rows[l], g->relative);
     for (int c = 0; c < WIDTH; c++) {
         int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH;

@@ -22,9 +22,10 @@ local function relative_parameters(list, family, path, C)
     list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", beside = true,
       tensors = { { path .. "relative.content_bias", heads, small } } }
     list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", beside = true,
-      tensors = { { path .. "relative.position_bias", heads, small } } }
+      from_tables = true, tensors = { { path .. "relative.position_bias", heads, small } } }
   elseif relative.kind == "shaw" then
     list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.room, room = relative.room,
+      from_tables = true,
       about = "[2 CLIP + 1][HEAD_WIDTH], filled up to whole vectors",
       tensors = { { path .. "relative.table", { relative.rows, relative.width },
         { kind = "normal", value = math.sqrt(2 / (relative.rows + relative.width)) } } } }
@@ -60,7 +61,7 @@ function M.score_parameters(family, path, per_layer)
     if q.per_layer == per_layer then
       local init = type(q.init) == "table" and { kind = q.init.kind, value = q.init.sigma }
         or q.values and { kind = "values", of = q } or { kind = "constant", value = q.init }
-      list[#list + 1] = { kind = "facet", name = q.member, size = q.room, room = q.room,
+      list[#list + 1] = { kind = "facet", name = q.member, size = q.room, room = q.room, from_tables = true,
         about = ("[%s], filled up to whole vectors"):format(q.shape_text),
         tensors = { { path .. "score." .. q.name, q.shape, init } } }
     end

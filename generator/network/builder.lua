@@ -410,6 +410,7 @@ function Scope:block(name, count, about, options)
   net.layers_before = net.layers_before + count * loops
   local plural = name:find("layer$") and name .. "s" or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
+  block.gradients_type = name .. "_gradients"
   net.scopes[name] = block
   net.scopes[#net.scopes + 1] = block
   return block
@@ -447,6 +448,7 @@ function Scope:embed(name, stream, options)
   if options.place and options.place.kind == "learned" then
     net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
       tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
+      from_tables = options.place.from_tables,
       first = { kind = "truncated_normal", value = options.place.init_sigma } })
     op.others[1] = net.position_table
   end
@@ -513,9 +515,8 @@ local function check_names_differ(scope)
     for _, operand in ipairs(ops.operands(op)) do
       reader[operand.value] = op
     end
-    local earlier = before[op.out.name]
-    local summed = earlier and earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add"
-    if earlier and not summed and op.kind ~= "block" then
+    local earlier = op.kind ~= "block" and before[op.out.name] -- what blocks give is numbered: lists.lua
+    if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
       fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
         "different names; of attention and feedforward: { name = ... }")
     end

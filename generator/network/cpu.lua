@@ -12,7 +12,6 @@
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
-local lists_of = require("network.lists")
 
 local M = {}
 
@@ -451,8 +450,7 @@ local function most_places(net)
   return most
 end
 
-function M.derive(net, structs, dropout_evaluates)
-  local lists = lists_of.derive(net)
+function M.derive(net, lists, structs, dropout_evaluates)
   for _, block in ipairs(net.scopes) do
     block.uses = block.loops > 1 and ("%d * %s"):format(block.loops, block.count_name) or block.count_name
   end

@@ -4,7 +4,8 @@
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
 --   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
 --                      panels { name, rows, columns, room, transposed } are weights as products read them, packed those
---                      that the step's start makes
+--                      that the step's start makes; small { lines, members { name, size, type } } is what is no weight of
+--                      a product, and whose gradient does not come from tables either (`from_tables`)
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
 --   count              elements of learned tensors
 --   initial_values     text of given first values, one after another; false where there are none
@@ -12,6 +13,7 @@
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
+local GROUPED = 90 -- columns of a line of members that takes one more
 
 local KINDS = {
   constant = "LH_INIT_CONSTANT",
@@ -171,19 +173,32 @@ local function declared(member)
   return member.type and ("%s %s"):format(member.type, member.name) or ("%s[%s]"):format(member.name, member.size)
 end
 
--- The lines of a struct: `real a[..], b[..]; /* about */`.
-local function lines_of(scope)
+local function all_members(p)
+  return (forms[p.kind](p))
+end
+
+-- Members whose gradient a shard adds up itself where weights get theirs from products over the whole batch.
+local function small_members(p)
+  if p.from_tables or p.kind == "map" then
+    return {}
+  end
+  local members = all_members(p)
+  return p.kind == "weight" and { members[2] } or members
+end
+
+-- The lines of a struct: `real a[..], b[..]; /* about */`, with the members of each parameter. block_type: of a block's.
+local function lines_of(scope, members_of, block_type)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      lines[#lines + 1] = { text = ("%s %s[%s];"):format(p.block.parameters_type, p.block.name, p.block.count_name) }
+      lines[#lines + 1] = { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name, p.block.count_name) }
     else
-      for _, m in ipairs((forms[p.kind](p))) do
+      for _, m in ipairs(members_of(p)) do
         local last = lines[#lines]
-        if m.beside and last and last.room then
+        if m.beside and last and last.real and #last.text < GROUPED then
           last.text = ("%s, %s;"):format(last.text:sub(1, -2), declared(m))
         else
-          lines[#lines + 1] = { text = ("%s%s;"):format(m.type and "" or "real ", declared(m)), room = true }
+          lines[#lines + 1] = { text = ("%s%s;"):format(m.type and "" or "real ", declared(m)), real = not m.type }
         end
         lines[#lines].about = lines[#lines].about or about(p)
       end
@@ -208,6 +223,25 @@ local function panels_of(scope)
   return list
 end
 
+local function small_of(scope)
+  local members = {}
+  for _, p in ipairs(scope.parameters) do
+    for _, m in ipairs(p.kind == "block" and {} or small_members(p)) do
+      members[#members + 1] = { name = m.name, size = m.size, type = m.type or false }
+    end
+  end
+  return { lines = lines_of(scope, small_members, "gradients_type"), members = members }
+end
+
+local function struct_of(scope, name, gradients_type, block, count)
+  local panels, packed = panels_of(scope), {}
+  for _, panel in ipairs(panels) do
+    packed[#packed + 1] = panel.transposed and panel or nil
+  end
+  return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count, panels = panels, packed = packed,
+    lines = lines_of(scope, all_members, "parameters_type"), small = small_of(scope) }
+end
+
 -- Learned elements of a parameter.
 function M.count(p)
   local _, tensors = forms[p.kind](p)
@@ -218,23 +252,14 @@ function M.count(p)
   return count
 end
 
-local function struct_of(scope, name, block, count)
-  local panels, packed = panels_of(scope), {}
-  for _, panel in ipairs(panels) do
-    packed[#packed + 1] = panel.transposed and panel or nil
-  end
-  return { name = name, struct_name = name, block = block, count = count, lines = lines_of(scope), panels = panels,
-    packed = packed }
-end
-
 function M.derive(net)
   local state = { tensors = {}, offset = 0, count = 0, values_at = {}, value_count = 0, initial_values = false }
   add_scope(state, "", net)
   local structs = {}
   for _, block in ipairs(net.scopes) do
-    structs[#structs + 1] = struct_of(block, block.parameters_type, block.name, block.count_name)
+    structs[#structs + 1] = struct_of(block, block.parameters_type, block.gradients_type, block.name, block.count_name)
   end
-  structs[#structs + 1] = struct_of(net, "parameters", false, false)
+  structs[#structs + 1] = struct_of(net, "parameters", "gradients", false, false)
   return {
     tensors = state.tensors,
     structs = structs,

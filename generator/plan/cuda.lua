@@ -1,6 +1,7 @@
 -- The plan's CUDA half: which device text is written, and the choices that fix the order of its sums.
 --
--- Input: the plan with its dimensions and facets. Output: plan.cuda, read by templates/cuda, and plan.cuda_files.
+-- Input: the plan with its dimensions and facets, its network and that network's lists. Output: plan.cuda and
+-- plan.device, the network in device code (network/cuda.lua), read by templates/cuda, and plan.cuda_files.
 --
 --   threads            of a block
 --   products           "generated": one kernel does whole steps; "library", from width library_width on: a step is a
@@ -12,7 +13,6 @@
 --   gradients          the type of what a shard adds up
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with
---   sites              dropout masks of a sequence
 --   draws              random positions or distances come with a step: draw_rows rows of T numbers, positions first,
 --                      distances from row first_distances on; or a row for each sequence
 --   begins, shared     tables are made at the start of a step; there is room that the blocks share
@@ -22,6 +22,7 @@
 --   owned              classes of tables whose gradients have a pass of their own behind attention
 --   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
 
+local network = require("network.cuda")
 local schema = require("spec.schema")
 
 local M = {}
@@ -91,6 +92,13 @@ local function kernels(plan, multiplies)
   if plan.dropouts[1] then
     list[#list + 1] = "cuda/dropout.cu"
   end
+  list[#list + 1] = "cuda/norm.cu"
+  if plan.device.rms then
+    list[#list + 1] = "cuda/rms_norm.cu"
+  end
+  if plan.device.rows[1] then
+    list[#list + 1] = "cuda/activations.cu"
+  end
   list[#list + 1] = "cuda/adam.cu"
   return list
 end
@@ -151,11 +159,11 @@ local function chip_shards(plan, most)
   return math.min(train.batch, most)
 end
 
-function M.derive(plan)
+function M.derive(plan, net, lists)
   local family = plan.attentions[1]
   local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
   local randomized, by_sequence = family.positions.kind == "randomized", family.positions.kind == "sequence"
-  local learned_places = plan.additive.kind == "learned" and not by_sequence
+  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables
   local library = plan.width >= LIBRARY_WIDTH
   local multiplies = not library or family.relative.kind == "transformer_xl"
   local keeps = not library and keeps_pairs(plan)
@@ -170,8 +178,6 @@ function M.derive(plan)
     gradients = library and "gradients" or "parameters",
     chip = chip,
     replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
-    kernels = kernels(plan, multiplies),
-    sites = (plan.additive.dropout.kind ~= "none" and 1 or 0) + (plan.dropout.kind ~= "none" and 2 * plan.layers or 0),
     draws = randomized or by_sequence or plan.draws_distances,
     position_draws = randomized and family.positions.draws or 0,
     distance_draws = plan.draws_distances and family.positions.distance.draws or 0,
@@ -200,6 +206,14 @@ function M.derive(plan)
     block_state = BLOCK_STATE,
     constants = constants(plan),
   }
+  plan.device = network.derive(net, lists, {
+    wide = library,
+    evaluates = plan.eval_dropout,
+    pairs = plan.cuda.pairs,
+    pair_scores = plan.cuda.pair_scores,
+    uniform_count = scored and family.score.cuda.gathers.uniform and family.score.cuda.uniform_count or false,
+  })
+  plan.cuda.kernels = kernels(plan, multiplies)
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
   plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"

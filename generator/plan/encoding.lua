@@ -124,9 +124,12 @@ local function derive_draws(plan)
   plan.distance_range = distance.max_position or 0
   plan.first_position = positions.first or 0
   plan.max_position = positions.max_position or distance.max_position or false
+  plan.additive.from_tables = positions.kind ~= "sequence" -- a row of its table is one token's of every sequence
   plan.input_draw = positions.kind ~= "index" and plan.additive.kind ~= "none"
-  plan.sinusoids = plan.additive.kind == "sinusoid" or family.relative.kind == "transformer_xl"
-  plan.tables = plan.sinusoids or family.rotation.kind == "rope"
+  plan.sinusoids, plan.tables = plan.additive.kind == "sinusoid" or plan.signed_sinusoids, false
+  for _, each in ipairs(plan.attentions) do
+    plan.tables = plan.tables or plan.sinusoids or each.rotation.kind == "rope"
+  end
 end
 
 function M.derive(plan, facts)

@@ -1,7 +1,7 @@
 -- The model: its network, built from its description, and what follows from that: parameters.
 --
 -- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
--- (network/builder.lua), and into the plan: structs (of parameters, as C has them), tensors, tensor_count, parameters
+-- (network/builder.lua) and its lists (network/lists.lua), and into the plan: structs (of parameters, as C has them), tensors, tensor_count, parameters
 -- (elements of learned tensors), parameter_elements (size of the struct), parameter_storage (rounded up to whole
 -- chunks), initial_values; network_identity (network/identity.lua), nil for the network that all checkpoints from
 -- before there were others have; cpu (network/cpu.lua); widths, { name, count } of those that need a constant;
@@ -14,6 +14,7 @@ local canonical = require("base.canonical")
 local cpu = require("network.cpu")
 local handles = require("network.handles")
 local identity = require("network.identity")
+local lists = require("network.lists")
 local own_network = require("spec.own_network")
 local parameters = require("network.parameters")
 
@@ -226,10 +227,11 @@ function M.derive(plan, file)
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
   plan.widths, plan.trace_sites = widths(net), trace_sites(net)
   plan.trace_site_count = #plan.trace_sites
-  plan.cpu = cpu.derive(net, derived.structs, plan.eval_dropout)
+  local executed = lists.derive(net)
+  plan.cpu = cpu.derive(net, executed, derived.structs, plan.eval_dropout)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)
-  return net
+  return net, executed
 end
 
 return M

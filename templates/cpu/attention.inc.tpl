@@ -24,8 +24,8 @@
  *   attention_${name}_backward   from the gradient of attended to that of query_key_value
 % end
  *
- * Of the workspace they use step, sequences, ${queries.at}length and the room in its member ${name}; ${name}_kept is
- * the layer's. l counts the layers of the stack.
+ * Of the workspace they use step, sequences, ${queries.at}length, sums and the room in its member ${name};
+ * ${name}_kept is the layer's; l counts the layers of the stack.
  *
  * One head of one sequence at a time; LANES queries side by side, keys one after another, so that the softmax needs no
  * sum across lanes and any head width fills the registers. T is a loop bound, nothing is padded but the last group of
@@ -146,8 +146,8 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
  *   out     [T] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written
  *   kept    of the head, written
  */
-NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, ${key_argument}real *restrict out,
-        ${name}_kept kept) {
+NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query,
+        ${key_argument}real *restrict out, ${name}_kept kept) {
 % include("cpu/head_lengths.tpl", { lengths = ranged and cross and "S = head->S" or lengths })
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
 % if ranged then
@@ -281,7 +281,7 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
         attend_${name}_keys(T, j, kept.weights, scratch, dquery + WIDTH, dquery + 2 * WIDTH);
 % end
 % if relative.toeplitz then
-    for (int x = 0; x < ${name}_distances(T); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(T, x, scratch, head->drows);
+    for (int x = 0; x < ${name}_distance_count(T); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(T, x, scratch, head->drows);
 % elseif relates then
     for (int i = 0; i < T; i++) ${name}_relative_rows_grad(head, i, scratch);
 % end

@@ -4,11 +4,10 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const re
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
-static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums,
-        ${stack.parameters} *g) {
+static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
 % if relative.toeplitz then
-    int count = ${name}_distances(step->shape.length[${queries.stream}]);
+    int count = ${name}_distance_count(step->shape.length[${queries.stream}]);
 % else
     int count = ((const shared *)step->shared)->${prefix}relative_count[set];
 % end
@@ -21,10 +20,9 @@ static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_s
     }
 }
 % elseif relative.kind == "shaw" then
-static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums,
-        ${stack.parameters} *g) {
+static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
 % if relative.toeplitz then
-    for (int x = 0; x < ${name}_distances(step->shape.length[${queries.stream}]); x++) {
+    for (int x = 0; x < ${name}_distance_count(step->shape.length[${queries.stream}]); x++) {
         int row = ${name}_table_row(${name}_distance(step, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x));
 % else
     (void)step;

@@ -26,7 +26,7 @@ INLINE void ${name}_relative_rows_grad(int T, int x, const ${name}_scratch *scra
             }
         }
     }
-    for (int u = 0; u < ${PREFIX}KEYS && x + u < ${name}_distances(T); u++) {
+    for (int u = 0; u < ${PREFIX}KEYS && x + u < ${name}_distance_count(T); u++) {
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
             *(${name}_part *)(drows + (x + u) * ${PREFIX}RELATIVE_WIDTH + part * ${PREFIX}HEAD_PART) += dr[u][part];

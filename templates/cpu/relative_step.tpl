@@ -2,7 +2,7 @@
 % if per_distance then
 % if relative.toeplitz then
 static int make_${name}_codes(const lh_cpu_step *step, int set) {
-    int count = ${name}_distances(step->shape.length[${queries.stream}]);
+    int count = ${name}_distance_count(step->shape.length[${queries.stream}]);
     real *codes = ${name}_codes(step, set);
     for (int x = 0; x < count; x++) signed_sinusoid(step->tables, ${name}_distance(step, set, x), codes + x * WIDTH);
     return count;
@@ -70,7 +70,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     for (int l = set; l < ${stack.count}; l += ${PREFIX}RELATIVE_SETS) {
         real *rows = ${name}_rows(step, l);
         memset(rows, 0, ${name}_row_elements(T) * sizeof(real));
-        for (int x = 0; x < ${name}_distances(T); x++) {
+        for (int x = 0; x < ${name}_distance_count(T); x++) {
             int at = ${name}_table_row(${name}_distance(step, set, x));
             const real *row = p->${stack.member}[l].${prefix}relative_table + at * ${PREFIX}HEAD_WIDTH;
             for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) rows[d * stride + x] = row[d];

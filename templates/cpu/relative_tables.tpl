@@ -10,7 +10,7 @@ enum {
 % if relative.toeplitz then
 /* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
  * For one key, queries side by side have rows side by side. */
-INLINE int ${name}_distances(int T) { return 2 * T - 1; }
+INLINE int ${name}_distance_count(int T) { return 2 * T - 1; }
 
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
@@ -44,7 +44,7 @@ INLINE int ${name}_table_row(int distance) {
 % if relative.behind then
 
 % if per_distance then
-% local most = name .. (relative.toeplitz and "_distances(T)" or "_most_rows(T)")
+% local most = name .. (relative.toeplitz and "_distance_count(T)" or "_most_rows(T)")
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
 INLINE size_t ${name}_code_elements(int T) { return (size_t)round_up(${most}, TILE_ROWS) * WIDTH; }
 

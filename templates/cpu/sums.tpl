@@ -27,7 +27,7 @@ typedef struct ${name}_sums {
 static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used, int T) {
 % if relative.kind == "none" then
 % elseif relative.toeplitz then
-    size_t rows = (size_t)${name}_distances(T);
+    size_t rows = (size_t)${name}_distance_count(T);
 % elseif relative.biases then
     size_t rows = (size_t)${name}_most_rows(T);
 % else

@@ -15,8 +15,8 @@ static void write_${name}_rows(const ${name}_head *head, int first, const real *
  *   columns             [keys][LANES] scratch
  *   scores, attention   [queries][keys] written; NULL: not wanted
  */
-static void trace_${name}_head(const ${name}_head *head, const real *query,
-        ${cross and "const real *key, " or ""}real *columns, real *scores, real *attention) {
+static void trace_${name}_head(const ${name}_head *head, const real *query, ${cross and "const real *key, " or ""}real *columns,
+        real *scores, real *attention) {
 % if not cross then
     const real *key = query + WIDTH;
 % end

@@ -25,7 +25,7 @@
 % end
 % if dropouts[1] then
 
-enum { DROPOUT_SITES = ${cuda.sites} };
+enum { DROPOUT_SITES = ${device.sites} };
 % end
 
 typedef real *reals;

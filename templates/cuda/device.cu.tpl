@@ -24,7 +24,7 @@ typedef int int32_t;
 enum {
     THREADS = ${cuda.threads}, /* of a block */
 % if dropouts[1] then
-    DROPOUT_SITES = ${cuda.sites}, /* masks of one sequence */
+    DROPOUT_SITES = ${device.sites}, /* masks of one sequence */
 % end
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the vector of parameters */
     % include("parts/dimensions.tpl")
@@ -64,10 +64,28 @@ enum {
 
 % include("cuda/layers.tpl")
 
-% if cuda.products == "generated" then
-% include("cuda/layer.tpl")
+% for _, f in ipairs(device.rows) do
+% include(f.template, f)
 
 % end
 % include("cuda/loss.tpl")
+
+% if cuda.products == "generated" then
+% include("cuda/products.tpl")
+
+% else
+% include("cuda/bias.tpl")
+
+% include("cuda/phase_names.tpl")
+
+% end
+/* Rows of the block's sequences. */
+INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
+
+% for _, block in ipairs(device.blocks) do
+% include(cuda.products == "generated" and "cuda/block.tpl" or "cuda/phases_of_block.tpl", block)
+
+% end
+% include("cuda/examples.tpl")
 
 % include(cuda.products == "generated" and "cuda/step.tpl" or "cuda/phases.tpl")

@@ -28,20 +28,6 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* Makes layer l of a shard in training the block's. */
-INLINE void enter_layer(int l) {
-    block_state *b = block();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        const size_t step = layer_bytes(b->sequences, b->view.T);
-        size_t used = l * step;
-        b->l = l;
-        lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
-        b->input = l > 0 ? b->layer.output - step / sizeof(real) : b->work.input;
-    }
-    __syncthreads();
-}
-
 % end
 /* Shards have equal sizes; the first ones take what is left over, one each. */
 INLINE int shard_start(int sequences, int shards, int shard) {

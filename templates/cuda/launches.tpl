@@ -1,7 +1,8 @@
-% local dbranch = dropout.kind == "bernoulli" and "dbranch" or "gradient"
 /* --- the launches of a step ------------------------------------------------------------------------------------- */
 
-enum { MOST_LAUNCHES = 5 + ${normaliser.directional and 23 or 20} * LAYERS };
+% include("cuda/phase_names.tpl")
+
+enum { MOST_LAUNCHES = ${device.most_launches} };
 
 /* A list of launches as it grows; products are over so many rows. */
 typedef struct launch_list {
@@ -21,14 +22,18 @@ static void forward(launch_list *list, int in, int out, const real *x, const rea
     };
 }
 
-/* Of that product the gradient of the weight, dweight[in][out], and that of x, dx[rows][in], or added to it. */
-static void backward(launch_list *list, int in, int out, const real *x, const real *weight, const real *dy,
-        real *dweight, bool adds, real *dx) {
+/* Of that product the gradient of the weight, dweight[in][out]. */
+static void weight_gradient(launch_list *list, int in, int out, const real *x, const real *dy, real *dweight) {
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
             .product = {.rows = in, .columns = out, .inner = list->rows, .turned_a = true, .a = x, .b = dy,
                     .out = dweight},
     };
+}
+
+/* And that of x, dx[rows][in], or added to it. */
+static void input_gradient(launch_list *list, int in, int out, const real *dy, const real *weight, bool adds,
+        real *dx) {
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
             .product = {.rows = list->rows, .columns = in, .inner = out, .turned_b = true, .adds = adds, .a = dy,
@@ -36,38 +41,22 @@ static void backward(launch_list *list, int in, int out, const real *x, const re
     };
 }
 
-/* Layer l of a pass, its input at x; out: its output. */
-static void layer_forward(launch_list *list, int l, const layer_parameters *p, const workspace *w,
-        const layer_state *s, const real *x) {
-    forward(list, WIDTH, 3 * WIDTH, x, p->query_key_value, s->query_key_value);
-% if normaliser.directional then
-    forward(list, WIDTH, DIRECTION_WIDTH, x, p->direction, s->direction);
-% end
-    phase(list, LH_CUDA_ATTEND, l);
-    forward(list, WIDTH, WIDTH, s->attended, p->attention_output, w->branch);
-    phase(list, LH_CUDA_NORM1, l);
-    forward(list, WIDTH, FEEDFORWARD, s->norm1, p->up, s->hidden);
-    phase(list, LH_CUDA_HIDDEN, l);
-    forward(list, FEEDFORWARD, WIDTH, s->hidden, p->down, w->branch);
-    phase(list, LH_CUDA_NORM2, l);
-}
-
-static void layer_backward(launch_list *list, int l, const layer_parameters *p, layer_parameters *g,
-        const workspace *w, const layer_state *s, const real *x) {
-    phase(list, LH_CUDA_NORM2_BACK, l);
-    backward(list, FEEDFORWARD, WIDTH, s->hidden, p->down, w->${dbranch}, g->down, false, w->dhidden);
-    phase(list, LH_CUDA_HIDDEN_BACK, l);
-    backward(list, WIDTH, FEEDFORWARD, s->norm1, p->up, w->dhidden, g->up, true, w->gradient);
-    phase(list, LH_CUDA_NORM1_BACK, l);
-    backward(list, WIDTH, WIDTH, s->attended, p->attention_output, w->${dbranch}, g->attention_output, false,
-            w->dattended);
-    phase(list, LH_CUDA_ATTEND_BACK, l);
-    backward(list, WIDTH, 3 * WIDTH, x, p->query_key_value, w->dquery_key_value, g->query_key_value, true, w->gradient);
-% if normaliser.directional then
-    backward(list, WIDTH, DIRECTION_WIDTH, x, p->direction, w->ddirection, g->direction, true, w->gradient);
+% for _, block in ipairs(device.blocks) do
+/* ${block.comment}
+ * In a pass, ${block.name} l${block.forward.reads and ", its input at x" or ""}. */
+% define(("static void %s_forward"):format(block.name), "launch_list *list", "int l", ("const %s *p"):format(block.parameters_type), "const workspace *w", ("const %s *s"):format(block.state), block.forward.reads and "const real *x")
+% for _, launch in ipairs(block.forward.list) do
+    % include(launch.template, launch)
 % end
 }
 
+% define(("static void %s_backward"):format(block.name), "launch_list *list", "int l", ("const %s *p"):format(block.parameters_type), ("%s *g"):format(block.parameters_type), "const workspace *w", ("const %s *s"):format(block.state), block.backward.reads and "const real *x")
+% for _, launch in ipairs(block.backward.list) do
+    % include(launch.template, launch)
+% end
+}
+
+% end
 /* lh_cuda_program.launches */
 static int launches(const lh_shape *shape, lh_mode mode, void *memory, const void *from, void *to,
         lh_cuda_launch *first) {
@@ -75,26 +64,29 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
     const int sequences = shape->sequences, T = shape->length[0];
     const parameters *p = from;
     parameters *g = to;
-    launch_list list = {first, sequences * T};
+    launch_list all = {first, sequences * T}, *list = &all;
     workspace w = {0};
-    layer_state layer[LAYERS];
-    size_t used = 0;
     lay_out(&w, memory, sequences, T, shape->labels, training);
-    for (int l = 0; l < LAYERS; l++) {
-        if (!training) used = 0;
-        lay_out_layer(&layer[l], w.layers, &used, sequences, T);
-    }
-% if cuda.begins then
-    phase(&list, LH_CUDA_BEGIN, 0);
+% for _, block in ipairs(device.blocks) do
+    ${block.state} ${block.name}[${block.count}];
+    size_t ${block.name}_used = 0;
+    for (int l = 0; l < ${block.count}; l++) {
+        if (!training) ${block.name}_used = 0;
+        lay_out_${block.name}(&${block.name}[l], w.${block.name}s, &${block.name}_used, sequences, T);
+% if block.in_place then
+        if (!training) ${block.name}[l].output = ${block.of_host};
 % end
-    phase(&list, LH_CUDA_EMBED, 0);
-    for (int l = 0; l < LAYERS; l++)
-        layer_forward(&list, l, &p->layer[l], &w, &layer[l], training && l > 0 ? layer[l - 1].output : w.input);
-    phase(&list, LH_CUDA_CLASSIFY, LAYERS - 1);
-    if (!training) return (int)(list.next - first);
-    for (int l = LAYERS - 1; l >= 0; l--)
-        layer_backward(&list, l, &p->layer[l], &g->layer[l], &w, &layer[l], l > 0 ? layer[l - 1].output : w.input);
-    phase(&list, LH_CUDA_EMBED_BACK, 0);
-    phase(&list, LH_CUDA_END, 0);
-    return (int)(list.next - first);
+    }
+% end
+% if cuda.begins then
+    phase(list, LH_CUDA_BEGIN, 0);
+% end
+% for i, launch in ipairs(device.pass.train.list) do
+    % include(launch.template, launch)
+% if i == #device.pass.evaluate.list then
+    if (!training) return (int)(list->next - first);
+% end
+% end
+    phase(list, LH_CUDA_END, 0);
+    return (int)(list->next - first);
 }

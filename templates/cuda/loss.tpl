@@ -99,7 +99,7 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
     return sum;
 }
 
-/* From the gradients of the logits, in w->logits, those of the output layer, and w->gradient [rows][WIDTH]. */
+/* From the gradients of the logits, in w->logits, those of the output layer, and w->${device.readout_gradient} [rows][WIDTH]. */
 NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     is_global(x);
     is_global(g);
@@ -125,7 +125,7 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
                 for (int i = 0; i < 4; i++) sum.v[i] += dlogits[c] * v->p->output[(k + i) * CLASS_COLUMNS + c];
             }
         }
-        *(quad *)(w->gradient + 4 * e) = sum;
+        *(quad *)(w->${device.readout_gradient} + 4 * e) = sum;
     }
     __syncthreads();
 }

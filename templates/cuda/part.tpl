@@ -1,91 +1,68 @@
-% local drops, geometric = dropouts[1] ~= nil, normaliser.kind == "geometric"
 /* Arrays of all sequences, from that of sequence `first` on. */
-INLINE void shift_layer(layer_state *s, int first, int T) {
+% for _, block in ipairs(device.blocks) do
+INLINE void shift_${block.name}(${block.state} *s, int first, int T) {
     const size_t rows = (size_t)first * T;
-    s->query_key_value += rows * QUERY_STRIDE;
-% if relative.biases then
-    s->key_bias += rows * HEADS;
+% for _, m in ipairs(block.members) do
+% local count = m.each and "rows * " .. m.each or "rows"
+    s->${m.name} += ${count};
 % end
-% if normaliser.directional then
-    s->direction += rows * DIRECTION_WIDTH;
-% end
-% if normaliser.normalised then
-    s->inverse_total += rows * HEADS;
-% elseif not geometric then
-    s->largest += rows * HEADS;
-    s->inverse_sum += rows * HEADS;
-% end
-    s->attended += rows * WIDTH;
-    s->xhat1 += rows * WIDTH;
-    s->rstd1 += rows;
-    s->norm1 += rows * WIDTH;
-    s->hidden += rows * FEEDFORWARD;
-    s->xhat2 += rows * WIDTH;
-    s->rstd2 += rows;
-    s->output += rows * WIDTH;
 }
 
-/* Masks${geometric and ", query_sums" or ""} and head_sums lie shard behind shard, each as if it were alone. */
+% end
+/* Arrays with numbers in front of [sequences], and masks, lie shard behind shard, each as if it were alone. */
 INLINE void shift_work(workspace *w, int first, int T, int label_count, const bool training) {
     const size_t rows = (size_t)first * T, labels = (size_t)first * label_count;
-    w->input += rows * WIDTH;
-    w->branch += rows * WIDTH;
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
     w->correct += labels;
 % if eval_dropout then
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
+% for _, m in ipairs(device.workspace) do
+% local count = m.each and "rows * " .. m.each or "rows"
+% if not m.training then
+    w->${m.name} += ${count};
+% end
+% end
     if (!training) return;
-% if drops and not eval_dropout then
+% if dropouts[1] and not eval_dropout then
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
-    w->gradient += rows * WIDTH;
-    w->dbranch += rows * WIDTH;
-    w->dattended += rows * WIDTH;
-    w->dhidden += rows * FEEDFORWARD;
-    w->dquery_key_value += rows * QUERY_STRIDE;
-% if normaliser.directional then
-    w->ddirection += rows * DIRECTION_WIDTH;
+% for _, m in ipairs(device.workspace) do
+% local count = m.each and "rows * " .. m.each or "rows"
+% if m.training then
+    w->${m.name} += ${count};
 % end
-% if geometric then
-    w->weights += rows * HEADS * T;
-    w->pairs += rows * HEADS * T;
-    w->query_sums += QUERY_SUMS * rows * HEADS;
-% else
-    w->delta += rows * HEADS;
-% end
-% if relative.biases then
-    w->key_sums += rows * HEADS;
-% end
-% if score.kind ~= "none" and score.cuda.gathers.uniform then
-    w->head_sums += ${score.cuda.uniform_count} * rows * HEADS;
 % end
 }
 
 /* Of `all` sequences, which are those of the batch from sequence `group` on, makes part `index` of `parts` the block's,
- * with layer l of it. By one thread. */
-INLINE void take_part(block_state *b, int group, int all, int parts, int index, char *memory, int l,
+ * with what the place's layer keeps. By one thread. */
+INLINE void take_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
-    const int T = b->view.T, label_count = b->view.label_count;
-    const int first = shard_start(all, parts, index), kept_layer = training ? l : 0;
-    const size_t in_batch = group + first, layer = layer_bytes(all, T);
-    size_t used = kept_layer * layer;
+    const int T = b->view.T, label_count = b->view.label_count, first = shard_start(all, parts, index);
+    const size_t in_batch = group + first;
     b->first = in_batch;
     b->sequences = shard_start(all, parts, index + 1) - first;
-    b->l = l;
+    b->l = at.layer;
     b->tokens = b->step.tokens[0] + in_batch * T;
     b->labels = b->step.labels + in_batch * label_count;
     b->mask = b->step.mask + in_batch * label_count;
     lay_out(&b->work, memory, all, T, label_count, training);
-    lay_out_layer(&b->layer, b->work.layers, &used, all, T);
-    b->input = b->work.input + (size_t)first * T * WIDTH;
-    if (kept_layer > 0) {
-        layer_state before;
-        used -= 2 * layer;
-        lay_out_layer(&before, b->work.layers, &used, all, T);
-        b->input = before.output + (size_t)first * T * WIDTH;
-    }
-    shift_layer(&b->layer, first, T);
     shift_work(&b->work, first, T, label_count, training);
+% for _, block in ipairs(device.blocks) do
+    {
+        const size_t step = ${block.name}_bytes(all, T);
+        const int kept = training ? at.layer : 0;
+        size_t used = kept * step;
+        lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, &used, all, T);
+        shift_${block.name}(&b->${block.name}, first, T);
+        b->input = kept > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.first};
+% if block.in_place then
+        if (!training) b->${block.name}.output = ${block.first};
+% else
+        if (!training && at.layer > 0) b->input = b->${block.name}.output;
+% end
+    }
+% end
 }

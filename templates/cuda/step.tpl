@@ -1,9 +1,3 @@
-% local drops = dropouts[1] ~= nil
-% local embedding_drops = additive.dropout.kind == "bernoulli"
-% local branch_drops = dropout.kind == "bernoulli"
-% local asks = not eval_dropout -- whether dropout is on: in training alone
-% include("cuda/examples.tpl")
-
 /* One shard, forward and back: writes all of its gradient and its sums. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
@@ -20,24 +14,9 @@ INLINE void train_shard(int shard) {
 % end
     }
     __syncthreads();
-% if drops then
-    draw_masks(${eval_dropout and "true" or ""});
+% for _, op in ipairs(device.pass.train) do
+    % include(op.template, op)
 % end
-    embed(${embedding_drops and asks and "true" or ""});
-#pragma unroll 1
-    for (int l = 0; l < LAYERS; l++) {
-        enter_layer(l);
-        layer_forward(${branch_drops and asks and "true" or ""});
-    }
-    classify(b->layer.output, true);
-    add_up(b->replica.shard_sums + shard);
-    classify_backward(b->layer.output, b->gradient);
-#pragma unroll 1
-    for (int l = LAYERS - 1; l >= 0; l--) {
-        if (l + 1 < LAYERS) enter_layer(l);
-        layer_backward();
-    }
-    embed_backward(b->gradient);
 }
 % include("cuda/update.tpl")
 
@@ -94,23 +73,11 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
         __syncthreads();
         if (threadIdx.x == 0) {
             const int left = a.end - first;
-            size_t used = 0;
             take_examples(b, first, left < a.group ? left : a.group, false);
-            lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
-            b->input = b->layer.output = b->work.input;
         }
         __syncthreads();
-% if eval_dropout then
-        draw_masks(false);
+% for _, op in ipairs(device.pass.evaluate) do
+        % include(op.template, op)
 % end
-        embed(${embedding_drops and asks and "false" or ""});
-#pragma unroll 1
-        for (int l = 0; l < LAYERS; l++) {
-            if (threadIdx.x == 0) b->l = l;
-            __syncthreads();
-            layer_forward(${branch_drops and asks and "false" or ""});
-        }
-        classify(b->work.input, false);
-        give_answers(a.answers, (real *)a.logits);
     }
 }

@@ -169,32 +169,21 @@ INLINE void fold_gradients(void) {
     real *gradient = (real *)b->replica.gradient;
     parameters *to = (parameters *)gradient;
     const gradients *g = (const gradients *)b->replica.partials;
-    fold_shards(g->token, TOKENS * WIDTH, to->token);
-% if additive.kind == "learned" and not cuda.shares_places then
-    fold_shards(g->position_table, POSITION_ROWS * WIDTH, to->position_table);
+% for _, struct in ipairs(structs) do
+% if struct.block then
+    for (int l = 0; l < ${struct.count}; l++) {
+        const ${struct.gradients_type} *from = &g->${struct.block}[l];
+        ${struct.name} *into = &to->${struct.block}[l];
+% for _, m in ipairs(struct.small.members) do
+        % include("cuda/fold_member.tpl", { from = "from->" .. m.name, to = "into->" .. m.name, member = m })
 % end
-    for (int l = 0; l < LAYERS; l++) {
-        const layer_gradients *from = &g->layer[l];
-% if relative.biases then
-        fold_shards(from->content_bias, WIDTH, to->layer[l].content_bias);
-% end
-% if normaliser.kind == "geometric" then
-        fold_shards(from->content_bias, WIDTH, to->layer[l].content_bias);
-% if normaliser.directional then
-        fold_shards(from->direction_bias, DIRECTION_WIDTH, to->layer[l].direction_bias);
-% end
-        fold_shards((const real *)&from->geometric, sizeof from->geometric / sizeof(real),
-                (real *)&to->layer[l].geometric);
-% end
-        fold_shards(from->norm1_scale, WIDTH, to->layer[l].norm1_scale);
-        fold_shards(from->norm1_offset, WIDTH, to->layer[l].norm1_offset);
-        fold_shards(from->up_bias, FEEDFORWARD, to->layer[l].up_bias);
-        fold_shards(from->down_bias, WIDTH, to->layer[l].down_bias);
-        fold_shards(from->norm2_scale, WIDTH, to->layer[l].norm2_scale);
-        fold_shards(from->norm2_offset, WIDTH, to->layer[l].norm2_offset);
     }
-    fold_shards(g->output, WIDTH * CLASS_COLUMNS, to->output);
-    fold_shards(g->output_bias, CLASS_COLUMNS, to->output_bias);
+% else
+% for _, m in ipairs(struct.small.members) do
+    % include("cuda/fold_member.tpl", { from = "g->" .. m.name, to = "to->" .. m.name, member = m })
+% end
+% end
+% end
 % if cuda.sums then
     fold_shards((const real *)(b->replica.partials + GRADIENT_BYTES), (int)(sum_bytes(b->view.T) / sizeof(real)),
             (real *)b->view.shared.sums);

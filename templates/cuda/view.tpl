@@ -90,15 +90,17 @@ INLINE void score_tables_of(const step_view *v, int l, score_tables *s) {
 typedef struct block_state {
     step_view view;
     workspace work;
-    layer_state layer;
+% for _, block in ipairs(device.blocks) do
+    ${block.state} ${block.name};
+% end
     int l;             /* the layer */
     global<const real> input; /* of the layer */
     int sequences;     /* the shard's, or the group's */
     int first;         /* of them in the batch */
 % if cuda.products == "generated" then
     char *memory;      /* the block's part of the launch's workspace */
-    global<parameters> gradient; /* of the shard */
 % end
+    global<${cuda.gradients}> gradient; /* of the shard */
     global<const unsigned short> tokens, labels;
     global<const unsigned char> mask;
 % if cuda.sums then

@@ -1,7 +1,15 @@
 % include("parts/position_row.tpl")
 
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
-% if max_position then
+% if attentions[2] then
+    int rows = longest[0] > longest[1] ? longest[0] : longest[1];
+% for _, family in ipairs(attentions) do
+% if family.positions.max_position or family.positions.distance.max_position then
+    rows = rows > ${family.PREFIX}MAX_POSITION ? rows : ${family.PREFIX}MAX_POSITION;
+% end
+% end
+    return rows;
+% elseif max_position then
     (void)longest;
     return MAX_POSITION;
 % else

@@ -31,7 +31,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const 
     launch[0] = (lh_cuda_launch){.phase = LH_CUDA_PRODUCT,
                                  .product = {.rows = rows, .columns = 1, .inner = 1, .a = numbers, .b = numbers}};
     launch[0].product.out = numbers;
-    launch[1] = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? LH_CUDA_END : LH_CUDA_CLASSIFY};
+    launch[1] = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? LH_CUDA_END : LH_CUDA_FIRST};
     return 2;
 }
 

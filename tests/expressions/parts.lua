@@ -11,8 +11,7 @@ function M.positions_plan(reading, layers)
   local drawn = reading == "drawn" or reading == "clamped"
   return { kind = reading == "difference" and "randomized" or "index",
     layer_index = reading == "difference" and "l" or nil, per_layer = reading == "difference",
-    distance = { kind = reading, layer_index = drawn and "l" or nil, per_layer = drawn, draws = drawn and layers or nil,
-      middle = "" } }
+    distance = { kind = reading, layer_index = drawn and "l" or nil, per_layer = drawn, draws = drawn and layers or nil } }
 end
 
 -- What templates and the facet of scores ask of a family, as it is where there is no other.

@@ -93,6 +93,17 @@ function TestFamilies.test_drawn_distances_of_one_family()
   lu.assertStrContains(text, "self_drawn_distance(drawn, ")
 end
 
+-- The tables of positions have rows for what any family asks for.
+function TestFamilies.test_tables_of_positions_are_those_of_all_families()
+  local turns = { rotation = { kind = "rope", base = 500.0 }, positions = { kind = "index" }, score = false }
+  local drawn = "{ positions = { kind = 'randomized', max_position = 1000 }, use = 'alibi' }"
+  local plan = derive(two_families(drawn, turns))
+  lu.assertTrue(plan.tables)
+  local text = render.render("parts/position_tables.tpl", plan, template, nil, plan.attentions[1])
+  lu.assertStrContains(text, "    rows = rows > SELF_MAX_POSITION ? rows : SELF_MAX_POSITION;\n    return rows;\n")
+  lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
+end
+
 function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do()
   local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }"
   local plan = derive(two_families(self_facets, CROSS))

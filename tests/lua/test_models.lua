@@ -419,8 +419,8 @@ end
 
 TestDerived = {}
 
--- Every spelling of the fields has a backward pass, buffers, and all that follows: it is planned.
-function TestDerived.test_every_model_is_planned()
+-- Every spelling of the fields has both passes, and code on the CPU.
+function TestDerived.test_every_model_has_both_passes()
   local seen = {}
   for _, kind in ipairs({ "encoder", "decoder" }) do
     for _, place in ipairs({ "post", "pre" }) do
@@ -431,6 +431,8 @@ function TestDerived.test_every_model_is_planned()
             ["model.tied"] = kind == "decoder" and "true" or nil }))
           lu.assertNil(seen[plan.model_digest])
           seen[plan.model_digest] = true
+          lu.assertTrue(#plan.cpu.members > 4)
+          lu.assertTrue(#plan.cpu.blocks[1].backward > 8)
         end
       end
     end

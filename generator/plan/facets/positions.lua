@@ -24,11 +24,11 @@
 --   "index"        key - query
 --   "difference"   of drawn positions, those of draw layer_index
 --   "drawn", "clamped"   of the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
---                  of templates/cpu/positions.tpl; then also
+--                  of templates/parts/drawn_distance.tpl; then also
 --   distance.max_position, draws, site_offset, layer_index, per_layer, about: as above, at a place of their own in the
 --                  counter
---   distance.independent   the left side has draws of its own: distances lie from -(T - 1) to T - 1, signed, and
---                          distance.middle, C text, is the place of the first to the right
+--   distance.independent   the left side has draws of its own: distances lie from -(T - 1) to T - 1, signed, and the
+--                          first to the right is element max_position
 
 local M = {}
 
@@ -51,7 +51,6 @@ local function drawn_distances(positions, layers)
   return {
     kind = positions.reading,
     independent = independent,
-    middle = independent and " + MAX_POSITION" or "",
     range = positions.max_position,
     max_position = behind_last(positions),
     draws = per_layer and layers or 1,

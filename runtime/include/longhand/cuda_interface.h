@@ -36,14 +36,14 @@ typedef struct lh_cuda_step {
     const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] of each stream that the model has */
     const unsigned short *labels;                  /* [sequences][label_count] */
     const unsigned char *mask;                     /* [sequences][label_count] */
-    const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
-    const int *draws;            /* lh_cuda_program.draw_count numbers, or so many for each sequence */
+    const int *draws; /* lh_cuda_program.draw_count numbers, or so many for each sequence */
     int sequences, T[LH_CUDA_STREAMS], label_count;
-    unsigned int step, key[2]; /* dropout's counter and key */
-    unsigned int draw;         /* evaluation: the index of its draw */
-    double rate;               /* learning rate / (1 - beta1^t) */
-    double correct2;           /* 1 / (1 - beta2^t) */
-    double loss_scale;         /* 1 / label positions of the batch */
+    unsigned int step, key[2];   /* dropout's counter and key */
+    unsigned int draw;           /* evaluation: the index of its draw */
+    double rate;                 /* learning rate / (1 - beta1^t) */
+    double correct2;             /* 1 / (1 - beta2^t) */
+    double loss_scale;           /* 1 / label positions of the batch */
+    const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
 } lh_cuda_step;
 
 enum { LH_CUDA_NOT_RUN = 0, LH_CUDA_DONE = 1, LH_CUDA_NOT_FINITE = 2 /* loss or gradient; no update was made */ };

@@ -7,20 +7,11 @@
 #ifndef LH_CUDA_PLACE_H
 #define LH_CUDA_PLACE_H
 
+/* Phases that the runtime knows: the blocks of a grid meet in them. A generated program numbers its others. */
 enum {
-    LH_CUDA_BEGIN,      /* tables of the step */
-    LH_CUDA_EMBED,      /* dropout masks, the first layer's input */
-    LH_CUDA_ATTEND,     /* from queries, keys and values */
-    LH_CUDA_NORM1,      /* of the layer's input and what attention gave */
-    LH_CUDA_HIDDEN,     /* bias and rectifier */
-    LH_CUDA_NORM2,      /* of norm 1 and what the feed-forward network gave, its bias first */
-    LH_CUDA_CLASSIFY,   /* logits, loss, in training their gradients down to the last layer's output */
-    LH_CUDA_NORM2_BACK, /* and so on back */
-    LH_CUDA_HIDDEN_BACK,
-    LH_CUDA_NORM1_BACK,
-    LH_CUDA_ATTEND_BACK,
-    LH_CUDA_EMBED_BACK,
-    LH_CUDA_END /* folds what shards have added up, clips, updates, reports */
+    LH_CUDA_BEGIN, /* tables of the step */
+    LH_CUDA_END,   /* folds what shards have added up, clips, updates, reports */
+    LH_CUDA_FIRST  /* of a program's own */
 };
 
 typedef struct lh_cuda_place {

@@ -1,0 +1,1 @@
+% call("forward", "list", inner, columns, x, weight, out)

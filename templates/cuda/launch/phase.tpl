@@ -1,0 +1,1 @@
+phase(list, ${phase}, ${layer});

@@ -1,0 +1,1 @@
+% call("weight_gradient", "list", inner, columns, x, dy, dweight)

@@ -1,0 +1,1 @@
+% call("add_branch", "all_rows()", to, from, to)

@@ -1,0 +1,4 @@
+% if rotation.kind == "rope" then
+rotate(1, ${q});
+% end
+attend();

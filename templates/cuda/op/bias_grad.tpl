@@ -1,0 +1,1 @@
+% call("column_sums", "all_rows()", columns, dy, dbias)

@@ -1,0 +1,1 @@
+% call((training and "forward_" or "evaluate_") .. name .. "s")

@@ -1,0 +1,1 @@
+backward_${name}s();

@@ -1,0 +1,6 @@
+classify(${x}, ${training and "true" or "false"});
+% if training then
+add_up(b->replica.shard_sums + shard);
+% else
+give_answers(a.answers, (real *)a.logits);
+% end

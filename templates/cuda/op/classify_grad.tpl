@@ -1,0 +1,1 @@
+% call("classify_backward", x, gradients)

@@ -1,0 +1,1 @@
+% call("copy_rows", "all_rows()", from, to)

@@ -1,0 +1,1 @@
+% call("rectify_grad", "all_rows() * " .. columns, x, to)

@@ -1,0 +1,7 @@
+/* The phases of a step, as the launches name them. */
+enum {
+% for i, name in ipairs(device.phases) do
+% local first, comma = i == 1 and " = LH_CUDA_FIRST" or "", i < #device.phases and "," or ""
+    ${name}${first}${comma}
+% end
+};

@@ -1,0 +1,14 @@
+/* The products of a network, each compiled once: code has to come from a cache, too. */
+NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
+        bool rectified, real *y) {
+    product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias, y,
+            columns);
+}
+NOINLINE void product_backward(int rows, int columns, int K, const real *dy, const real *weight, const real *extra,
+        bool rectified, real *dx) {
+    product(rows, columns, K, COLUMNS, dy, K, COLUMNS, weight, K, rectified ? FINISH_RELU_GRAD : FINISH_ADD, extra, dx,
+            columns);
+}
+NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
+    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
+}

@@ -1,0 +1,3 @@
+% define("NOINLINE void " .. name, "int rows", "const real *x", "real *y")
+    % call(kernel, "rows", width, "x", "y")
+}
