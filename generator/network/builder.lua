@@ -518,7 +518,7 @@ local function check_names_differ(scope)
     local earlier = op.kind ~= "block" and before[op.out.name] -- what blocks give is numbered: lists.lua
     if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
       fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
-        "different names; of attention and feedforward: { name = ... }")
+        "different names; of feedforward: { name = ... }")
     end
     before[op.out.name] = op.out
   end

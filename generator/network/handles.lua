@@ -31,7 +31,7 @@ M.METHODS = {
   add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
   place = { { "value", "value" }, { "positions", "positions" }, { "dropout", "rate" }, least = 2 },
   attention = { { "family", "word" }, { "queries", "value" }, { "keys", "value" },
-    options = { name = "name", bias = "flag" } },
+    options = { bias = "flag" } },
   feedforward = { { "value", "value" },
     options = { hidden = "count", activation = "word", bias = "flag", name = "name" } },
 }

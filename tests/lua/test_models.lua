@@ -242,6 +242,8 @@ local a = b:attention("self", h, h)
 b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block layer", "{ name = ... }" },
   { [[local n = b:norm("n", h)
 b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
+  { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5, "a second attention self",
+    "one of each family" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
   { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
   { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
