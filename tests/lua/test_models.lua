@@ -114,7 +114,8 @@ local function specs()
   return list
 end
 
--- Specs of other networks than the first one (long_networks.sh checks what they compute) are planned, and a run's resolved spec is the same spec again.
+-- Specs of other networks than the first one (long_networks.sh checks what they compute) are planned, and a run's
+-- resolved spec is the same spec again.
 function TestFields.test_specs_and_their_runs()
   local seen = {}
   for _, path in ipairs(specs()) do
