@@ -311,7 +311,9 @@ function Handles:section(title, from, read)
   return setmetatable({}, {
     __metatable = false,
     __index = self.guard(function(_, name)
-      if read then
+      if type(name) ~= "string" then
+        self:fail(("%s is asked for %s"):format(title, found(self, name)), "a name")
+      elseif read then
         read[name] = true
       elseif inner[name] == nil then
         local names = {}

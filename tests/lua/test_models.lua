@@ -274,6 +274,9 @@ c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", 
   { [[while true do end]], 5, "still running after", "loop" },
   { [[local s = "x" while true do s = s .. s end]], 5, "memory", "computes little" },
   { [[assert(model.width > 16, "too narrow")]], 5, "too narrow", nil },
+  { [[assert(nil, "\27[31mred" .. "\n")]], 5, "red", nil },
+  { [[for i, option in ipairs(model.options) do end]], 5, "model.options is asked for 1", "a name" },
+  { [[local x = model[{}] ]], 5, "model is asked for a table", "a name" },
   { [[os.exit()]], 5, '"os" is not defined; a network has no I/O', "ipairs" },
   { [[y = 5]], 5, '"y" is set as a global; a network has none', "constants" },
   { [[local n = nil b:output(n.x)]], 5, "attempt to index a nil value", nil },
@@ -367,12 +370,12 @@ end
 
 -- ---- whatever a description does ----
 
-local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "0.5", "true", "false", '"x"', '"self"',
-  '"last"', '"relu"', '"rms"', '"swiglu"', '"input"', '"norm1"', '""', '"\\0"', "{}", "{ 1 }", '{ "a", "b" }',
-  "{ parts = { 'a', 'b' } }", "{ hidden = 32, activation = 'gelu' }", "{ [1] = h }", "{ name = 'x' }", "{ table = 5 }",
-  "{ table = net:table('t') }", "{ tied = net }", "{ place = net.additive }", "{ loops = 2 }", "model", "model.norm",
-  "model.options", "net", "b", "x", "h", "net.additive", "net:stream('s')", "net:readout(x, 'last')", "b.result",
-  "function() end", "ipairs", "net.block", "setmetatable" }
+local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "0.5", "true", "false", '"x"',
+  '"self"', '"last"', '"relu"', '"rms"', '"swiglu"', '"input"', '"norm1"', '""', '"\\0"', "{}", "{ 1 }",
+  '{ "a", "b" }', "{ parts = { 'a', 'b' } }", "{ hidden = 32, activation = 'gelu' }", "{ [1] = h }", "{ name = 'x' }",
+  "{ table = 5 }", "{ table = net:table('t') }", "{ tied = net }", "{ place = net.additive }", "{ loops = 2 }",
+  "model", "model.norm", "model.options", "model.options[1]", "net", "b", "x", "h", "net.additive", "net:stream('s')",
+  "net:readout(x, 'last')", "b.result", "function() end", "ipairs", "net.block", "setmetatable" }
 
 local function random_text(rng)
   local methods = {}
