@@ -238,7 +238,9 @@ function Scope:product(name, x, width, options)
   check_value(self, x, "the input of a product")
   check_name(self.net, name, "a value")
   if math.type(width) == "integer" then
-    width = width == x.width.count and x.width or M.width(self.net, name:upper() .. "_CHANNELS", width)
+    local model = self.net.widths.WIDTH
+    width = width == model.count and model or width == x.width.count and x.width
+      or M.width(self.net, name:upper() .. "_CHANNELS", width)
   elseif type(width) ~= "table" then
     fail(self.net, ("the product %s has %s columns"):format(name, shown(width)), "a number of columns")
   end

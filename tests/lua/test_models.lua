@@ -218,6 +218,13 @@ end
     .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
 end
 
+-- Channels that are as many as the model's are the model's, wherever they come from.
+function TestOwn.test_a_width_of_the_model_s()
+  good(with_block([[
+  local wide = b:activation("wide", b:product("w", h, 64), "gelu")
+  b:output(b:norm("n", b:add(h, b:product("back", wide, model.width))))]]))
+end
+
 function TestOwn.test_a_decoder_of_ones_own()
   local plan = good(with_block(FULL), { "model.kind=decoder", "model.tied=true" })
   lu.assertEquals({ plan.decoder.separator, plan.attentions[1].mask.kind }, { 10, "causal" })
@@ -245,6 +252,8 @@ b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block
 b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
   { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5, "a second attention self",
     "one of each family" },
+  { [[local w = b:norm("w", b:product("wide", h, 32))
+b:output(b:add(h, b:product("p", w, 16)))]], 5, "w has 32 channels, and is normed", "the model's width" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
   { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
   { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
