@@ -405,7 +405,8 @@ function Scope:block(name, count, about, options)
     fail(net, ("%s loops of block %s"):format(shown(loops), name), "at least one")
   end
   local block = M.scope(net, name, "block " .. name)
-  block.count, block.loops, block.comment, block.line = count, loops, about, where(net)
+  block.count, block.loops, block.line = count, loops, where(net)
+  block.comment = about or ("One block %s."):format(name)
   block.path = options.path or name .. "s.%d."
   block.first_site = net.layers_before + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }

@@ -239,7 +239,6 @@ end
 -- { lines of the block or a whole file, line of the message, what was found, what was expected }
 local MISTAKES = {
   { [[b:norm("a", later) local later = h]], 5, '"later" is not defined', "local names" },
-  { [[b:output(b:place(h, net.additive))]], 5, "there are no vectors of positions", "encoding.additive in the spec" },
   { [[local later b:norm("a", later)]], 5, "value is nil", "a value that an operation has made" },
   { [[b:norm("a", x)]], 5, "belongs to the network", "block:input(value) and block:external(value)" },
   { [[local p = b:product("p", h, 32)
