@@ -154,6 +154,19 @@ local function check_streams(net, file)
   end
 end
 
+-- Queries, keys and values of one sequence are one product of one value.
+local function check_attentions(net, file)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if op.kind == "attention" and op.q ~= op.kv and not op.family.cross then
+        error({ problem = true, path = file.path, line = op.line, col = 1,
+          what = ("attention %s has queries of one value and keys of another"):format(op.family.name),
+          expected = "the same value twice, such as attention(\"self\", h, h)" }, 0)
+      end
+    end
+  end
+end
+
 -- What counts layers in the encoding: draws, tables and parameters of each, and scores that read x.layer.
 local function counts_layers(family)
   local positions = family.positions
@@ -190,6 +203,7 @@ local function build_own(plan, model, file)
     error(problem, 0)
   end
   check_streams(net, file)
+  check_attentions(net, file)
   check_encoding(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_layers(plan, net, file)

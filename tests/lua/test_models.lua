@@ -253,6 +253,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
     "one of each family" },
   { [[local w = b:norm("w", b:product("wide", h, 32))
 b:output(b:add(h, b:product("p", w, 16)))]], 5, "w has 32 channels, and is normed", "the model's width" },
+  { [[b:output(b:add(h, b:attention("self", b:norm("n", h), h)))]], 5, "queries of one value and keys of another",
+    "the same value twice" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
   { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
   { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
