@@ -83,7 +83,7 @@ local function family_of(builder, scope, name, options)
   end
   local own = options.name or name
   if net.used_families[own] then
-    builder.fail(net, ("a second attention %s"):format(own), "{ name = ... } of its own as the fourth argument")
+    builder.fail(net, ("a second attention %s"):format(own), "one of each family in a network")
   end
   if own ~= name then
     family = setmetatable({ name = own, prefix = own .. "_" }, { __index = family })
@@ -137,7 +137,8 @@ local function compose(builder, scope, name, queries, keys, options)
   end
   builder.check_value(scope, q, "queries")
   builder.check_value(scope, kv, "keys")
-  local op = { kind = "attention", family = family, q = q, kv = kv, direction = direction, others = {} }
+  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
+    others = {} }
   if direction then
     builder.check_value(scope, direction, "directions")
   end

@@ -8,7 +8,7 @@
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               room: numbers and bytes of a row; of blocks likewise
---   places      dropout sites of a layer, at most
+--   places      dropout sites of a layer, at most; tied: the output layer's weight is the table of tokens
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
@@ -25,6 +25,11 @@ end
 local function function_for(set, key, name, new)
   local known = set.by_key[key]
   if not known then
+    local stem, number = name, 1
+    while set.names[name] do
+      number = number + 1
+      name = ("%s_%d"):format(stem, number)
+    end
     known, set.names[name] = new, true
     known.name = name
     set.by_key[key] = known
@@ -151,9 +156,9 @@ end
 
 local function elementwise(cpu, at, op, place, kernel)
   local rows = rows_of(at, op.out)
-  local name = kernel .. "_rows" .. suffix(op.out.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/activation.tpl", kernel = kernel,
-    width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
+  local key = kernel .. " " .. op.out.width.text
+  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
+    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
 end
 
 function forward.activation(cpu, at, op, place)
@@ -264,9 +269,9 @@ end
 
 local function elementwise_grad(cpu, at, b, place, kernel)
   local op = b.op
-  local name = kernel .. "_rows_grad" .. suffix(op.out.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/activation_grad.tpl", kernel = kernel,
-    width = op.out.width.text }), rows = rows_of(at, op.out), x = place(b.kind == "relu_grad" and op.out or op.x),
+  local key = kernel .. " grad " .. op.out.width.text
+  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
+    template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }), rows = rows_of(at, op.out), x = place(b.kind == "relu_grad" and op.out or op.x),
     dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
 
@@ -425,9 +430,21 @@ local function has(records, test)
   return false
 end
 
+-- Whether a record names something that begins so.
+local function names(start)
+  return function(record)
+    for _, text in pairs(record) do
+      if type(text) == "string" and text:sub(1, #start) == start then
+        return true
+      end
+    end
+    return false
+  end
+end
+
 local function block_of(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
-  local made = forward_records(cpu, block, "forward")
+  local made, back_made = forward_records(cpu, block, "forward"), backward_records(cpu, block)
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
@@ -438,7 +455,8 @@ local function block_of(cpu, block, panels)
     drops = has(made, function(r)
       return r.dropout
     end),
-    forward = made, backward = backward_records(cpu, block),
+    forward = made, backward = back_made,
+    uses_parameters = { forward = has(made, names("p->")), backward = has(back_made, names("p->")) },
   }
 end
 
@@ -467,13 +485,11 @@ function M.derive(net, lists, structs, dropout_evaluates)
     return r.kind ~= "embed" and r.kind ~= "block"
   end)
   pass.drops = has(pass.train, function(r)
-    return r.dropout and r.kind ~= "embed"
+    return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    room = per_row(cpu.buffers.workspace), places = most_places(net), activates = has(cpu.rows.list, function(f)
-      return f.template:find("activation", 1, true)
-    end) }
+    room = per_row(cpu.buffers.workspace), tied = net.classified.op.tied and true or false, places = most_places(net) }
 end
 
 return M

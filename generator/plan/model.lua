@@ -12,6 +12,7 @@
 local builder = require("network.builder")
 local canonical = require("base.canonical")
 local cpu = require("network.cpu")
+local dimensions = require("plan.dimensions")
 local handles = require("network.handles")
 local identity = require("network.identity")
 local lists = require("network.lists")
@@ -112,6 +113,61 @@ local function check_options(given, read, file)
   end
 end
 
+local function has_operation(net, wanted)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if wanted(op) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- What the spec says of positions and the network leaves out would be missed without a word.
+local function check_encoding(plan, net, file)
+  local adds = has_operation(net, function(op)
+    return op.encoding and op.encoding.kind ~= "none"
+  end)
+  local encoding, field = plan.resolved.encoding, nil
+  if plan.additive.kind ~= "none" and not adds then
+    field = "encoding.additive.kind"
+  elseif not net.used_families[1] then
+    for _, name in ipairs({ "rotation", "relative", "mask", "normaliser" }) do
+      field = field or encoding[name] and encoding[name].kind ~= "none" and ("encoding.%s.kind"):format(name) or nil
+    end
+    field = field or encoding.score and "encoding.score"
+  end
+  if field then
+    error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
+      expected = field == "encoding.additive.kind" and "net:embed(..., { place = net.additive }), or no such field"
+        or "an attention, or no such field" }, 0)
+  end
+end
+
+-- A sequence is one stream of tokens.
+local function check_streams(net, file)
+  for _, stream in ipairs(net.streams) do
+    if stream.name ~= "source" then
+      error({ problem = true, path = file.path, line = stream.line, col = 1,
+        what = ("there is no stream %s"):format(stream.name), expected = 'net:stream("source"), the one there is' }, 0)
+    end
+  end
+end
+
+-- Queries, keys and values of one sequence are one product of one value.
+local function check_attentions(net, file)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if op.kind == "attention" and op.q ~= op.kv and not op.family.cross then
+        error({ problem = true, path = file.path, line = op.line, col = 1,
+          what = ("attention %s has queries of one value and keys of another"):format(op.family.name),
+          expected = "the same value twice, such as attention(\"self\", h, h)" }, 0)
+      end
+    end
+  end
+end
+
 -- What counts layers in the encoding: draws, tables and parameters of each, and scores that read x.layer.
 local function counts_layers(family)
   local positions = family.positions
@@ -147,6 +203,9 @@ local function build_own(plan, model, file)
     problem.problem, problem.path = true, file.path
     error(problem, 0)
   end
+  check_streams(net, file)
+  check_attentions(net, file)
+  check_encoding(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_layers(plan, net, file)
   return net
@@ -168,22 +227,63 @@ local function derive_identity(plan, net, model)
   end
 end
 
-function M.derive(plan, file)
+-- The graph of a plan's model, as its description left it, and the section that the description saw.
+function M.network(plan, file)
   local model = completed(plan.resolved.model, LEFT_OUT)
   model.source, model.spare_token = nil, nil
-  local net
-  if file then
-    model.options = model.options or {}
-    net = build_own(plan, model, file)
-  else
-    net = builder.build(DESCRIPTIONS[model.kind], given_of(plan, model))
+  if not file then
+    return builder.build(DESCRIPTIONS[model.kind], given_of(plan, model)), model
   end
+  model.options = model.options or {}
+  return build_own(plan, model, file), model
+end
+
+-- Whether a list has activations or gates that no other operation does on the way.
+local function activates(executed)
+  for _, scope in ipairs(executed.order) do
+    for _, op in ipairs(executed[scope].forward) do
+      if op.kind == "activation" or op.kind == "gate" then
+        return true
+      end
+    end
+    for _, op in ipairs(executed[scope].backward) do
+      if op.kind == "relu_grad" then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
+local function settle_constants(plan, net)
+  plan.dropouts, plan.additive.dropout = {}, dimensions.dropout()
+  for i, d in ipairs(net.dropouts) do
+    plan.dropouts[i] = dimensions.dropout(d.name, d.rate)
+    plan.additive.dropout = d.use == "embedding" and d.name == "EMBEDDING" and plan.dropouts[i] or plan.additive.dropout
+  end
+  table.sort(plan.dropouts, function(a, b)
+    return a.name < b.name
+  end)
+  plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      plan.embedding_scale = op.scale or 1
+    end
+  end
+  plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
+end
+
+function M.derive(plan, file)
+  local net, model = M.network(plan, file)
+  settle_constants(plan, net)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
   plan.widths, plan.trace_sites = widths(net), trace_sites(net)
   plan.trace_site_count = #plan.trace_sites
   local executed = lists.derive(net)
+  plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
   plan.cpu = cpu.derive(net, executed, derived.structs, plan.eval_dropout)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)

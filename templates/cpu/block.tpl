@@ -1,11 +1,14 @@
 % local use = loops > 1 and "use" or "l"
 % local of_use = "w->step->mode == LH_MODE_TRAIN ? " .. use .. " : 0"
-/* ${comment} In evaluation output may be input. */
+/* ${comment}
+ * In evaluation output may be input. */
 % define("static void " .. name .. "_forward", "workspace *w", "int " .. use, "const real *input", "real *output")
 % if loops > 1 then
     const int l = use % ${count};
 % end
+% if uses_parameters.forward then
     const ${parameters_type} *p = &w->parameters->${name}[l];
+% end
 % if panels then
     const ${name}_panels *panels = &w->shared->${name}[l];
 % end
@@ -23,7 +26,9 @@
 % if loops > 1 then
     const int l = use % ${count};
 % end
+% if uses_parameters.backward then
     const ${parameters_type} *p = &w->parameters->${name}[l];
+% end
 % if panels then
     const ${name}_panels *panels = &w->shared->${name}[l];
 % end

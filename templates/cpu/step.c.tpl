@@ -2,9 +2,6 @@
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
 
-% if cpu.activates then
-#include "kernels/cpu/activations.h"
-% end
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
@@ -17,7 +14,7 @@
 #include "longhand/positions.h"
 % end
 
-static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* sqrt(WIDTH) */
+static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* ${embedding_scale_text} */
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
@@ -90,11 +87,11 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     const parameters *p = step->parameters;
 % end
     parameters *g = gradient;
+% if cpu.pass.drops and not eval_dropout then
+    const bool train = step->mode == LH_MODE_TRAIN;
+% end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
-% if cpu.pass.drops and not eval_dropout then
-    const bool train = true;
-% end
 % for _, op in ipairs(cpu.pass.train) do
     % include(op.template, op)
 % end
@@ -107,11 +104,11 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 % if cpu.pass.reads then
     const parameters *p = step->parameters;
 % end
+% if cpu.pass.drops and not eval_dropout then
+    const bool train = step->mode == LH_MODE_TRAIN;
+% end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
-% if cpu.pass.drops and not eval_dropout then
-    const bool train = false;
-% end
 % for _, op in ipairs(cpu.pass.evaluate) do
     % include(op.template, op)
 % end

@@ -1,5 +1,5 @@
 % local real = precision == "float64" and f64 or f32
-#define EMBEDDING_SCALE ${real(embedding_scale)} /* sqrt(WIDTH) */
+#define EMBEDDING_SCALE ${real(embedding_scale)} /* ${embedding_scale_text} */
 % if normaliser.kind == "softmax" then
 #define LOGIT_SCALE ${real(logit_scale)} /* 1 / sqrt(HEAD_WIDTH) */
 % end

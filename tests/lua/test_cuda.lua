@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local chips = require("plan.chips")
 local gen = require("render.gen")
+local handles = require("network.handles")
 local lu = require("luaunit")
 local parameters = require("network.parameters")
 local plan_module = require("plan.plan")
@@ -165,18 +166,13 @@ local ATTENDS = 'block:attention("self", h, h)'
 
 function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_asked_for()
   local cases = {
-    { 'block:output(block:add(block:add(h, ' .. ATTENDS .. '), block:attention("self", h, h, { name = "more" })))',
-      "a second attention (own.lua:5)" },
     { 'block:output(block:add(h, block:product("y", h, model.width)))', "a network without attention" },
     { 'block:output(block:product("back", block:norm("n", block:product("wide", block:add(h, ' .. ATTENDS ..
       '), 32)), model.width))',
       "norms, sums and copies of 32 channels, which is not the model's width (n) (own.lua:5)" },
-    { "block:output(block:add(h, " .. ATTENDS .. "))",
-      "block layer, which runs 2 times over, with an encoding that has parameters in each layer (own.lua:3)",
-      encoding = "shaw", repeated = "1, nil, { loops = 2 }" },
   }
   for _, case in ipairs(cases) do
-    local plan = assert(own(case[1], nil, case.encoding, case.repeated))
+    local plan = assert(own(case[1]))
     local files, message = project:files(plan, true)
     lu.assertNil(files)
     lu.assertStrContains(message, "there is no device code for " .. case[2])
@@ -185,6 +181,30 @@ function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_a
 end
 
 -- Operations between products are one phase each, on both sides under the same names.
+-- The texts of device.cu and cuda.c of a network whose block runs so often over, which descriptions cannot ask for yet.
+local function looped(width, encoding)
+  local method = handles.METHODS.block
+  method.options = { loops = "count" }
+  local plan, message = own("block:output(block:add(h, " .. ATTENDS .. "))", width, encoding, '1, "", { loops = 2 }')
+  method.options = nil
+  assert(plan, message)
+  local text = {}
+  for _, file in ipairs(plan.device and assert(gen.files(plan, template, {}, true)) or {}) do
+    text[file.path] = file.text
+  end
+  return plan, text["device.cu"], text["cuda.c"]
+end
+
+function TestNetwork.test_what_is_used_twice_stores_its_gradient_once_and_adds_the_other()
+  local _, narrow = looped(NARROW)
+  lu.assertStrContains(narrow, "if (block()->use < 1 * LAYERS) return (layer_parameters *)(real *)block()->work.")
+  lu.assertStrContains(narrow, "for (int use = 2 * LAYERS - 1; use >= 0; use--) {")
+  local _, wide, host = looped(WIDE)
+  lu.assertStrContains(wide, "layer_gradients layer[2 * LAYERS];")
+  lu.assertStrContains(host, "w->dquery_key_value, use < 1 * LAYERS, g->query_key_value);")
+  lu.assertStrContains(looped(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
+end
+
 function TestNetwork.test_a_wide_network_of_ones_own_is_cut_at_its_products()
   local plan = assert(own("local a = block:add(h, " .. ATTENDS .. ", model.dropout)\n" ..
     '  local hot = block:activation("hot", block:product("mixed", a, model.width), "gelu")\n' ..

@@ -1,5 +1,5 @@
--- Feed-forward blocks, blocks of attention behind them that run twice over, and a product, an activation and a dropout
--- outside of blocks; the embedding is read twice, so that nothing works in place on it.
+-- Feed-forward blocks, blocks of attention behind them, and a product, an activation and a dropout outside of blocks; the
+-- embedding is read twice, so that nothing works in place on it.
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = sqrt(model.width), place = net.additive })
   local front = net:block("front", 2, "A norm ahead of a gate.")
@@ -8,7 +8,7 @@ return function(net, model)
   front:output(front:add(h, front:feedforward(n, { hidden = model.feedforward, activation = "geglu", bias = false }),
     model.dropout))
   local joined = net:add(front.result, x)
-  local block = net:block("layer", model.layers, "Attention without a norm, and a norm behind a product.", { loops = 2 })
+  local block = net:block("layer", model.layers, "Attention without a norm, and a norm behind a product.")
   local a = block:input(joined)
   local s = block:add(a, block:attention("self", a, a), model.dropout)
   block:output(block:norm("norm1", block:add(s, block:product("mixed", s, model.width, { bias = true }))))
