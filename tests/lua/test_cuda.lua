@@ -185,7 +185,8 @@ end
 local function looped(width, encoding)
   local method = handles.METHODS.block
   method.options = { loops = "count" }
-  local plan, message = own("block:output(block:add(h, " .. ATTENDS .. "))", width, encoding, '1, "", { loops = 2 }')
+  local plan, message = own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
+    '1, "", { loops = 2 }')
   method.options = nil
   assert(plan, message)
   local text = {}
