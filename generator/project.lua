@@ -190,6 +190,12 @@ end
 -- All generated files of a plan, with those of its CUDA half where that is wanted, and the source digest; or nil and
 -- the error as text.
 function Project:files(plan, cuda)
+  if cuda and plan.no_device_code then
+    local missing, network = plan.no_device_code, plan.resolved.model.source
+    local place = network and missing.line and (" (%s:%d)"):format(network, missing.line) or ""
+    return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a network without it\n"):format(
+      plan.source, missing.what, place)
+  end
   local files, digest = gen.files(plan, function(...)
     return self:template(...)
   end, self:kernels(), cuda)

@@ -796,7 +796,7 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
-            const int row = first + r * WARPS, c = (int)threadIdx.x % WARP + u * WARP;
+            const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
             there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
         }
     }
@@ -866,7 +866,7 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_norm(z, by, add, first, rows, xhat, rstd, y);
@@ -881,7 +881,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
@@ -989,8 +989,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
  * need 10 to 20 registers more, with as many loads of memory. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
-    real *attended; /* [rows][WIDTH] heads side by side */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+    real *attended; /* [rows][WIDTH] heads side by side */
     reals norm1_xhat; /* [rows][WIDTH] */
     reals norm1_rstd; /* [rows] */
     reals norm1; /* [rows][WIDTH] */
@@ -1008,12 +1008,12 @@ INLINE int pair_sequences(int sequences, int T) {
 
 /* The rest of a block's room. */
 typedef struct workspace {
+    reals embedding; /* [rows][WIDTH] input of the first layer */
+    reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
     masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
-    reals embedding; /* [rows][WIDTH] input of the first layer */
-    reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals gradient, dbranch; /* [rows][WIDTH] */
     reals dhidden; /* [rows][FEEDFORWARD] */
     real *dattended; /* [rows][WIDTH] */
@@ -1027,9 +1027,9 @@ typedef struct workspace {
 INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
     s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
-    s->attended = take_reals(memory, used, rows * WIDTH);
     s->largest = take_reals(memory, used, rows * HEADS);
     s->inverse_sum = take_reals(memory, used, rows * HEADS);
+    s->attended = take_reals(memory, used, rows * WIDTH);
     s->norm1_xhat = take_reals(memory, used, rows * WIDTH);
     s->norm1_rstd = take_reals(memory, used, rows);
     s->norm1 = take_reals(memory, used, rows * WIDTH);
@@ -1049,11 +1049,11 @@ INLINE size_t layer_bytes(int sequences, int T) {
 /* Places a block's room for a shard into memory and returns the bytes used, layers included. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
+    w->embedding = take_reals(memory, &used, rows * WIDTH);
+    w->branch = take_reals(memory, &used, rows * WIDTH);
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
-    w->embedding = take_reals(memory, &used, rows * WIDTH);
-    w->branch = take_reals(memory, &used, rows * WIDTH);
     if (training) {
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
         w->gradient = take_reals(memory, &used, rows * WIDTH);

@@ -40,8 +40,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
  * need 10 to 20 registers more, with as many loads of memory. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
-    real *attended; /* [rows][WIDTH] heads side by side */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+    real *attended; /* [rows][WIDTH] heads side by side */
     reals norm1_xhat; /* [rows][WIDTH] */
     reals norm1_rstd; /* [rows] */
     reals norm1; /* [rows][WIDTH] */
@@ -53,12 +53,12 @@ typedef struct layer_state {
 
 /* The rest of a block's room. */
 typedef struct workspace {
+    reals embedding; /* [rows][WIDTH] input of the first layer */
+    reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
     masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
-    reals embedding; /* [rows][WIDTH] input of the first layer */
-    reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals gradient, dbranch; /* [rows][WIDTH] */
     reals dhidden; /* [rows][FEEDFORWARD] */
     real *dattended; /* [rows][WIDTH] */
@@ -71,9 +71,9 @@ typedef struct workspace {
 INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
     s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
-    s->attended = take_reals(memory, used, rows * WIDTH);
     s->largest = take_reals(memory, used, rows * HEADS);
     s->inverse_sum = take_reals(memory, used, rows * HEADS);
+    s->attended = take_reals(memory, used, rows * WIDTH);
     s->norm1_xhat = take_reals(memory, used, rows * WIDTH);
     s->norm1_rstd = take_reals(memory, used, rows);
     s->norm1 = take_reals(memory, used, rows * WIDTH);
@@ -93,11 +93,11 @@ INLINE size_t layer_bytes(int sequences, int T) {
 /* Places a block's room for a shard into memory and returns the bytes used, layers included. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
+    w->embedding = take_reals(memory, &used, rows * WIDTH);
+    w->branch = take_reals(memory, &used, rows * WIDTH);
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
-    w->embedding = take_reals(memory, &used, rows * WIDTH);
-    w->branch = take_reals(memory, &used, rows * WIDTH);
     if (training) {
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
         w->gradient = take_reals(memory, &used, rows * WIDTH);
@@ -188,7 +188,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_rope[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
 const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
-        .source_digest = "3a70c0ce486ea5ce",
+        .source_digest = "688ed8f491fd88d0",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_rope",

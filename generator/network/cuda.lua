@@ -5,7 +5,7 @@
 --   blocks     { name, comment, count, uses, state, members, forward, backward, ... } in order
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, width, ... }
---   workspace  members: { name, type, each, about, training }, `each` elements of every row
+--   always     members of the workspace: { name, type, each, about, limited } (cuda_rooms.lua); training: in training
 --   masks      groups of dropout sites: { first, places, layer, below_text }; sites, how many there are
 --   phases     of a wide model (launches.lua)
 -- A layer reads the output of the one before, which is kept with what that one keeps. Between blocks values lie in the
@@ -21,8 +21,8 @@ local M = {}
 local OP = "cuda/op/%s.tpl"
 local GATES = { silu = "swiglu", gelu = "geglu" }
 
--- What a scope's records need to name things. In a block w is the workspace, s the layer's state; outside of it b is the
--- block of threads.
+-- What a scope's records need to name things. In a block w is the workspace, s the layer's state; outside of it b is
+-- the block of threads.
 local function names_of(device, scope)
   if scope == device.net then
     return { w = "b->work.", kept = "b->work.", p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
@@ -63,11 +63,49 @@ local function placer(device, scope, at)
   end
 end
 
+-- What there is no device code for: an error { problem = true, what, line } of the description.
+local function refuse(op, what, ...)
+  error({ problem = true, line = op and op.line, what = what:format(...) }, 0)
+end
+
 -- For operations whose kernels have the width of the model compiled in.
 local function check_width(op, value)
   if value.width.text ~= "WIDTH" then
-    error({ problem = true, line = op.line, what = ("%s has %d channels, and is normed, added or copied as a whole row")
-      :format(value.name, value.width.count), expected = "the model's width: a GPU has no kernel for another one" }, 0)
+    refuse(op, "norms, sums and copies of %d channels, which is not the model's width (%s)", value.width.count,
+      value.name)
+  end
+end
+
+-- The network's attention: its operation, and the block that it is in.
+local function attention_of(net, lists)
+  local found, within
+  for _, scope in ipairs(lists.order) do
+    for _, op in ipairs(lists[scope].forward) do
+      if op.kind == "attention" then
+        if found or scope == net or op.q ~= op.kv then
+          refuse(op, "%s", found and "a second attention" or scope == net and "attention outside of a block"
+            or "attention to another value than the queries' own")
+        end
+        found, within = op, scope
+      end
+    end
+  end
+  return found or refuse(nil, "a network without attention"), within
+end
+
+local function check(net, lists)
+  if #net.streams > 1 then
+    refuse(nil, "a network of %d streams", #net.streams)
+  end
+  for _, scope in ipairs(lists.order) do
+    for _, op in ipairs(lists[scope].forward) do
+      if op.kind == "place" then
+        refuse(op, "positions that are added behind the embedding")
+      elseif op.kind == "block" and op.block.loops > 1 then
+        refuse(op.block, "block %s, which runs %d times over: gradients of its weights are stored, not added",
+          op.block.name, op.block.loops)
+      end
+    end
   end
 end
 
@@ -339,7 +377,7 @@ local function reads_input(host)
   return false
 end
 
--- The cut list of a scope as what the host lists, and the phases with their operations. layer: of the phase that is next.
+-- The cut list of a scope as what the host lists, and the phases with their operations. layer: of the next phase.
 local function launched(device, scope, mode, list)
   local at, host, phases, layer = scope == device.net and IN_NETWORK or IN_LIST, {}, {}, scope.entry and "l" or "0"
   for i, launch in ipairs(launches.cut(list, scope.entry and scope.name, device.adds_bias)) do
@@ -414,10 +452,6 @@ local function derive_blocks(device)
   local blocks = {}
   for _, op in ipairs(device.lists[device.net].forward) do
     if op.kind == "block" then
-      if op.block.loops > 1 then
-        error({ problem = true, line = op.block.line, what = ("block %s runs %d times over"):format(op.block.name,
-          op.block.loops), expected = "loops = 1: device code stores the gradient of a weight once" }, 0)
-      end
       device.made[op.block] = block_of(device, op.block, op)
       blocks[#blocks + 1] = device.made[op.block]
     end
@@ -444,16 +478,23 @@ local function has_rms(lists)
   return false
 end
 
+-- What the templates of attention call things.
+local function attends(op, block, backward, wide)
+  local b = find(backward, "attention_grad")
+  return { block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
+    gradients_type = wide and block.gradients_type or block.parameters_type, prefix = op.family.prefix, q = op.q.name,
+    out = op.out.name, dq = b.dq.name, dout = b.dy.name, direction = op.direction and op.direction.name or false,
+    ddirection = op.direction and b.ddirection.name or false }
+end
+
 -- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
 function M.derive(net, lists, given)
   local device = { net = net, lists = lists, given = given, wide = given.wide, rows = {}, known = {}, masks = {},
     made = {}, directions = {}, most_places = 0, buffers = buffers.derive(net, lists, given.evaluates) }
-  for _, scope in ipairs(lists.order) do
-    for _, op in ipairs(scope.ops) do
-      if op.direction then
-        device.directions[op.direction] = true
-      end
-    end
+  check(net, lists)
+  local attention, within = attention_of(net, lists)
+  if attention.direction then
+    device.directions[attention.direction] = true
   end
   device.adds_bias = function(op)
     return adds_bias(device, op)
@@ -464,9 +505,11 @@ function M.derive(net, lists, given)
   local evaluate = entries(of_net.forward, false, {})
   local made_of = given.wide and launched or records
   local pass = { train = made_of(device, net, "train", train), evaluate = made_of(device, net, "evaluate", evaluate) }
-  local workspace = rooms.workspace(device)
-  return { blocks = blocks, pass = pass, rows = device.rows, workspace = workspace, lines = rooms.lines(workspace),
-    sites = sites, masks = device.masks, places = device.most_places, rms = has_rms(lists),
+  local always, training = rooms.workspace(device)
+  return { blocks = blocks, pass = pass, rows = device.rows, always = always, training = training,
+    lines = { always = rooms.lines(always), training = rooms.lines(training) },
+    attends = attends(attention, within, lists[within].backward, given.wide), sites = sites, masks = device.masks,
+    places = device.most_places, rms = has_rms(lists),
     embedding = { value = find(of_net.forward, "embed").out.name,
       gradient = find(of_net.backward, "embed_grad").dy.name },
     readout_gradient = find(of_net.backward, "classify_grad").to.name,

@@ -1,7 +1,7 @@
 -- The arrays of device code: what a layer keeps, and what a block of threads has besides, as members of structs.
 --
--- A member is { name, type, each, about, training, limited }: `each` elements for every row of a token, false for one;
--- training: only there in training; limited: rows of some sequences at a time.
+-- A member is { name, type, each, about, limited }: `each` elements for every row of a token, false for one; limited:
+-- rows of some sequences at a time.
 -- type: "reals" are known to the compiler to lie in global memory. "real *" is what the loops over pairs read: with the
 -- other type they would need 10 to 20 registers more, with as many loads of memory.
 
@@ -31,26 +31,27 @@ local function shape_of(each)
   return each and ("[rows][%s]"):format((each:gsub(" %* ", " "))) or "[rows]"
 end
 
-local function rows(name, type, width, about, training)
+local function rows(name, type, width, about)
   local each = width and width.text or false
   return { name = name, type = type, each = each, about = shape_of(each) .. (about and " " .. about or ""),
-    training = training or false, limited = false }
+    limited = false }
 end
 
-local function of_heads(name, type, about, training, times)
+local function of_heads(name, type, about, times)
   local each = (times and times .. " * " or "") .. "HEADS"
-  return { name = name, type = type, each = each, about = about, training = training or false, limited = false }
+  return { name = name, type = type, each = each, about = about, limited = false }
 end
 
 local function of_pairs(device, name, type, about)
-  return { name = name, type = type, each = "HEADS * (size_t)T", about = about, training = true,
+  return { name = name, type = type, each = "HEADS * (size_t)T", about = about,
     limited = device.given.pairs }
 end
 
 -- What a family of attentions keeps of a layer.
 local function family_kept(family, list)
   if family.relative.biases then
-    list[#list + 1] = of_heads("key_bias", PLAIN, "[sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE")
+    list[#list + 1] = of_heads("key_bias", PLAIN,
+      "[sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE")
   end
   if family.normaliser.normalised then
     list[#list + 1] = of_heads("inverse_total", GLOBAL, "[sequences][HEADS][T] of a query's weights")
@@ -70,9 +71,9 @@ local function family_work(device, family, list)
       :format(at_a_time, of_weights))
     list[#list + 1] = of_pairs(device, "pairs", GLOBAL, "likewise: 1 - P, then gradients of logits")
     list[#list + 1] = of_heads("query_sums", GLOBAL,
-      "[numbers as in geometric_numbers][sequences][HEADS][T] what a query adds to their gradients", true, "QUERY_SUMS")
+      "[numbers as in geometric_numbers][sequences][HEADS][T] what a query adds to their gradients", "QUERY_SUMS")
   else
-    list[#list + 1] = of_heads("delta", PLAIN, "[sequences][HEADS][T] output times its gradient", true)
+    list[#list + 1] = of_heads("delta", PLAIN, "[sequences][HEADS][T] output times its gradient")
     if given.pairs then
       list[#list + 1] = of_pairs(device, "pairs", PLAIN,
         "[sequences at a time][HEADS][queries][keys] gradients of logits")
@@ -82,25 +83,27 @@ local function family_work(device, family, list)
     list[#list + 1] = of_pairs(device, "pair_scores", GLOBAL, "likewise, of scores")
   end
   if family.relative.biases then
-    list[#list + 1] = of_heads("key_sums", GLOBAL, "[rows][HEADS] of a key's gradients of logits", true)
+    list[#list + 1] = of_heads("key_sums", GLOBAL, "[rows][HEADS] of a key's gradients of logits")
   end
   if given.uniform_count then
     list[#list + 1] = of_heads("head_sums", GLOBAL, "[tables][sequences][HEADS][T] of a query's gradients of scores",
-      true, tostring(given.uniform_count))
+      tostring(given.uniform_count))
   end
 end
 
 local function member_of(buffer, plain)
   local width = buffer.form == "rows" and buffer.width
-  return rows(buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about, buffer.training)
+  return rows(buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
 end
 
--- What a layer keeps; its output last.
+-- What a layer keeps; its output last. What attention works with lies together, its result behind it.
 function M.kept(device, block)
   local list, plain = {}, read_by_pairs(device)
   for _, buffer in ipairs(device.buffers.scopes[block].kept) do
     if buffer.form == "family" then
+      local attended = table.remove(list)
       family_kept(buffer.family, list)
+      list[#list + 1] = attended
     elseif buffer.form ~= "keep" and buffer.name ~= "input" then
       list[#list + 1] = member_of(buffer, plain)
     end
@@ -109,27 +112,30 @@ function M.kept(device, block)
   return list
 end
 
--- Values between blocks, what layers do not keep, gradients, then what attention works with.
+-- Values between blocks and what layers do not keep, then, in training alone, gradients and what attention works with.
 function M.workspace(device)
-  local list, plain = {}, read_by_pairs(device)
+  local always, training, plain = {}, {}, read_by_pairs(device)
+  local blocks_give = { output = true }
   for _, op in ipairs(device.lists[device.net].forward) do
-    if op.out.carried and op.kind ~= "block" then
-      list[#list + 1] = rows(op.out.name, GLOBAL, op.out.width, "input of the first layer")
+    if op.kind == "block" then
+      blocks_give[op.out.name] = true
+    elseif op.out.carried then
+      always[#always + 1] = rows(op.out.name, GLOBAL, op.out.width, "input of the first layer")
     end
   end
   for _, buffer in ipairs(device.buffers.workspace) do
-    if buffer.form ~= "keep" and buffer.form ~= "family" and buffer.name ~= "output" then
-      list[#list + 1] = member_of(buffer, plain)
+    if buffer.form ~= "keep" and buffer.form ~= "family" and not blocks_give[buffer.name] then
+      table.insert(buffer.training and training or always, member_of(buffer, plain))
     end
   end
   for _, scope in ipairs(device.lists.order) do
     for _, op in ipairs(device.lists[scope].forward) do
       if op.kind == "attention" then
-        family_work(device, op.family, list)
+        family_work(device, op.family, training)
       end
     end
   end
-  return list
+  return always, training
 end
 
 -- Members as lines of a struct: neighbours of one type and meaning stand in one line.

@@ -3,9 +3,9 @@
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
 --   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
---                      panels { name, rows, columns, room, transposed } are weights as products read them, packed those
---                      that the step's start makes; small { lines, members { name, size, type } } is what is no weight of
---                      a product, and whose gradient does not come from tables either (`from_tables`)
+--                      panels { name, rows, columns, room, transposed } are weights as products read them, packed
+--                      those that the step's start makes; small { lines, members { name, size, type } } is what is no
+--                      weight of a product, and whose gradient does not come from tables either (`from_tables`)
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
 --   count              elements of learned tensors
 --   initial_values     text of given first values, one after another; false where there are none
@@ -186,7 +186,8 @@ local function small_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
--- The lines of a struct: `real a[..], b[..]; /* about */`, with the members of each parameter. block_type: of a block's.
+-- The lines of a struct: `real a[..], b[..]; /* about */`, with the members of each parameter. block_type: of a
+-- block's.
 local function lines_of(scope, members_of, block_type)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
@@ -238,8 +239,8 @@ local function struct_of(scope, name, gradients_type, block, count)
   for _, panel in ipairs(panels) do
     packed[#packed + 1] = panel.transposed and panel or nil
   end
-  return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count, panels = panels, packed = packed,
-    lines = lines_of(scope, all_members, "parameters_type"), small = small_of(scope) }
+  return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count,
+    panels = panels, packed = packed, lines = lines_of(scope, all_members, "parameters_type"), small = small_of(scope) }
 end
 
 -- Learned elements of a parameter.

@@ -1,7 +1,8 @@
 -- The plan's CUDA half: which device text is written, and the choices that fix the order of its sums.
 --
 -- Input: the plan with its dimensions and facets, its network and that network's lists. Output: plan.cuda and
--- plan.device, the network in device code (network/cuda.lua), read by templates/cuda, and plan.cuda_files.
+-- plan.device, the network in device code (network/cuda.lua), read by templates/cuda, and plan.cuda_files; or, where
+-- there is no device code for a network, device = false and no_device_code { what, line }.
 --
 --   threads            of a block
 --   products           "generated": one kernel does whole steps; "library", from width library_width on: a step is a
@@ -159,6 +160,17 @@ local function chip_shards(plan, most)
   return math.min(train.batch, most)
 end
 
+-- A network that has no device code is one for CPUs alone: plan.no_device_code says why.
+local function derive_network(plan, net, lists, given)
+  local ok, made = xpcall(network.derive, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end, net, lists, given)
+  if not ok and (type(made) ~= "table" or not made.problem) then
+    error(made, 0)
+  end
+  plan.device, plan.no_device_code = ok and made or false, not ok and made or false
+end
+
 function M.derive(plan, net, lists)
   local family = plan.attentions[1]
   local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
@@ -206,14 +218,14 @@ function M.derive(plan, net, lists)
     block_state = BLOCK_STATE,
     constants = constants(plan),
   }
-  plan.device = network.derive(net, lists, {
+  derive_network(plan, net, lists, {
     wide = library,
     evaluates = plan.eval_dropout,
     pairs = plan.cuda.pairs,
     pair_scores = plan.cuda.pair_scores,
     uniform_count = scored and family.score.cuda.gathers.uniform and family.score.cuda.uniform_count or false,
   })
-  plan.cuda.kernels = kernels(plan, multiplies)
+  plan.cuda.kernels = plan.device and kernels(plan, multiplies) or {}
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
   plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"

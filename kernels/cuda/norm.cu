@@ -31,7 +31,7 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
-            const int row = first + r * WARPS, c = (int)threadIdx.x % WARP + u * WARP;
+            const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
             there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
         }
     }
@@ -101,7 +101,7 @@ INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, c
 
 /* out = residual + branch */
 NOINLINE void add_branch(int rows, const real *residual, const real *branch, real *out) {
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, out);
@@ -112,7 +112,7 @@ NOINLINE void add_branch(int rows, const real *residual, const real *branch, rea
 /* out = residual + dropout(branch) */
 NOINLINE void add_dropout_branch(int rows, const real *residual, const real *branch, const unsigned char *keep,
                                  real keep_scale, real *out) {
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, out);
@@ -122,7 +122,7 @@ NOINLINE void add_dropout_branch(int rows, const real *residual, const real *bra
 
 /* to = from */
 NOINLINE void copy_rows(int rows, const real *from, real *to) {
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(from, first, rows, z);
         store_rows(z, first, rows, to);
@@ -132,7 +132,7 @@ NOINLINE void copy_rows(int rows, const real *from, real *to) {
 
 /* dbranch = dy where kept, scaled. */
 NOINLINE void dropout_grad(int rows, const real *dy, const unsigned char *keep, real keep_scale, real *dbranch) {
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_rows(dy, first, rows, g);
         drop_branch(keep, keep_scale, first, rows, g);
@@ -147,7 +147,7 @@ NOINLINE void layer_norm(int rows, const real *x, const real *scale, const real 
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(x, first, rows, z);
         finish_norm(z, by, add, first, rows, xhat, rstd, y);
@@ -161,7 +161,7 @@ NOINLINE void add_norm(int rows, const real *residual, const real *branch, const
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         finish_norm(z, by, add, first, rows, xhat, rstd, y);
@@ -176,7 +176,7 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_norm(z, by, add, first, rows, xhat, rstd, y);
@@ -190,7 +190,7 @@ NOINLINE void add_norm_sum(int rows, const real *residual, const real *branch, c
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -206,7 +206,7 @@ NOINLINE void add_dropout_norm_sum(int rows, const real *residual, const real *b
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -221,7 +221,7 @@ NOINLINE void layer_norm_grad(int rows, const real *dy, const real *xhat, const 
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dx);
@@ -235,7 +235,7 @@ NOINLINE void layer_norm_grad_added(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         add_rows(dx, first, rows, g);
@@ -257,7 +257,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
@@ -280,7 +280,7 @@ NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xh
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         add_rows(dz, first, rows, g);

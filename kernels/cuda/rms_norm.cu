@@ -80,7 +80,7 @@ INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
 NOINLINE void rms_norm(int rows, const real *x, const real *scale, real *xhat, real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(x, first, rows, z);
         finish_rms(z, by, first, rows, xhat, rstd, y);
@@ -92,7 +92,7 @@ NOINLINE void rms_add_norm(int rows, const real *residual, const real *branch, c
                            real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         finish_rms(z, by, first, rows, xhat, rstd, y);
@@ -104,7 +104,7 @@ NOINLINE void rms_add_dropout_norm(int rows, const real *residual, const real *b
                                    real keep_scale, const real *scale, real *xhat, real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_rms(z, by, first, rows, xhat, rstd, y);
@@ -116,7 +116,7 @@ NOINLINE void rms_add_norm_sum(int rows, const real *residual, const real *branc
                                real *xhat, real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -129,7 +129,7 @@ NOINLINE void rms_add_dropout_norm_sum(int rows, const real *residual, const rea
                                        real keep_scale, const real *scale, real *sum, real *xhat, real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -143,7 +143,7 @@ NOINLINE void rms_norm_grad(int rows, const real *dy, const real *xhat, const re
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dx);
@@ -156,7 +156,7 @@ NOINLINE void rms_norm_grad_added(int rows, const real *dy, const real *xhat, co
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         add_rows(dx, first, rows, g);
@@ -176,7 +176,7 @@ NOINLINE void rms_add_dropout_norm_grad(int rows, const real *dy, const real *xh
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
@@ -197,7 +197,7 @@ NOINLINE void rms_add_dropout_norm_sum_grad(int rows, const real *dy, const real
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = (int)threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         add_rows(dz, first, rows, g);

@@ -9,7 +9,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
     const workspace *w = &block()->work;
     const int l = block()->l, T = v->T, count = 2 * T - 1;
 % if with_rows then
-    const real *queries = block()->layer.query_key_value + (size_t)first * T * QUERY_STRIDE;
+    const real *queries = block()->${device.attends.block}.${device.attends.q} + (size_t)first * T * QUERY_STRIDE;
     const table_sums *sums = &block()->sums;
 % end
 % if gathered[1] then

@@ -11,7 +11,7 @@
 NOINLINE void attend_by_${class}(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
+    const ${device.attends.state} *s = &block()->${device.attends.block};
     const int sequences = block()->sequences;
     const int l = block()->l;
 % if with_rows then
@@ -78,7 +78,7 @@ NOINLINE void attend_by_${class}(void) {
                 load_head(query, a.query + i * QUERY_STRIDE);
                 load_head(key, a.key + j * QUERY_STRIDE);
                 load_head(value, a.value + j * QUERY_STRIDE);
-                load_head(dout, w->dattended + (rows + i) * WIDTH + h * HEAD_WIDTH${cuda.channel});
+                load_head(dout, w->${device.attends.dout} + (rows + i) * WIDTH + h * HEAD_WIDTH${cuda.channel});
                 % include("cuda/pair_gradient.tpl", with_rows and pair or scores)
 % if with_rows then
                 add_head(drow, dlogit, query);

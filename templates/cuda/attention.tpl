@@ -42,14 +42,14 @@ typedef struct head {
 
 % end
 % if scored then
-INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const layer_state *s, const score_tables *score,
+INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const ${device.attends.state} *s, const score_tables *score,
         int sequence, int h) {
 % else
-INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const layer_state *s, int sequence, int h) {
+INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const ${device.attends.state} *s, int sequence, int h) {
 % end
     head a;
     a.T = v->T;
-    a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel};
+    a.query = s->${device.attends.q} + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel};
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
 % if biases then
@@ -122,14 +122,14 @@ INLINE real pair_logit(const real query[${cuda.head_part}], const real key[${cud
 /* Products of a shard's keys with the content bias. */
 INLINE void bias_keys(void) {
     const step_view *v = &block()->view;
-    const layer_state *s = &block()->layer;
+    const ${device.attends.state} *s = &block()->${device.attends.block};
     const int sequences = block()->sequences;
     const int l = block()->l;
     for (int e = ${cuda.first_task}; e < sequences * HEADS * v->T; e += ${cuda.tasks}) {
         const int token = e % v->T, h = e / v->T % HEADS, sequence = e / v->T / HEADS;
-        const real *bias = v->p->layer[l].content_bias + h * HEAD_WIDTH${cuda.channel};
+        const real *bias = v->p->${device.attends.block}[l].${device.attends.prefix}content_bias + h * HEAD_WIDTH${cuda.channel};
         const size_t row = (size_t)sequence * v->T + token;
-        const real *key = s->query_key_value + row * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH${cuda.channel};
+        const real *key = s->${device.attends.q} + row * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH${cuda.channel};
         real x[${cuda.head_part}], y[${cuda.head_part}];
         load_head(x, key);
         load_head(y, bias);
@@ -177,7 +177,7 @@ INLINE void take_keys(const int count, const head *a, const real query[${cuda.he
 /* The layer's attended values, and what the backward pass needs of the softmax. */
 NOINLINE void attend(void) {
     const step_view *v = &block()->view;
-    const layer_state *s = &block()->layer;
+    const ${device.attends.state} *s = &block()->${device.attends.block};
     const int sequences = block()->sequences, T = v->T;
 % if with_rows or scored then
     const int l = block()->l;
@@ -207,7 +207,7 @@ NOINLINE void attend(void) {
         clear_head(m.out);
         for (; j + KEYS <= end; j += KEYS) take_keys(KEYS, &a, query, ${pass_query}j, &m);
         for (; j < end; j++) take_keys(1, &a, query, ${pass_query}j, &m);
-        store_head(m.out, 1 / m.sum, s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH${cuda.channel});
+        store_head(m.out, 1 / m.sum, s->${device.attends.out} + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH${cuda.channel});
         ${cuda.once}s->largest[task] = m.largest;
         ${cuda.once}s->inverse_sum[task] = 1 / m.sum;
     }
@@ -222,7 +222,7 @@ NOINLINE void attend(void) {
 NOINLINE void attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
+    const ${device.attends.state} *s = &block()->${device.attends.block};
     const int sequences = block()->sequences;
 % if with_rows or scored then
     const int l = block()->l;
@@ -238,8 +238,8 @@ NOINLINE void attend_queries(void) {
         const real largest = s->largest[task], inverse = s->inverse_sum[task];
         real query[${cuda.head_part}], dquery[${cuda.head_part}], dout[${cuda.head_part}], out[${cuda.head_part}];
         load_head(query, a.query + i * QUERY_STRIDE);
-        load_head(dout, w->dattended + at);
-        load_head(out, s->attended + at);
+        load_head(dout, w->${device.attends.dout} + at);
+        load_head(out, s->${device.attends.out} + at);
         const real delta = dot_head(dout, out);
         ${cuda.once}w->delta[task] = delta;
         clear_head(dquery);
@@ -263,7 +263,7 @@ NOINLINE void attend_queries(void) {
             add_head(dquery, dlogit, key);
 % end
         }
-        store_head(dquery, LOGIT_SCALE, w->dquery_key_value + row * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel});
+        store_head(dquery, LOGIT_SCALE, w->${device.attends.dq} + row * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel});
 % if gathers.uniform then
         ${cuda.once}for (int k = 0; k < ${score.cuda.uniform_count}; k++) w->head_sums[k * sequences * HEADS * v->T + task] = gathered[k];
 % end
@@ -280,7 +280,7 @@ NOINLINE void attend_keys(void) {
 % end
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
+    const ${device.attends.state} *s = &block()->${device.attends.block};
 % if not cuda.pairs then
     const int sequences = block()->sequences;
 % end
@@ -301,7 +301,7 @@ NOINLINE void attend_keys(void) {
         const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
 % end
         const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
-        const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH${cuda.channel};
+        const real *dattended = w->${device.attends.dout} + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH${cuda.channel};
         real key[${cuda.head_part}], value[${cuda.head_part}], dkey[${cuda.head_part}], dvalue[${cuda.head_part}]${biases and ", sum = 0" or ""};
         load_head(key, a.key + j * QUERY_STRIDE);
         load_head(value, a.value + j * QUERY_STRIDE);
@@ -329,13 +329,13 @@ NOINLINE void attend_keys(void) {
             sum += dlogit;
 % end
         }
-        real *to = w->dquery_key_value + (size_t)(sequence * v->T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
+        real *to = w->${device.attends.dq} + (size_t)(sequence * v->T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
 % if cuda.head_lanes > 1 then
         to += channel();
 % end
 % if biases then
         real bias[${cuda.head_part}];
-        load_head(bias, v->p->layer[l].content_bias + h * HEAD_WIDTH${cuda.channel});
+        load_head(bias, v->p->${device.attends.block}[l].${device.attends.prefix}content_bias + h * HEAD_WIDTH${cuda.channel});
         add_head(dkey, sum, bias);
         ${cuda.once}w->key_sums[(sequence * v->T + j) * HEADS + h] = sum;
 % end
@@ -350,7 +350,7 @@ NOINLINE void attend_keys(void) {
 INLINE void content_bias_grad(real *dbias) {
     is_global(dbias);
     const int rows = block()->sequences * block()->view.T;
-    const real *keys = block()->layer.query_key_value + WIDTH, *key_sums = block()->work.key_sums;
+    const real *keys = block()->${device.attends.block}.${device.attends.q} + WIDTH, *key_sums = block()->work.key_sums;
     for (int first = 0; first < WIDTH; first += SPAN) {
         const int c = first + threadIdx.x % SPAN, h = c / HEAD_WIDTH;
         const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, QUERY_STRIDE, key_sums + h, HEADS) : 0;
@@ -405,7 +405,7 @@ INLINE void attend_heads(void) {
 
 /* The gradients of queries, keys and values, in the workspace${cuda.sums_in_layers and ", and those of the tables that this layer read" or ""}. */
 % if biases then
-INLINE void attend_backward(layer_${cuda.gradients} *g) {
+INLINE void attend_backward(${device.attends.gradients_type} *g) {
 % else
 INLINE void attend_backward(void) {
 % end
@@ -424,7 +424,7 @@ INLINE void attend_backward(void) {
     attend_keys();
 % end
 % if biases then
-    content_bias_grad(g->content_bias);
+    content_bias_grad(g->${device.attends.prefix}content_bias);
 % end
 % if gathers.uniform then
     attend_heads();

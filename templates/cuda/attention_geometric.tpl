@@ -23,20 +23,20 @@ typedef struct head {
 % include("cuda/head_lanes.tpl")
 
 % end
-INLINE head head_at(const step_view *v, int l, const layer_state *s, int sequence, int h) {
-    const layer_parameters *p = &v->p->layer[l];
+INLINE head head_at(const step_view *v, int l, const ${device.attends.state} *s, int sequence, int h) {
+    const ${device.attends.parameters_type} *p = &v->p->${device.attends.block}[l];
     head a;
     a.T = v->T;
-    a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel};
+    a.query = s->${device.attends.q} + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel};
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
-    a.content_bias = p->content_bias + h * HEAD_WIDTH${cuda.channel};
+    a.content_bias = p->${device.attends.prefix}content_bias + h * HEAD_WIDTH${cuda.channel};
 % if directional then
-    a.direction = s->direction + (size_t)sequence * v->T * DIRECTION_WIDTH + 2 * h;
-    a.right_bias = p->direction_bias[2 * h];
-    a.left_bias = p->direction_bias[2 * h + 1];
+    a.direction = s->${device.attends.direction} + (size_t)sequence * v->T * DIRECTION_WIDTH + 2 * h;
+    a.right_bias = p->${device.attends.prefix}direction_bias[2 * h];
+    a.left_bias = p->${device.attends.prefix}direction_bias[2 * h + 1];
 % end
-    a.numbers = p->geometric;
+    a.numbers = p->${device.attends.prefix}geometric;
     return a;
 }
 
@@ -115,7 +115,7 @@ INLINE void try_key(const head *a, const seeker *q, ${of_query}int j, walk *m) {
 /* The layer's attended values${normalised and ", and what the backward pass needs of the weights" or ""}. */
 NOINLINE void attend(void) {
     const step_view *v = &block()->view;
-    const layer_state *s = &block()->layer;
+    const ${device.attends.state} *s = &block()->${device.attends.block};
     const int sequences = block()->sequences, T = v->T;
     for (int task = ${cuda.first_task}; task < sequences * HEADS * T; task += ${cuda.tasks}) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
@@ -130,7 +130,7 @@ NOINLINE void attend(void) {
         clear_head(m.out);
         for (int step = 2; step <= last_step(i, T); step++)
             if (exists(key_at(i, step), T)) try_key(&a, &q, ${pass_query}key_at(i, step), &m);
-        real *out = s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH${cuda.channel};
+        real *out = s->${device.attends.out} + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH${cuda.channel};
 % if normalised then
         const real inverse = 1 / (m.total > LEAST_TOTAL ? m.total : LEAST_TOTAL);
         store_head(m.out, inverse, out);
@@ -200,7 +200,7 @@ INLINE void return_key(const head *a, int i, int j, const real *weights, real *p
 NOINLINE void attend_queries(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
+    const ${device.attends.state} *s = &block()->${device.attends.block};
     const int T = v->T, numbers = block()->sequences * HEADS * T;
     for (int task = first * HEADS * T + ${cuda.first_task}; task < (first + count) * HEADS * T; task += ${cuda.tasks}) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
@@ -210,11 +210,11 @@ NOINLINE void attend_queries(int first, int count) {
         real *weights = w->weights + of_head, *pairs = w->pairs + of_head;
         note_keys(&a, i, weights, pairs);
         return_walk m;
-        load_head(m.dout, w->dattended + at);
+        load_head(m.dout, w->${device.attends.dout} + at);
         clear_head(m.dquery);
 % if normalised then
         real out[${cuda.head_part}];
-        load_head(out, s->attended + at);
+        load_head(out, s->${device.attends.out} + at);
         m.inverse = s->inverse_total[task];
         m.mean = dot_head(m.dout, out);
         if (m.inverse >= 1 / LEAST_TOTAL) m.mean = 0; /* the divisor is constant */
@@ -227,12 +227,12 @@ NOINLINE void attend_queries(int first, int count) {
         load_head(bias, a.content_bias);
         add_head(query, 1, bias);
         const real dscale = dot_head(query, m.dquery);
-        store_head(m.dquery, a.numbers.scale, w->dquery_key_value + row * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel});
+        store_head(m.dquery, a.numbers.scale, w->${device.attends.dq} + row * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel});
         ${cuda.once}w->query_sums[task] = dscale;
         ${cuda.once}w->query_sums[numbers + task] = m.dright + m.dleft;
 % if directional then
         const real *direction = a.direction + i * DIRECTION_WIDTH;
-        real *ddirection = w->ddirection + row * DIRECTION_WIDTH + 2 * h;
+        real *ddirection = w->${device.attends.ddirection} + row * DIRECTION_WIDTH + 2 * h;
         ${cuda.once}w->query_sums[2 * numbers + task] =
                 m.dright * (direction[0] + a.right_bias) + m.dleft * (direction[1] + a.left_bias);
         ${cuda.once}ddirection[0] = m.dright * a.numbers.direction_scale;
@@ -246,12 +246,12 @@ NOINLINE void attend_queries(int first, int count) {
 NOINLINE void attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const layer_state *s = &block()->layer;
+    const ${device.attends.state} *s = &block()->${device.attends.block};
     const int T = v->T;
     for (int task = first * HEADS * T + ${cuda.first_task}; task < (first + count) * HEADS * T; task += ${cuda.tasks}) {
         const int j = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
         const head a = head_at(v, block()->l, s, sequence, h);
-        const real *dattended = w->dattended + (size_t)sequence * T * WIDTH + h * HEAD_WIDTH${cuda.channel};
+        const real *dattended = w->${device.attends.dout} + (size_t)sequence * T * WIDTH + h * HEAD_WIDTH${cuda.channel};
         const size_t of_head = ((size_t)(sequence - first) * HEADS + h) * T * T;
         const real *weights = w->weights + of_head, *pairs = w->pairs + of_head;
         real dkey[${cuda.head_part}], dvalue[${cuda.head_part}], bias[${cuda.head_part}], sum = 0;
@@ -275,7 +275,7 @@ NOINLINE void attend_keys(int first, int count) {
         }
         load_head(bias, a.content_bias);
         add_head(dkey, sum, bias);
-        real *to = w->dquery_key_value + (size_t)(sequence * T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH${cuda.channel};
+        real *to = w->${device.attends.dq} + (size_t)(sequence * T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH${cuda.channel};
         store_head(dkey, a.numbers.scale, to);
         store_head(dvalue, 1, to + WIDTH);
     }
@@ -283,26 +283,26 @@ NOINLINE void attend_keys(int first, int count) {
 }
 
 /* What a shard's queries add up to, in a fixed order. */
-INLINE void number_grads(layer_${cuda.gradients} *g) {
+INLINE void number_grads(${device.attends.gradients_type} *g) {
     const workspace *w = &block()->work;
     const int rows = block()->sequences * block()->view.T;
-    strided_sums(rows, WIDTH, QUERY_STRIDE, w->dquery_key_value, g->content_bias);
-    real *numbers = (real *)&g->geometric; /* in the order of query_sums */
+    strided_sums(rows, WIDTH, QUERY_STRIDE, w->${device.attends.dq}, g->${device.attends.prefix}content_bias);
+    real *numbers = (real *)&g->${device.attends.prefix}geometric; /* in the order of query_sums */
     for (int k = 0; k < QUERY_SUMS; k++) {
         const double sum = block_sum(sum_rows(rows * HEADS, 1, w->query_sums + (size_t)k * rows * HEADS, 1));
         if (threadIdx.x == 0) numbers[k] = (real)sum;
     }
     __syncthreads();
 % if directional then
-    column_sums(rows, DIRECTION_WIDTH, w->ddirection, g->direction_bias);
+    column_sums(rows, DIRECTION_WIDTH, w->${device.attends.ddirection}, g->${device.attends.prefix}direction_bias);
 % end
 }
 
 /* The gradients of queries, keys${directional and ", values and directions" or " and values"}, in the workspace, and those of the layer's learned numbers. */
-INLINE void attend_backward(layer_${cuda.gradients} *g) {
+INLINE void attend_backward(${device.attends.gradients_type} *g) {
 % if directional and normaliser.direction_width > 2 * heads then
     for (int e = threadIdx.x; e < block()->sequences * block()->view.T * DIRECTION_WIDTH; e += THREADS)
-        if (e % DIRECTION_WIDTH >= 2 * HEADS) block()->work.ddirection[e] = 0;
+        if (e % DIRECTION_WIDTH >= 2 * HEADS) block()->work.${device.attends.ddirection}[e] = 0;
 % end
 % if cuda.pairs then
     const int sequences = block()->sequences, most = pair_sequences(sequences, block()->view.T);

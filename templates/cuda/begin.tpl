@@ -43,11 +43,11 @@ NOINLINE void make_rows(const step_view *v, int l, int first) {
 % end
     const int room = distance_count(v->T), count = row_count(v, l), here = min(count - first, (int)TILE);
     const size_t set = RELATIVE_SETS > 1 ? l : 0, of_head = ${of_head};
-    const real *bias = v->p->layer[l].position_bias${from};
+    const real *bias = v->p->${device.attends.block}[l].${device.attends.prefix}position_bias${from};
     real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
     real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
     product_tiles(1, 1, here, ${columns}, WIDTH, COLUMNS, v->shared.codes + (set * room + first) * WIDTH, WIDTH, ROWS,
-                  v->p->layer[l].relative${from}, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
+                  v->p->${device.attends.block}[l].${device.attends.prefix}relative${from}, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
     for (int e = threadIdx.x; e < ${columns} / HEAD_WIDTH * here; e += THREADS) {
         const int h = e / here, x = h * count + e % here;
         real sum = 0;
@@ -75,7 +75,7 @@ NOINLINE void make_rows(const step_view *v, int first, int stride) {
 % else
         const int row = x;
 % end
-        v->shared.rows[e] = v->p->layer[l].relative_table[row * HEAD_WIDTH + e % HEAD_WIDTH];
+        v->shared.rows[e] = v->p->${device.attends.block}[l].${device.attends.prefix}relative_table[row * HEAD_WIDTH + e % HEAD_WIDTH];
     }
 }
 

@@ -38,13 +38,16 @@ enum { QUERY_SUMS = ${directional and 3 or 2} };
 % end
 /* The rest of a block's room. */
 typedef struct workspace {
+% for _, line in ipairs(device.lines.always) do
+    ${line}
+% end
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
 % if dropouts[1] then
     masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
 % end
-% for _, line in ipairs(device.lines) do
+% for _, line in ipairs(device.lines.training) do
     ${line}
 % end
 % for _, block in ipairs(device.blocks) do
@@ -73,28 +76,24 @@ INLINE size_t ${block.name}_bytes(int sequences, int T) {
 /* Places a block's room for a shard into memory and returns the bytes used, layers included. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
+% for _, m in ipairs(device.always) do
+% local count = m.each and "rows * " .. m.each or "rows"
+    w->${m.name} = take_reals(memory, &used, ${count});
+% end
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
 % if eval_dropout then
     w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
 % end
-% for _, m in ipairs(device.workspace) do
-% local count = m.each and "rows * " .. m.each or "rows"
-% if not m.training then
-    w->${m.name} = take_reals(memory, &used, ${count});
-% end
-% end
     if (training) {
 % if dropouts[1] and not eval_dropout then
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
 % end
-% for _, m in ipairs(device.workspace) do
+% for _, m in ipairs(device.training) do
 % local of = m.limited and pairs or "rows"
 % local count = m.each and of .. " * " .. m.each or of
-% if m.training then
         w->${m.name} = take_reals(memory, &used, ${count});
-% end
 % end
     }
 % for _, block in ipairs(device.blocks) do

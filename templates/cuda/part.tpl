@@ -12,27 +12,23 @@ INLINE void shift_${block.name}(${block.state} *s, int first, int T) {
 /* Arrays with numbers in front of [sequences], and masks, lie shard behind shard, each as if it were alone. */
 INLINE void shift_work(workspace *w, int first, int T, int label_count, const bool training) {
     const size_t rows = (size_t)first * T, labels = (size_t)first * label_count;
+% for _, m in ipairs(device.always) do
+% local count = m.each and "rows * " .. m.each or "rows"
+    w->${m.name} += ${count};
+% end
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
     w->correct += labels;
 % if eval_dropout then
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
-% for _, m in ipairs(device.workspace) do
-% local count = m.each and "rows * " .. m.each or "rows"
-% if not m.training then
-    w->${m.name} += ${count};
-% end
-% end
     if (!training) return;
 % if dropouts[1] and not eval_dropout then
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
-% for _, m in ipairs(device.workspace) do
+% for _, m in ipairs(device.training) do
 % local count = m.each and "rows * " .. m.each or "rows"
-% if m.training then
     w->${m.name} += ${count};
-% end
 % end
 }
 

@@ -14,7 +14,7 @@ INLINE void end_rows(int l, int first, const int columns, const real *rows, cons
     if ((int)threadIdx.x < columns) dbias[channel] = sum * LOGIT_SCALE;
     for (int e = 4 * threadIdx.x; e < count * columns; e += 4 * THREADS) {
         const int x = e / columns, c = first + e % columns;
-        const quad bias = *(const quad *)(v->p->layer[l].position_bias + c);
+        const quad bias = *(const quad *)(v->p->${device.attends.block}[l].${device.attends.prefix}position_bias + c);
         const real row_sum = row_sums[c / HEAD_WIDTH * count + x];
         quad drow = *(const quad *)(drows + x * WIDTH + c);
 #pragma unroll
@@ -52,15 +52,15 @@ NOINLINE void end_tables(parameters *g) {
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
         const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
 % if cuda.products == "library" then
-        end_rows(l, first, SLICE, rows, row_sums, drows, g->layer[l].position_bias);
+        end_rows(l, first, SLICE, rows, row_sums, drows, g->${device.attends.block}[l].${device.attends.prefix}position_bias);
 % else
-        end_rows(l, 0, WIDTH, rows, row_sums, drows, g->layer[l].position_bias);
+        end_rows(l, 0, WIDTH, rows, row_sums, drows, g->${device.attends.block}[l].${device.attends.prefix}position_bias);
 % end
 % if cuda.products == "library" then
         product(WIDTH, SLICE, count, ROWS, v->shared.codes + (size_t)set * room * WIDTH, WIDTH, ROWS, drows + first,
-                WIDTH, FINISH_STORE, (const real *)0, g->layer[l].relative + first, WIDTH);
+                WIDTH, FINISH_STORE, (const real *)0, g->${device.attends.block}[l].${device.attends.prefix}relative + first, WIDTH);
 % else
-        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)set * room * WIDTH, drows, g->layer[l].relative);
+        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)set * room * WIDTH, drows, g->${device.attends.block}[l].${device.attends.prefix}relative);
 % end
     }
 % elseif relative.kind == "shaw" then
@@ -77,7 +77,7 @@ NOINLINE void end_tables(parameters *g) {
 % else
         for (int h = 0; h < HEADS; h++) sum += sums.rows[(((size_t)l * HEADS + h) * count + row) * HEAD_WIDTH + d];
 % end
-        g->layer[l].relative_table[row * HEAD_WIDTH + d] = sum * LOGIT_SCALE;
+        g->${device.attends.block}[l].${device.attends.prefix}relative_table[row * HEAD_WIDTH + d] = sum * LOGIT_SCALE;
     }
 % end
 % if score.trains then

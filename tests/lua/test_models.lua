@@ -114,7 +114,7 @@ local function specs()
   return list
 end
 
--- Specs of other networks than the first one (long_networks.sh checks what they compute) are planned, and a run's
+-- Specs of other networks than the first one (long_models.sh checks what they compute) are planned, and a run's
 -- resolved spec is the same spec again.
 function TestFields.test_specs_and_their_runs()
   local seen = {}
@@ -250,8 +250,6 @@ b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block
 b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
   { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5, "a second attention self",
     "one of each family" },
-  { [[local w = b:norm("w", b:product("wide", h, 32))
-b:output(b:add(h, b:product("p", w, 16)))]], 5, "w has 32 channels, and is normed", "the model's width" },
   { [[b:output(b:add(h, b:attention("self", b:norm("n", h), h)))]], 5, "queries of one value and keys of another",
     "the same value twice" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
