@@ -154,6 +154,18 @@ local function check_streams(net, file)
   end
 end
 
+-- A stack lies where the one before it ended, the first one where the tokens' vectors are.
+local function check_blocks(net, file)
+  for _, op in ipairs(net.ops) do
+    local from = op.kind == "block" and op.x.op.kind
+    if from and from ~= "embed" and from ~= "block" then
+      error({ problem = true, path = file.path, line = op.block.line, col = 1,
+        what = ("block %s begins with %s"):format(op.block.name, op.x.name),
+        expected = "the tokens' vectors, or what a block before it gave" }, 0)
+    end
+  end
+end
+
 -- Queries, keys and values of one sequence are one product of one value.
 local function check_attentions(net, file)
   for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
@@ -203,6 +215,7 @@ local function build_own(plan, model, file)
     error(problem, 0)
   end
   check_streams(net, file)
+  check_blocks(net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
