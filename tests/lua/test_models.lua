@@ -261,8 +261,9 @@ b:output(b:add(h, b:product("p", w, 16)))]], 5, "w has 32 channels, and is norme
   { [[h.width = 5]], 5, "the value input.width is set", "made by its methods" },
   { [[b:output(b:norm("n", h.out))]], 5, 'has no "out"', "name, width" },
   { [[net:product("p", x, 16)]], 5, 'the network has no "product"', "block, classify, embed, norm, readout" },
-  { FULL .. [[ local c = net:block("second", 2)
-c:output(c:norm("n", c:input(net:norm("m", x))))]], 5, "block second begins with m", "the tokens' vectors, or what" },
+  { with_block(FULL .. [[ local c = net:block("second", 2)
+c:output(c:norm("n", c:input(net:norm("m", b.result))))]]):gsub("readout%(b", "readout(c"), 5,
+    "block second begins with m", "the tokens' vectors, or what", true },
   { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product" },
   { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
   { [[model.width = 32]], 5, "model.width is set", "stays" },
