@@ -260,6 +260,9 @@ b:output(b:add(h, b:product("p", w, 16)))]], 5, "w has 32 channels, and is norme
   { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },
   { [[h.width = 5]], 5, "the value input.width is set", "made by its methods" },
   { [[b:output(b:norm("n", h.out))]], 5, 'has no "out"', "name, width" },
+  { with_block(FULL):gsub("embed%(\"embedding\", net:stream%(\"source\"%), {", "%0 table = net:table(\"t\"),")
+    :gsub('net:classify%(net:readout%(b.result, "last"%)', 'local t = net:table("u") %0, { tied = t }'), 6,
+    "have no vectors of the output's symbols", 'model.kind = "decoder"', true },
   { [[net:product("p", x, 16)]], 5, 'the network has no "product"', "block, classify, embed, norm, readout" },
   { with_block(FULL .. [[ local c = net:block("second", 2)
 c:output(c:norm("n", c:input(net:norm("m", b.result))))]]):gsub("readout%(b", "readout(c"), 5,
