@@ -97,14 +97,19 @@ RUNTIME_SOURCES := $(sort $(shell find runtime -mindepth 2 -name '*.c'))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
+# This one links random networks, build/tests/specs/random_*, of which there are RANDOM: tests/run.sh writes them.
+RANDOM ?= 5
+RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM)))
+WITH_RANDOM := tests/unit/test_random.c
+RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/random_*/spec.c)))
 # These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
 WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
 # Tests of kernels/cpu are compiled as generated code is, once per level and element size, and once for the plainest level.
 WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_rows.c tests/unit/test_functions.c
-PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
+PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
-UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
+UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(if $(RANDOM_WRITTEN),$(WITH_RANDOM:%.c=$(B)/%)) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
 UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNITS),$(WITH_KERNELS:%.c=$(B)/%.$(unit)) \
 	$(B)/tests/unit/test_functions.device.$(unit))
 UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
@@ -112,7 +117,7 @@ UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
-	bench-programs probe print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
+	bench-programs probe print-random-specs print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -203,10 +208,13 @@ FORCE:
 # specs of tests/specs and are built as released; all others run with sanitizers. Compiling a step takes seconds, so
 # only the specs of EVERY_LEVEL are compiled for all levels, the others for those of LEVELS.
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
-TEST_SPECS := $(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/*/spec.c)))
+TEST_SPECS := $(RANDOM_WRITTEN) $(filter-out random_%,$(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard \
+	build/tests/specs/*/spec.c))))
 FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
-TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES)))
-levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(LINKED_LEVELS))
+TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES))) \
+	$(B)/networks.o
+levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(if $(filter random_%,$(1)),$(sort \
+	$(firstword $(COMPILER_LEVELS)) $(lastword $(LINKED_LEVELS))),$(LINKED_LEVELS)))
 cuda_half_of = $(if $(wildcard build/tests/specs/$(1)/cuda.c),cuda)
 objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1))) \
 	$(patsubst %,$(B)/specs/$(1)/%.o,$(call cuda_half_of,$(1)))
@@ -232,9 +240,26 @@ $(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c Makefile $(B)/compiler
 
 $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(STEP_CFLAGS) $(if $(filter emulate%,$(1)),-O1 -g0) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(STEP_CFLAGS) $(if $(filter emulate% random_%,$(1)),-O1 -g0) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
+
+# Networks as tables, for the interpreter in double: those of specs, of the random specs, and ANY_NETWORKS more.
+ANY_NETWORKS ?= 30
+NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua))
+NETWORK_SOURCES := tests/support/networks.c.tpl tests/support/random_specs.lua tests/lua/networks.lua tests/lua/random.lua \
+	$(shell find generator -name '*.lua')
+
+build/tests/networks: FORCE
+	@mkdir -p $(@D)
+	@echo "$(ANY_NETWORKS) $(RANDOM_SPECS)" | cmp -s - $@ || echo "$(ANY_NETWORKS) $(RANDOM_SPECS)" > $@
+
+build/tests/networks.c: tests/support/render_networks.lua build/tests/networks $(NETWORK_SPECS) $(NETWORK_SOURCES)
+	$(or $(LUA),lua5.4) $< $@ $(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)
+
+$(B)/networks.o: build/tests/networks.c Makefile $(B)/compiler
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
 	@mkdir -p $(@D)
@@ -253,6 +278,8 @@ $(B)/expressions/%.o: build/tests/expressions/%.c Makefile $(B)/compiler
 $(WITH_FORMULAS:%.c=$(B)/%): $(B)/%: %.c $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(FORMULA_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+
+$(WITH_RANDOM:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_WRITTEN))'
 
 $(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) Makefile
 	@mkdir -p $(@D)
@@ -349,6 +376,9 @@ probe: ## what this machine offers
 
 print-unit-tests:
 	@printf '%s\n' $(UNIT_TESTS)
+
+print-random-specs:
+	@printf '%s\n' $(RANDOM_SPECS)
 
 print-levels:
 	@$(check_levels)

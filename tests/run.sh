@@ -156,11 +156,12 @@ layer_unit() {
     build_and_run unit VARIANT=asan "LEVELS=${long:-best}"
 }
 
-# Writes the sources of tests: arguments are test specs and the programs of tests/expressions.
+# Writes the sources of tests: arguments are test specs, random ones (random_1) and the programs of tests/expressions.
 write_sources() {
-    mkdir -p build/tests/expressions
+    mkdir -p build/tests/expressions build/tests/specs
     printf '%s\n' "$@" | each sh -c 'case $1 in
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
+        random_*) "$0" tests/support/write_random.lua build/tests/specs "$1" ;;
         *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
     esac' "$LUA"
     for name in "$@"; do
@@ -173,7 +174,8 @@ write_sources() {
 }
 
 layer_generated() {
-    write_sources tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua
+    write_sources tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua \
+        $("$MAKE" -s print-random-specs)
     build_and_run unit VARIANT=release "LEVELS=${long:-best}"
 }
 

@@ -137,7 +137,8 @@ local function compose(builder, scope, name, queries, keys, options)
   end
   builder.check_value(scope, q, "queries")
   builder.check_value(scope, kv, "keys")
-  local op = { kind = "attention", family = family, q = q, kv = kv, direction = direction, others = {} }
+  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
+    others = {} }
   if direction then
     builder.check_value(scope, direction, "directions")
   end

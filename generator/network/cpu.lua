@@ -26,6 +26,11 @@ end
 local function function_for(set, key, name, new)
   local known = set.by_key[key]
   if not known then
+    local stem, number = name, 1
+    while set.names[name] do
+      number = number + 1
+      name = ("%s_%d"):format(stem, number)
+    end
     known, set.names[name] = new, true
     known.name = name
     set.by_key[key] = known
@@ -37,7 +42,7 @@ end
 -- What a scope's records need to name things: w, the workspace; s, the layer's state; p, g, panels.
 local function scope_names(cpu, scope)
   if scope == cpu.net then
-    return { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "shared->" }
+    return { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->" }
   end
   return { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->" }
 end
@@ -426,9 +431,21 @@ local function has(records, test)
   return false
 end
 
+-- Whether a record names something that begins so.
+local function names(start)
+  return function(record)
+    for _, text in pairs(record) do
+      if type(text) == "string" and text:sub(1, #start) == start then
+        return true
+      end
+    end
+    return false
+  end
+end
+
 local function block_of(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
-  local made = forward_records(cpu, block, "forward")
+  local made, back_made = forward_records(cpu, block, "forward"), backward_records(cpu, block)
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
@@ -439,7 +456,8 @@ local function block_of(cpu, block, panels)
     drops = has(made, function(r)
       return r.dropout
     end),
-    forward = made, backward = backward_records(cpu, block),
+    forward = made, backward = back_made,
+    uses_parameters = { forward = has(made, names("p->")), backward = has(back_made, names("p->")) },
   }
 end
 
@@ -469,6 +487,9 @@ function M.derive(net, lists, structs, dropout_evaluates)
     backward = backward_records(cpu, net), trace = trace_records(cpu) }
   pass.reads = has(pass.train, function(r)
     return r.kind ~= "embed" and r.kind ~= "block"
+  end)
+  pass.drops = has(pass.train, function(r)
+    return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),

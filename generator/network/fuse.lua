@@ -3,7 +3,7 @@
 -- Input: a scope's operations in order, and its result. Output: a new list; the graph stays as it is.
 --
 --   product + bias            in the product's finish (a product has its bias already)
---   product + relu            where the rectified value is all that is read of it
+--   product + bias + relu     where the rectified value is all that is read of it
 --   sum + norm                where the norm reads the sum next; the sum is kept where others read it, too
 --   relu's gradient           into the input gradient of its only reader (backward.lua)
 --   q, k, v; gate and up      one product of several weights (builder.lua)
@@ -38,9 +38,9 @@ local function with(op, more)
   return fused
 end
 
--- A product whose sum is rectified gives the rectified value.
+-- A product with a bias whose sum is rectified gives the rectified value.
 local function product_relu(op, after, readers)
-  if op.kind == "product" and after.kind == "activation" and after.activation == "relu" and after.x == op.out
+  if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu" and after.x == op.out
     and only_reader(readers, op.out, after) then
     return with(op, { relu = true, out = after.out })
   end

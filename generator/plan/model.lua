@@ -250,22 +250,43 @@ local function derive_identity(plan, net, model)
   end
 end
 
-function M.derive(plan, file)
+-- The graph of a plan's model, as its description left it, and the section that the description saw.
+function M.network(plan, file)
   local model = completed(plan.resolved.model, LEFT_OUT)
   model.source, model.spare_token = nil, nil
-  local net
-  if file then
-    model.options = model.options or {}
-    net = build_own(plan, model, file)
-  else
-    net = builder.build(DESCRIPTIONS[model.kind], given_of(plan, model))
+  if not file then
+    return builder.build(DESCRIPTIONS[model.kind], given_of(plan, model)), model
   end
+  model.options = model.options or {}
+  return build_own(plan, model, file), model
+end
+
+-- Whether a list has activations or gates that no other operation does on the way.
+local function activates(executed)
+  for _, scope in ipairs(executed.order) do
+    for _, op in ipairs(executed[scope].forward) do
+      if op.kind == "activation" or op.kind == "gate" then
+        return true
+      end
+    end
+    for _, op in ipairs(executed[scope].backward) do
+      if op.kind == "relu_grad" then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+function M.derive(plan, file)
+  local net, model = M.network(plan, file)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
   plan.widths, plan.trace_sites = widths(net), trace_sites(net)
   plan.trace_site_count = #plan.trace_sites
   local executed = lists.derive(net)
+  plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
   plan.cpu = cpu.derive(net, executed, derived.structs, plan.eval_dropout)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)

@@ -5,13 +5,15 @@
 
 #include "kernels/ref/ref.h"
 
+static int keys_of(const lh_ref_attention *shape) { return shape->keys ? shape->keys : shape->tokens; }
+
 /* A copy of x[tokens][heads][head_width], rotated where the shape says so; the caller frees it. */
-static double *rotated(const lh_ref_attention *shape, const double *x) {
-    size_t count = (size_t)shape->tokens * shape->heads * shape->head_width;
+static double *rotated(const lh_ref_attention *shape, int tokens, const double *x) {
+    size_t count = (size_t)tokens * shape->heads * shape->head_width;
     double *copy = malloc(count * sizeof *copy);
     if (!copy) abort();
     memcpy(copy, x, count * sizeof *copy);
-    if (shape->cosine) lh_ref_rotate(shape->tokens, shape->heads, shape->head_width, shape->cosine, shape->sine, copy);
+    if (shape->cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, shape->cosine, shape->sine, copy);
     return copy;
 }
 
@@ -36,31 +38,31 @@ static double at(const double *x, int i) { return x ? x[i] : 0; }
 
 /* The scaled logit of query i and key j of head h. */
 static double logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
-    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
     const double *query = q + i * C + h * D, *key = k + j * C + h * D;
     double sum = 0;
     for (int d = 0; d < D; d++) {
         sum += (query[d] + at(shape->content_bias, h * D + d)) * key[d];
         if (shape->relative)
             sum +=
-                (query[d] + at(shape->position_bias, h * D + d)) * shape->relative[((size_t)i * T + j) * C + h * D + d];
+                (query[d] + at(shape->position_bias, h * D + d)) * shape->relative[((size_t)i * S + j) * C + h * D + d];
     }
-    return sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * T + j] : 0);
+    return sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
 }
 
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out) {
-    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
-    double *turned_q = rotated(shape, q), *turned_k = rotated(shape, k);
+    int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
+    double *turned_q = rotated(shape, shape->tokens, q), *turned_k = rotated(shape, keys_of(shape), k);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
-            double *row = weights + ((size_t)h * T + i) * T, *o = out + i * C + h * D;
-            for (int j = 0; j < T; j++) row[j] = logit(shape, turned_q, turned_k, h, i, j);
-            if (shape->logits) memcpy(shape->logits + ((size_t)h * T + i) * T, row, (size_t)T * sizeof *row);
-            softmax(T, row);
+            double *row = weights + ((size_t)h * T + i) * S, *o = out + i * C + h * D;
+            for (int j = 0; j < S; j++) row[j] = logit(shape, turned_q, turned_k, h, i, j);
+            if (shape->logits) memcpy(shape->logits + ((size_t)h * T + i) * S, row, (size_t)S * sizeof *row);
+            softmax(S, row);
             for (int d = 0; d < D; d++) {
                 o[d] = 0;
-                for (int j = 0; j < T; j++) o[d] += row[j] * v[j * C + h * D + d];
+                for (int j = 0; j < S; j++) o[d] += row[j] * v[j * C + h * D + d];
             }
         }
     }
@@ -71,10 +73,10 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
 /* From the gradient of one pair's logit, already divided by sqrt(D). dq: of the turned query. */
 static void pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
                       double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
-    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    int S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
     for (int d = 0; d < D; d++) {
         int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
-        size_t row = ((size_t)i * T + j) * C + c;
+        size_t row = ((size_t)i * S + j) * C + c;
         dq[query] += dlogit * k[key];
         dk[key] += dlogit * (q[query] + at(shape->content_bias, c));
         if (shape->content_bias) dpair->content_bias[c] += dlogit * k[key];
@@ -89,28 +91,28 @@ static void pair_grad(const lh_ref_attention *shape, const double *q, const doub
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair) {
-    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
-    double *turned_q = rotated(shape, q), *turned_k = rotated(shape, k);
+    int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
+    double *turned_q = rotated(shape, shape->tokens, q), *turned_k = rotated(shape, keys_of(shape), k);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
-    memset(dk, 0, (size_t)T * C * sizeof *dk);
-    memset(dv, 0, (size_t)T * C * sizeof *dv);
+    memset(dk, 0, (size_t)S * C * sizeof *dk);
+    memset(dv, 0, (size_t)S * C * sizeof *dv);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
-            const double *row = weights + ((size_t)h * T + i) * T, *go = dout + i * C + h * D;
+            const double *row = weights + ((size_t)h * T + i) * S, *go = dout + i * C + h * D;
             double mean = 0;
-            for (int j = 0; j < T; j++) mean += row[j] * dot(D, go, v + j * C + h * D);
-            for (int j = 0; j < T; j++) {
+            for (int j = 0; j < S; j++) mean += row[j] * dot(D, go, v + j * C + h * D);
+            for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
                 double dscore = row[j] * (dot(D, go, v + key) - mean);
                 for (int d = 0; d < D; d++) dv[key + d] += row[j] * go[d];
                 pair_grad(shape, turned_q, turned_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
-                if (dpair->score) dpair->score[((size_t)h * T + i) * T + j] += dscore;
+                if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;
             }
         }
     }
     if (shape->cosine) {
         lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dq);
-        lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dk);
+        lh_ref_unrotate(S, shape->heads, D, shape->cosine, shape->sine, dk);
     }
     free(turned_q);
     free(turned_k);

@@ -100,10 +100,11 @@ void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const 
 void lh_ref_rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
 void lh_ref_unrotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
 
-/* Attention of one sequence, every query sees every key. */
+/* Attention of one sequence: every query sees every key whose score is not -infinity. */
 typedef struct lh_ref_attention {
-    int tokens, heads, head_width;
-    const double *cosine, *sine; /* [tokens][head_width/2] turn q and k before the product; NULL: they do not turn */
+    int tokens, heads, head_width; /* tokens: queries */
+    int keys;                      /* 0: as many as queries. Queries and keys turn by one table */
+    const double *cosine, *sine;   /* [tokens][head_width/2] turn q and k before the product; NULL: they do not turn */
     const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; or NULL */
     const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
     const double *position_bias; /* [heads][head_width] v, or NULL: 0 */
@@ -116,8 +117,8 @@ typedef struct lh_ref_attention {
  * Source: Dai et al. 2019, "Transformer-XL", section 3.3; Shaw et al. 2018, equation 4: u = v = 0; Press et al. 2022,
  * "Train Short, Test Long": score.
  *
- *   q, k, v, out  [tokens][heads][head_width]   q and k not yet rotated
- *   weights       [heads][tokens][tokens]       written, for the backward pass
+ *   q, k, v, out  [tokens][heads][head_width]   q and k not yet rotated; k, v [keys][..]
+ *   weights       [heads][tokens][keys]         written, for the backward pass
  */
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out);

@@ -6,7 +6,9 @@
 % if loops > 1 then
     const int l = use % ${count};
 % end
+% if uses_parameters.forward then
     const ${parameters_type} *p = &w->parameters->${name}[l];
+% end
 % if panels then
     const ${name}_panels *panels = &w->shared->${name}[l];
 % end
@@ -24,7 +26,9 @@
 % if loops > 1 then
     const int l = use % ${count};
 % end
+% if uses_parameters.backward then
     const ${parameters_type} *p = &w->parameters->${name}[l];
+% end
 % if panels then
     const ${name}_panels *panels = &w->shared->${name}[l];
 % end

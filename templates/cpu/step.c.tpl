@@ -90,6 +90,9 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     const parameters *p = step->parameters;
 % end
     parameters *g = gradient;
+% if cpu.pass.drops and not eval_dropout then
+    const bool train = step->mode == LH_MODE_TRAIN;
+% end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
 % for _, op in ipairs(cpu.pass.train) do
@@ -103,6 +106,9 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
 % if cpu.pass.reads then
     const parameters *p = step->parameters;
+% end
+% if cpu.pass.drops and not eval_dropout then
+    const bool train = step->mode == LH_MODE_TRAIN;
 % end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);

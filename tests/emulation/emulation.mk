@@ -7,7 +7,7 @@ CXX := $(if $(IS_CLANG),clang++,g++)
 endif
 EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua)) $(MORE_EMULATED)
 # Those whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
-REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\),.*/\1/p' tests/emulation/test_reference.c))
+REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\)}.*/\1/p' tests/emulation/test_reference.c))
 DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS))
 EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \
 	tests/emulation/operations_*.cpp))

@@ -18,26 +18,26 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sin
     longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw, longhand_spec_parity_geometric_plain;
 
 static const lh_parity_case CASES[] = {
-    {"none", &longhand_spec_parity_none, 0},
-    {"sincos", &longhand_spec_parity_dropout_sincos, 0.1},
-    {"rand_sincos", &longhand_spec_parity_rand_sincos, 0},
-    {"learned", &longhand_spec_parity_learned, 0},
-    {"rand_learned", &longhand_spec_parity_float64_rand_learned, 0},
-    {"rope", &longhand_spec_parity_float64_rope, 0},
-    {"rand_rope", &longhand_spec_parity_dropout_rand_rope, 0.1},
-    {"rope_linear", &longhand_spec_parity_rope_linear, 0},
-    {"rope_ntk", &longhand_spec_parity_rope_ntk, 0},
-    {"rope_yarn", &longhand_spec_parity_float64_rope_yarn, 0},
-    {"relative", &longhand_spec_parity_float64_relative, 0},
-    {"rand_relative", &longhand_spec_parity_rand_relative, 0},
-    {"rand_relative_clamped", &longhand_spec_parity_rand_relative_clamped, 0},
-    {"rand_relative_difference", &longhand_spec_parity_float64_rand_relative_difference, 0},
-    {"shaw", &longhand_spec_parity_shaw, 0},
-    {"alibi", &longhand_spec_parity_alibi, 0},
-    {"rand_alibi", &longhand_spec_parity_float64_alibi_learned, 0},
-    {"geometric", &longhand_spec_parity_float64_geometric, 0.1},
-    {"geometric_raw", &longhand_spec_parity_geometric_raw, 0},
-    {"geometric_plain", &longhand_spec_parity_geometric_plain, 0},
+    {"none", &longhand_spec_parity_none},
+    {"sincos", &longhand_spec_parity_dropout_sincos},
+    {"rand_sincos", &longhand_spec_parity_rand_sincos},
+    {"learned", &longhand_spec_parity_learned},
+    {"rand_learned", &longhand_spec_parity_float64_rand_learned},
+    {"rope", &longhand_spec_parity_float64_rope},
+    {"rand_rope", &longhand_spec_parity_dropout_rand_rope},
+    {"rope_linear", &longhand_spec_parity_rope_linear},
+    {"rope_ntk", &longhand_spec_parity_rope_ntk},
+    {"rope_yarn", &longhand_spec_parity_float64_rope_yarn},
+    {"relative", &longhand_spec_parity_float64_relative},
+    {"rand_relative", &longhand_spec_parity_rand_relative},
+    {"rand_relative_clamped", &longhand_spec_parity_rand_relative_clamped},
+    {"rand_relative_difference", &longhand_spec_parity_float64_rand_relative_difference},
+    {"shaw", &longhand_spec_parity_shaw},
+    {"alibi", &longhand_spec_parity_alibi},
+    {"rand_alibi", &longhand_spec_parity_float64_alibi_learned},
+    {"geometric", &longhand_spec_parity_float64_geometric},
+    {"geometric_raw", &longhand_spec_parity_geometric_raw},
+    {"geometric_plain", &longhand_spec_parity_geometric_plain},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -49,21 +49,21 @@ typedef struct model {
     const lh_spec *spec;
     int real_bytes;
     lh_st_file *file;
-    lh_ref_encoder *encoder;
+    lh_ref_model *reference;
     void *parameters;
 } model;
 
 static model open_model(const lh_parity_case *about) {
     model m = {about, about->spec, about->spec->cuda->real_bytes, lh_vectors_open(about->encoding), NULL, NULL};
-    m.encoder = lh_vectors_encoder(m.file, about->encoding);
+    m.reference = lh_parity_model(m.file, about);
     m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
-    lh_parity_load(m.spec, m.real_bytes, m.encoder, m.parameters);
+    lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
     return m;
 }
 
 static void close_model(model *m) {
     free(m->parameters);
-    lh_ref_encoder_free(m->encoder);
+    lh_ref_model_free(m->reference);
     lh_st_free(m->file);
 }
 
@@ -72,8 +72,8 @@ typedef struct question {
     lh_ref_batch batch;
     const int32_t *drawn; /* [tokens] distances, where the encoding draws them */
     const uint8_t *mask;
-    const double *logits, *slope_gradient; /* slope_gradient NULL: not known */
-    double loss;                           /* summed */
+    const double *logits;
+    double loss; /* summed */
 } question;
 
 /* The same as the kernels get it. */
@@ -150,7 +150,7 @@ static void check_evaluation(const model *m, const question *q, lh_model_cut cut
     free(logits);
 }
 
-/* A step's sums, and that its gradients are the encoder's. */
+/* A step's sums, and that its gradients are the model's. */
 static void check_training(const model *m, const question *q, lh_model_cut cut, double tolerance) {
     inputs in = open_inputs(m, q);
     lh_model_step got = lh_model_train(m->spec, m->parameters, in.tables, &in.step, cut);
@@ -160,7 +160,7 @@ static void check_training(const model *m, const question *q, lh_model_cut cut, 
     assert_int_equal(got.result.sums.counted, want.counted);
     assert_int_equal(got.result.sums.correct, want.correct);
     assert_int_equal(got.result.sums.exact_ones, want.exact);
-    lh_parity_check_gradients(m->spec, m->real_bytes, got.gradient, m->encoder, q->slope_gradient, tolerance);
+    lh_parity_check_gradients(m->spec, m->real_bytes, got.gradient, m->reference, tolerance);
     lh_model_step_free(&got);
     close_inputs(&in);
 }
@@ -200,10 +200,10 @@ static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) 
 
 /* The stored gradients are rounded to float32, so that a model in float64 is compared to that. */
 static void check_stored_gradient(model *m) {
-    if (m->about->dropout > 0) return;
+    if (lh_network_drops(m->reference->network)) return;
     lh_vectors_case stored = lh_vectors_case_of(m->file, LH_VECTORS_GRADIENT_LENGTH);
     question q = stored_question(&stored);
-    lh_parity_stored_gradients(m->file, m->encoder);
+    lh_parity_stored_gradients(m->file, m->reference);
     check_training(m, &q, (lh_model_cut){2, 2, 0}, fmax(lh_parity_tolerance_of(m->real_bytes)->gradient, 0x1p-24));
     lh_vectors_case_free(&stored);
 }
@@ -218,12 +218,12 @@ static void test_step_on_stored_batch_gives_stored_gradients(void **state) {
 static void check_made(model *m, lh_parity_batch *made, lh_model_cut cut) {
     double *logits =
         lh_parity_reserve(sizeof made->label / sizeof *made->label * (size_t)m->spec->classes * sizeof *logits);
-    double slope_gradient[2], loss = lh_parity_encode(m->encoder, made, logits, slope_gradient);
-    question q = {made->batch, made->drawn, made->mask, logits, slope_gradient, loss};
+    double loss = lh_parity_run(m->reference, made, logits);
+    question q = {made->batch, made->drawn, made->mask, logits, loss};
     check_training(m, &q, cut, lh_parity_tolerance_of(m->real_bytes)->gradient);
-    q.batch.dropout = 0; /* evaluation never drops out */
+    q.batch.dropping = LH_REF_NO_DROPOUT; /* evaluation never drops out */
     q.batch.backward = false;
-    q.loss = lh_ref_encode(m->encoder, &q.batch, logits);
+    q.loss = lh_ref_run(m->reference, &q.batch, logits);
     check_evaluation(m, &q, cut);
     free(logits);
 }
@@ -250,8 +250,8 @@ static void test_every_length_and_cut_matches_reference(void **state) {
 static void check_limits(model *m) {
     if (!strstr(m->about->encoding, "geometric")) return;
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
-        lh_parity_set_limit(m->encoder, i);
-        lh_parity_load(m->spec, m->real_bytes, m->encoder, m->parameters);
+        lh_parity_set_limit(m->reference, i);
+        lh_parity_load(m->spec, m->real_bytes, m->reference, m->parameters);
         check_reference_at(m, 1, 1, (lh_model_cut){1, 1, 0});
         check_reference_at(m, 17, 17, (lh_model_cut){3, 2, 3});
     }
@@ -266,7 +266,7 @@ static void test_geometric_limits_match_reference(void **state) {
 static void test_layers_read_draws_of_their_own(void **state) {
     (void)state;
     enum { TOKENS = 12, LAYERS = 2 };
-    static const lh_parity_case rotation = {"rand_rope", &longhand_spec_parity_dropout_rand_rope, 0.1};
+    static const lh_parity_case rotation = {"rand_rope", &longhand_spec_parity_dropout_rand_rope};
     model m = open_model(&rotation);
     lh_parity_batch made;
     lh_parity_make_batch(&rotation, TOKENS, 6, 0, &made);

@@ -3,6 +3,11 @@
 -- Input: a number, which network it is (the same on every machine), and what may be in it:
 --   streams    1, or 2: a second stream whose values blocks read from outside
 --   families   names of attentions that may be used; "cross" is used where there are two streams
+--   rates      of dropout, to pick from
+--   layers     there is one block of so many layers, which runs once and has the only attention, and what is dropped out
+--              of the embedding is the spec's to say, as the generator prints networks today
+--   around     false: nothing but norms stands outside of blocks
+--   tied       false: an output of its own
 -- Output: { text, width, streams, about }: text is a Lua chunk that returns the description.
 --
 -- Names repeat from scope to scope on purpose: blocks and the network around them share buffers by name.
@@ -47,7 +52,7 @@ function Writer:name(prefix)
 end
 
 function Writer:rate()
-  return self.random:pick(self.dropout and RATES or { 0 })
+  return self.random:pick(self.dropout and self.rates or { 0 })
 end
 
 function Writer:bool()
@@ -121,7 +126,7 @@ end
 local PLAIN = { "attention", "attention", "feedforward", "feedforward", "map", "chain", "twice", "gate", "norm" }
 
 local function branch(w, y, h)
-  local kinds = { table.unpack(PLAIN) }
+  local kinds = { table.unpack(PLAIN, w.layers and 3 or 1) }
   if w.memory then
     kinds[#kinds + 1], kinds[#kinds + 2] = "cross", "cross"
   end
@@ -166,11 +171,13 @@ end
 
 local function block(w, number, x)
   local inner = setmetatable({ scope = "b" .. number, names = 0, older = {}, attends = false }, { __index = w })
-  local loops = w.random:chance(4) and ", { loops = 2 }" or ""
-  w:line("local b%d = net:block(\"layer%d\", %d, \"A random block.\"%s)", number, number, w.random:below(2), loops)
+  local name, count = "layer" .. (w.layers and "" or number), w.layers or w.random:below(2)
+  local loops = not w.layers and w.random:chance(4) and ", { loops = 2 }" or ""
+  w:line("local b%d = net:block(%q, %d, \"A random block.\"%s)", number, name, count, loops)
   inner.memory = w.source_memory and w:value("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:chance(3) and w:value("b%d:external(%s)", number, w.random:pick(w.older)) or nil
   local h = w:value("b%d:input(%s)", number, x)
+  h = w.layers and add(inner, h, branches.attention(inner, h)) or h
   h = sublayers(inner, h, 3)
   if inner.memory then -- it is there to be read
     h = add(inner, h, branches.cross(inner, h))
@@ -190,24 +197,23 @@ local function second_stream(w)
   w.source_memory = memory
 end
 
-local function network(w, streams, blocks)
+local function network(w, streams, blocks, tied)
   w:line("local tokens = net:table(\"token\")")
-  local rate = w:rate()
+  local rate = w.layers and "net.additive_dropout" or ("%g"):format(w:rate())
   local x = w:value("net:embed(\"embedding\", net:stream(\"source\"), { table = tokens, scale = 4, "
-    .. "place = net.additive%s })",
-    rate > 0 and (", dropout = %g"):format(rate) or "")
+    .. "place = net.additive, dropout = %s })", rate)
   if streams == 2 then
     second_stream(w)
   end
   w.older[1] = x
-  if w.random:chance(3) then
+  if w.around and w.random:chance(3) then
     x = sublayer(w, x)
   end
   for number = 1, blocks do
     x = block(w, number, x)
     w:line("local h%d = %s", number, x)
     x = "h" .. number
-    if w.random:chance(3) then
+    if w.around and w.random:chance(3) then
       x = sublayer(w, x)
     end
     if number < blocks then
@@ -217,15 +223,16 @@ local function network(w, streams, blocks)
   if w.random:chance(2) then
     x = norm(w, x)
   end
-  w:line("net:classify(net:readout(%s, \"last\")%s)", x, w.random:chance(3) and ", { tied = tokens }" or "")
+  w:line("net:classify(net:readout(%s, \"last\")%s)", x, tied and w.random:chance(3) and ", { tied = tokens }" or "")
 end
 
 function M.random(number, options)
   local random = new_random(number)
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = 0, older = {}, used = {},
-    families = options.families, dropout = random:chance(2) }, Writer)
+    families = options.families, layers = options.layers, around = options.around ~= false, rates = options.rates or RATES,
+    dropout = random:chance(2) }, Writer)
   local streams = options.streams == 2 and random:chance(3) and 2 or 1
-  network(w, streams, random:below(2))
+  network(w, streams, options.layers and 1 or random:below(2), options.tied ~= false)
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))
   table.insert(w.lines, 2, "return function(net)")
   w.lines[#w.lines + 1] = "end"

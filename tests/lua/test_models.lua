@@ -142,6 +142,16 @@ function TestFields.test_a_decoder_learns_every_task()
   end
 end
 
+-- Every field has code.
+function TestFields.test_code_is_generated_for_each()
+  for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
+    "model.bias=all", "model.init=torch", "model.source=../../tests/golden/networks/plain.lua" }) do
+    local spec = assert(project:plan("even_pairs_none", { set }))
+    local files, message = project:files(spec.plan)
+    lu.assertTrue(files and true or false, ("%s: %s"):format(set, message))
+  end
+end
+
 -- ---- networks of the user's own ----
 
 TestOwn = {}

@@ -28,6 +28,7 @@ const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS] = {
     "geometric_plain",
 };
 const int lh_vectors_length[LH_VECTORS_LENGTHS] = {1, 5, LH_VECTORS_GRADIENT_LENGTH};
+const double lh_vectors_slope[2] = {1.0 / 16, 1.0 / 256};
 
 static void broken(const char *what, const char *why) {
     fprintf(stderr, "tests/reference: %s: %s\n", what, why);
@@ -73,50 +74,32 @@ double *lh_vectors_doubles(const lh_st_file *file, const char *name, int *count)
     return out;
 }
 
-/* The scalings as reference.py has them: four times the 36 tokens of the longest stored batch. */
-static const lh_ref_rope *rope_of(const char *encoding) {
-    static const lh_ref_rope plain = {.base = 10000};
-    static const lh_ref_rope linear = {.base = 10000, .scaling = LH_REF_LINEAR, .factor = 4};
-    static const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
-    static const lh_ref_rope yarn = {.base = 10000,
-                                     .scaling = LH_REF_YARN,
-                                     .factor = 4,
-                                     .original_length = 2 * LH_VECTORS_GRADIENT_LENGTH,
-                                     .beta_slow = 0.25,
-                                     .beta_fast = 4,
-                                     .attention_factor = 1.1386294361119891}; /* 0.1 ln 4 + 1 */
-    if (strcmp(encoding, "rope_linear") == 0) return &linear;
-    if (strcmp(encoding, "rope_ntk") == 0) return &ntk;
-    if (strcmp(encoding, "rope_yarn") == 0) return &yarn;
-    return strstr(encoding, "rope") ? &plain : NULL;
+const lh_ref_network *lh_vectors_network(const char *encoding) {
+    char id[64];
+    snprintf(id, sizeof id, strcmp(encoding, "geometric") == 0 ? "parity_float64_%s" : "parity_%s", encoding);
+    return lh_network_of(id);
 }
 
-lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding) {
-    lh_ref_sizes sizes = {.vocabulary = 7, .classes = 5, .width = 16, .heads = 2, .feedforward = 32, .layers = 2};
-    if (strstr(encoding, "sincos")) sizes.additive = LH_REF_SINUSOID;
-    if (strstr(encoding, "learned")) {
-        sizes.additive = LH_REF_LEARNED;
-        sizes.rows = 64;
-    }
-    sizes.rotation = rope_of(encoding);
-    if (strstr(encoding, "relative")) sizes.relative = LH_REF_TRANSFORMER_XL;
-    if (strcmp(encoding, "shaw") == 0) {
-        sizes.relative = LH_REF_SHAW;
-        sizes.clip = 4;
-    }
-    sizes.geometric = strstr(encoding, "geometric") != NULL;
-    sizes.directional = sizes.geometric && strcmp(encoding, "geometric_plain") != 0;
-    sizes.normalised = sizes.geometric && strcmp(encoding, "geometric_raw") != 0;
-    lh_ref_encoder *encoder = lh_ref_encoder_new(&sizes);
-    for (int i = 0; i < encoder->tensor_count; i++) {
-        lh_ref_tensor *tensor = &encoder->tensors[i];
+static void set_slopes(lh_ref_tensor *tensor) {
+    if (tensor->rows * tensor->columns != 2) broken(tensor->name, "not a slope for each of two heads");
+    for (int h = 0; h < 2; h++) tensor->value[h] = lh_vectors_slope[h];
+}
+
+lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *network) {
+    lh_ref_model *model = lh_ref_model_new(network);
+    for (int i = 0; i < model->tensor_count; i++) {
+        lh_ref_tensor *tensor = &model->tensors[i];
         int count = 0;
+        if (strcmp(tensor->name, "score.slope") == 0) {
+            set_slopes(tensor);
+            continue;
+        }
         double *value = lh_vectors_doubles(file, tensor->name, &count);
         if (!value || count != tensor->rows * tensor->columns) broken(tensor->name, "missing or of another size");
         memcpy(tensor->value, value, (size_t)count * sizeof *value);
         free(value);
     }
-    return encoder;
+    return model;
 }
 
 bool lh_vectors_draws_distances(const char *encoding) {
@@ -138,10 +121,10 @@ void lh_vectors_distances(const char *encoding, int T, const int32_t *positions,
 }
 
 void lh_vectors_alibi(int T, const int32_t *distances, double *score) {
-    static const double slope[] = {1.0 / 16, 1.0 / 256};
     for (int h = 0; h < 2; h++)
         for (int pair = 0; pair < T * T; pair++)
-            score[h * T * T + pair] = slope[h] * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
+            score[h * T * T + pair] =
+                lh_vectors_slope[h] * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
 }
 
 /* The tensor <group>.n<n>.<name>, or NULL. */

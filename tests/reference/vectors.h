@@ -7,7 +7,7 @@
 #define LH_REFERENCE_VECTORS_H
 
 #include "base/safetensors.h"
-#include "kernels/ref/encoder.h"
+#include "support/lh_network.h"
 
 enum { LH_VECTORS_ENCODINGS = 20, LH_VECTORS_LENGTHS = 3, LH_VECTORS_GRADIENT_LENGTH = 18 };
 
@@ -17,8 +17,11 @@ extern const int lh_vectors_length[LH_VECTORS_LENGTHS];             /* 1, 5, 18:
 /* The file of one encoding; lh_st_free closes it. */
 lh_st_file *lh_vectors_open(const char *encoding);
 
-/* A reference encoder of the right sizes with the file's weights; the caller frees it. */
-lh_ref_encoder *lh_vectors_encoder(const lh_st_file *file, const char *encoding);
+/* The network of an encoding, as a test spec has it. */
+const lh_ref_network *lh_vectors_network(const char *encoding);
+
+/* A network with the file's weights, and with ALiBi's slopes where it learns them; the caller frees it. */
+lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *network);
 
 /* Range of positions and distances where an encoding draws them. */
 enum { LH_VECTORS_RANGE = 64 };
@@ -30,7 +33,9 @@ bool lh_vectors_draws_distances(const char *encoding);
 void lh_vectors_distances(const char *encoding, int T, const int32_t *positions, const int32_t *drawn,
                           int32_t *distances);
 
-/* score[2][query][key] of ALiBi for two heads: slopes 1/16 and 1/256, half a step less to the left. */
+extern const double lh_vectors_slope[2]; /* of ALiBi for two heads */
+
+/* score[2][query][key] of ALiBi for two heads, half a step less to the left. */
 void lh_vectors_alibi(int T, const int32_t *distances, double *score);
 
 /* One batch with its results. */

@@ -41,9 +41,6 @@ double lh_parity_largest(size_t count, const double *x) {
 
 /* ---- parameters ---- */
 
-/* Slopes of ALiBi for two heads. */
-static const double SLOPE[] = {1.0 / 16, 1.0 / 256};
-
 static const lh_tensor *find_tensor(const lh_spec *spec, const char *name) {
     for (int i = 0; i < spec->tensor_count; i++)
         if (strcmp(spec->tensors[i].name, name) == 0) return &spec->tensors[i];
@@ -56,21 +53,17 @@ static const lh_tensor *tensor_of(const lh_spec *spec, const char *name) {
     return tensor;
 }
 
-static const lh_tensor *slopes_of(const lh_spec *spec) { return find_tensor(spec, "score.slope"); }
-
-bool lh_parity_learns_slopes(const lh_spec *spec) { return slopes_of(spec) != NULL; }
+bool lh_parity_learns_slopes(const lh_spec *spec) { return find_tensor(spec, "score.slope") != NULL; }
 
 /* Element number `index` of a tensor within the vector of parameters. */
 static size_t place_of(const lh_tensor *tensor, int columns, int index) {
     return (size_t)(tensor->offset + index / columns * tensor->stride + index % columns);
 }
 
-void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_encoder *encoder, void *parameters) {
-    const lh_tensor *slopes = slopes_of(spec);
-    assert_int_equal(spec->tensor_count, encoder->tensor_count + (slopes != NULL));
-    for (int h = 0; slopes && h < 2; h++) lh_parity_set(parameters, real_bytes, place_of(slopes, 2, h), SLOPE[h]);
-    for (int i = 0; i < encoder->tensor_count; i++) {
-        const lh_ref_tensor *from = &encoder->tensors[i];
+void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters) {
+    assert_int_equal(spec->tensor_count, model->tensor_count);
+    for (int i = 0; i < model->tensor_count; i++) {
+        const lh_ref_tensor *from = &model->tensors[i];
         const lh_tensor *to = tensor_of(spec, from->name);
         assert_int_equal(to->shape[to->rank - 1], from->columns);
         if (to->rank == 2) assert_int_equal(to->shape[0], from->rows);
@@ -79,26 +72,31 @@ void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_encoder *e
     }
 }
 
+lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c) {
+    return lh_vectors_model(file, lh_network_of(c->spec->id));
+}
+
 /* No key matches at all; what matches is far below, about and above the least divisor; the first key always does. */
-void lh_parity_set_limit(lh_ref_encoder *encoder, int limit) {
+void lh_parity_set_limit(lh_ref_model *model, int limit) {
     static const double offsets[LH_PARITY_LIMITS] = {-1e6, -45, -30, -12, 1e6};
     for (int l = 0; l < 2; l++) {
         char name[64];
         snprintf(name, sizeof name, "layers.%d.attention.geometric.offset", l);
-        *lh_ref_encoder_find(encoder, name)->value = offsets[limit];
+        *lh_ref_model_find(model, name)->value = offsets[limit];
     }
 }
 
 /* ---- comparisons ---- */
 
-void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_encoder *encoder) {
-    for (int i = 0; i < encoder->tensor_count; i++) {
+void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model) {
+    for (int i = 0; i < model->tensor_count; i++) {
         char name[64];
         int count = 0;
-        snprintf(name, sizeof name, "gradient.%s", encoder->tensors[i].name);
+        snprintf(name, sizeof name, "gradient.%s", model->tensors[i].name);
         double *gradient = lh_vectors_doubles(file, name, &count);
-        assert_non_null(gradient);
-        memcpy(encoder->tensors[i].gradient, gradient, (size_t)count * sizeof *gradient);
+        assert_true(gradient || strcmp(model->tensors[i].name, "score.slope") == 0);
+        if (gradient) memcpy(model->tensors[i].gradient, gradient, (size_t)count * sizeof *gradient);
+        else *model->tensors[i].gradient = NAN;
         free(gradient);
     }
 }
@@ -111,7 +109,6 @@ typedef struct compared {
     char *covered;
 } compared;
 
-/* want NULL: the tensor's gradient may be anything. */
 static void check_tensor(const compared *c, const lh_tensor *tensor, int columns, int count, const double *want) {
     double *got = lh_parity_reserve((size_t)count * sizeof *got);
     for (int e = 0; e < count; e++) {
@@ -119,25 +116,24 @@ static void check_tensor(const compared *c, const lh_tensor *tensor, int columns
         got[e] = lh_real_at(c->gradient, c->real_bytes, (int64_t)place);
         c->covered[place] = 1;
     }
-    if (want)
+    if (!isnan(*want))
         lh_assert_close(got, want, count, 0, c->tolerance * fmax(lh_parity_largest((size_t)count, want), c->least));
     free(got);
 }
 
-void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_encoder *encoder,
-                               const double *slope_gradient, double tolerance) {
+void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
+                               double tolerance) {
     double most = 0;
-    for (int i = 0; i < encoder->tensor_count; i++) {
-        const lh_ref_tensor *want = &encoder->tensors[i];
+    for (int i = 0; i < model->tensor_count; i++) {
+        const lh_ref_tensor *want = &model->tensors[i];
         most = fmax(most, lh_parity_largest((size_t)(want->rows * want->columns), want->gradient));
     }
     compared c = {gradient, real_bytes, tolerance, most / 100, lh_parity_reserve((size_t)spec->parameter_storage)};
-    for (int i = 0; i < encoder->tensor_count; i++) {
-        const lh_ref_tensor *want = &encoder->tensors[i];
+    for (int i = 0; i < model->tensor_count; i++) {
+        const lh_ref_tensor *want = &model->tensors[i];
         c.least = want->rows * want->columns == 1 ? most / 30 : most / 100;
         check_tensor(&c, tensor_of(spec, want->name), want->columns, want->rows * want->columns, want->gradient);
     }
-    if (slopes_of(spec)) check_tensor(&c, slopes_of(spec), 2, 2, slope_gradient);
     for (int64_t i = 0; i < spec->parameter_storage; i++)
         if (!c.covered[i]) assert_true(lh_real_at(gradient, real_bytes, i) == 0);
     free(c.covered);
@@ -165,6 +161,62 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const d
         out.exact += wrong == 0;
     }
     return out;
+}
+
+/* ---- a program at work ---- */
+
+lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
+                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
+    lh_trainer t = {.spec = spec, .program = program};
+    lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
+    t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
+    t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
+    t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
+    if (program->make_tables) program->make_tables(t.tables, shape.length);
+    t.workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
+    lh_parity_load(spec, program->real_bytes, model, t.parameters);
+    t.step = (lh_cpu_step){.mode = mode,
+                           .shape = shape,
+                           .key = batch->key,
+                           .step = batch->step,
+                           .positions = {batch->positions},
+                           .distances = {drawn},
+                           .parameters = t.parameters,
+                           .tables = t.tables,
+                           .shared = lh_parity_reserve(program->shared_bytes(&shape, mode))};
+    for (int part = 0; part < 3; part++) program->begin_step(&t.step, part, 3);
+    return t;
+}
+
+void lh_trainer_close(lh_trainer *t) {
+    free(t->parameters);
+    free(t->gradient);
+    free(t->tables);
+    free(t->workspace);
+    free(t->step.shared);
+}
+
+void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits) {
+    int allowed = t->program->block_sequences(t->step.shape.length);
+    bool train = t->step.mode == LH_MODE_TRAIN;
+    if (most > allowed) most = allowed;
+    if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
+    for (int first = 0; first < batch->sequences; first += most) {
+        int labels = first * batch->labels, count = batch->sequences - first;
+        lh_cpu_block block = {.sequences = count < most ? count : most,
+                              .first_example = batch->first_example + (uint32_t)first,
+                              .tokens = {batch->token + first * batch->tokens, NULL},
+                              .labels = batch->label + labels,
+                              .mask = mask + labels,
+                              .loss_scale = batch->loss_scale};
+        if (train) {
+            t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
+        } else {
+            block.logits = (char *)logits + (size_t)(labels * t->spec->classes * t->program->real_bytes);
+            t->program->forward_block(&t->step, &block, t->workspace, &t->sums);
+        }
+    }
+    if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
 }
 
 /* ---- batches ---- */
@@ -207,7 +259,7 @@ void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint3
                                 .distances = out->distances,
                                 .score = alibi ? out->score : NULL,
                                 .score_gradient = alibi ? out->score_gradient : NULL,
-                                .dropout = c->dropout,
+                                .dropping = LH_REF_IN_TRAINING,
                                 .key = lh_key_of_seed(0xfeedULL << 32 | 5),
                                 .step = STEP,
                                 .first_example = first_example,
@@ -215,12 +267,12 @@ void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint3
                                 .backward = true};
 }
 
-double lh_parity_encode(lh_ref_encoder *encoder, lh_parity_batch *made, double *logits, double slope_gradient[2]) {
+double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits) {
     int pairs = made->batch.tokens * made->batch.tokens;
-    lh_ref_encoder_clear(encoder);
-    double loss = lh_ref_encode(encoder, &made->batch, logits);
-    slope_gradient[0] = slope_gradient[1] = 0;
-    for (int i = 0; i < 2 * pairs; i++) /* a score is its slope times what does not change */
-        slope_gradient[i / pairs] += made->score_gradient[i] * made->score[i] / SLOPE[i / pairs];
+    lh_ref_tensor *slopes = lh_ref_model_find(model, "score.slope");
+    lh_ref_model_clear(model);
+    double loss = lh_ref_run(model, &made->batch, logits);
+    for (int i = 0; slopes && i < 2 * pairs; i++) /* a score is its slope times what does not change */
+        slopes->gradient[i / pairs] += made->score_gradient[i] * made->score[i] / slopes->value[i / pairs];
     return loss;
 }

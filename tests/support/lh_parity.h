@@ -6,13 +6,13 @@
 #ifndef LH_PARITY_H
 #define LH_PARITY_H
 
+#include "longhand/cpu.h"
 #include "longhand/spec.h"
 #include "reference/vectors.h"
 
 typedef struct lh_parity_case {
     const char *encoding; /* of the stored vectors */
     const lh_spec *spec;
-    double dropout;
 } lh_parity_case;
 
 /* Largest error of an element, relative to the largest element of its tensor (gradients: at least a hundredth of the
@@ -34,22 +34,41 @@ double lh_parity_largest(size_t count, const double *x);                    /* o
 /* Whether the spec has a tensor of learned slopes, which the stored model does not have. */
 bool lh_parity_learns_slopes(const lh_spec *spec);
 
-/* The encoder's weights, and ALiBi's slopes where the spec learns them, into the spec's vector of parameters. */
-void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_encoder *encoder, void *parameters);
+/* The stored weights in the network of the case's spec; the caller frees it. */
+lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c);
+
+/* The model's weights into the spec's vector of parameters. */
+void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters);
 
 /* Geometric attention's offset in all layers, at one of its limits. */
 enum { LH_PARITY_LIMITS = 5 };
-void lh_parity_set_limit(lh_ref_encoder *encoder, int limit);
+void lh_parity_set_limit(lh_ref_model *model, int limit);
 
-/* The stored gradients take the place of the reference's own. */
-void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_encoder *encoder);
+/* The stored gradients take the place of the reference's own; NAN where the stored model has no such tensor. */
+void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model);
 
-/* Asserts that a vector of gradients is the encoder's, to `tolerance`, and 0 between the tensors. slope_gradient [2]:
- * that of learned slopes, or NULL: not compared. */
-void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_encoder *encoder,
-                               const double *slope_gradient, double tolerance);
+/* Asserts that a vector of gradients is the model's, to `tolerance`, and 0 between the tensors. */
+void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
+                               double tolerance);
 
 void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count);
+
+/* A program of a spec at work on one batch, with everything that a step of this mode needs. */
+typedef struct lh_trainer {
+    const lh_spec *spec;
+    const lh_cpu_program *program;
+    lh_cpu_step step;
+    void *parameters, *tables, *workspace, *gradient;
+    lh_sums sums;
+} lh_trainer;
+
+/* drawn: distances, where the encoding draws them. lh_trainer_close frees it. */
+lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
+                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode);
+void lh_trainer_close(lh_trainer *t);
+
+/* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
+void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits);
 
 /* What the logits and the mask say. */
 typedef struct lh_parity_counts {
@@ -70,14 +89,13 @@ typedef struct lh_parity_batch {
     double score[2 * LH_PARITY_LONGEST * LH_PARITY_LONGEST], score_gradient[2 * LH_PARITY_LONGEST * LH_PARITY_LONGEST];
 } lh_parity_batch;
 
-/* Any tokens and labels: the encoder does not know the task. Positions and distances ascend, with gaps where the spec
- * draws them. The batch's dropout is the case's, its first example first_example; backward is on. */
+/* Any tokens and labels: the network does not know the task. Positions and distances ascend, with gaps where the spec
+ * draws them. The batch's dropout is training's, its first example first_example; backward is on. */
 void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint32_t first_example,
                           lh_parity_batch *out);
 
-/* What kernels/ref makes of a batch: the summed loss; logits [sequences][labels][classes] written; the encoder's
- * gradients, and slope_gradient [2] that of ALiBi's slopes (0 for other encodings). */
-double lh_parity_encode(lh_ref_encoder *encoder, lh_parity_batch *made, double *logits, double slope_gradient[2]);
+/* What kernels/ref makes of a batch: the summed loss; logits [sequences][labels][classes] written; the gradients. */
+double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits);
 
 /* Mask of a batch whose labels all count. */
 extern const uint8_t lh_parity_all_count[256];

@@ -1,34 +1,25 @@
-# Every spec of tests/specs/networks: gradients in float64 with twenty seeds, and a training that loses nothing on resume.
+# Random networks beyond those of the suite: LH_RANDOM=25 of them compiled for two levels against the interpreter in
+# double, and LH_NETWORKS=2000 on numbers, over the buffers of their lists.
 
 . tests/system/common.sh
 
-# The checks of one trainer.
-check() {
-    for seed in $(seq 0 19); do
-        "$work/$1/double/trainer" gradcheck --seed "$seed" >"$work/$1/check" 2>&1 || { cat "$work/$1/check" && return 1; }
-    done
-}
+COUNT=${LH_RANDOM:-25}
 
-gradients_are_right() {
-    ./longhand build "tests/specs/networks/$1.lua" --set precision=float64 --levels best --out "$work/$1/double" \
-        >/dev/null && check "$1"
-}
-
-# Forty steps at once, and in two parts.
-trains_and_resumes() {
-    ./longhand build "tests/specs/networks/$1.lua" --levels best --out "$work/$1/trainer" >/dev/null || return
-    flags="--no-eval --log-every 20"
-    "$work/$1/trainer/trainer" train --steps 40 --threads 1 --out "$work/$1/whole" $flags &&
-        "$work/$1/trainer/trainer" train --steps 15 --threads 2 --out "$work/$1/parts" $flags &&
-        "$work/$1/trainer/trainer" train --steps 40 --threads 2 --resume --out "$work/$1/parts" $flags &&
-        cmp "$work/$1"/whole/*/*/lr*/checkpoint.safetensors "$work/$1"/parts/*/*/lr*/checkpoint.safetensors
-}
-
-for spec in tests/specs/networks/*.lua; do
-    id=$(basename "$spec" .lua)
-    mkdir -p "$work/$id"
-    expect "${id}_gradients" gradients_are_right "$id"
-    expect "${id}_trains" trains_and_resumes "$id"
-    rm -rf "${work:?}/$id"
+# A build of its own: other tests run beside this one.
+cd "$work" || exit 4
+for name in Makefile cuda.mk longhand generator kernels runtime templates spec tests examples generated VERSION; do
+    cp -R "$root/$name" "$name" || exit 4
 done
+mkdir -p build/tests/specs
+
+match_interpreter() {
+    "${LUA:-lua5.4}" tests/support/write_random.lua build/tests/specs $(make -s "RANDOM=$COUNT" print-random-specs) &&
+        make -s -j2 "RANDOM=$COUNT" LEVELS=best build/release/tests/unit/test_random &&
+        build/release/tests/unit/test_random
+}
+
+expect "$COUNT random networks match the interpreter at two levels" match_interpreter
+expect "gradients of more random networks are their differences" env "LH_NETWORKS=${LH_NETWORKS:-2000}" \
+    "${LUA:-lua5.4}" tests/lua/test_network.lua
+
 finish

@@ -16,8 +16,8 @@ extern const lh_spec longhand_spec_parity_float64_labels, longhand_spec_parity_f
 
 enum { SEQUENCES = LH_PARITY_SEQUENCES, FIRST_EXAMPLE = 1000, SEED = 11, DRAW = 3, RANGE = 64 };
 
-static const lh_parity_case LABELS = {"rand_learned", &longhand_spec_parity_float64_labels, 0.1};
-static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_float64_sides, 0};
+static const lh_parity_case LABELS = {"rand_learned", &longhand_spec_parity_float64_labels};
+static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_float64_sides};
 
 /* The widest program that runs here is compiled for this machine. */
 static const lh_cpu_program *program_of(const lh_spec *spec) { return spec->cpu[0]; }
@@ -35,7 +35,7 @@ typedef struct result {
     lh_sums sums;
 } result;
 
-static result run(const lh_spec *spec, const lh_ref_encoder *encoder, const lh_ref_batch *batch, lh_mode mode,
+static result run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch, lh_mode mode,
                   const int32_t *positions, int most) {
     const lh_cpu_program *program = program_of(spec);
     lh_shape shape = {SEQUENCES, {batch->tokens, 0}, batch->labels};
@@ -48,7 +48,7 @@ static result run(const lh_spec *spec, const lh_ref_encoder *encoder, const lh_r
                 lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double)),
                 {0, 0, 0, 0, 0, 0}};
     if (program->make_tables) program->make_tables(tables, shape.length);
-    lh_parity_load(spec, 8, encoder, parameters);
+    lh_parity_load(spec, 8, model, parameters);
     lh_cpu_step step = {.mode = mode,
                         .shape = shape,
                         .key = batch->key,
@@ -98,10 +98,10 @@ static void rows_of(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_
 }
 
 /* The reference, a sequence at a time; its gradients add up. Returns the loss. */
-static double encode_each(lh_ref_encoder *encoder, const lh_ref_batch *batch, int32_t (*rows)[LH_PARITY_LONGEST],
-                          double *logits, int classes) {
+static double run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_t (*rows)[LH_PARITY_LONGEST],
+                       double *logits, int classes) {
     double loss = 0;
-    lh_ref_encoder_clear(encoder);
+    lh_ref_model_clear(model);
     for (int s = 0; s < batch->sequences; s++) {
         lh_ref_batch one = *batch;
         one.sequences = 1;
@@ -109,7 +109,7 @@ static double encode_each(lh_ref_encoder *encoder, const lh_ref_batch *batch, in
         one.label += s * batch->labels;
         one.first_example += (uint32_t)s;
         one.positions = rows[s];
-        loss += lh_ref_encode(encoder, &one, logits + (size_t)(s * batch->labels * classes));
+        loss += lh_ref_run(model, &one, logits + (size_t)(s * batch->labels * classes));
     }
     return loss;
 }
@@ -117,7 +117,7 @@ static double encode_each(lh_ref_encoder *encoder, const lh_ref_batch *batch, in
 static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     const lh_spec *spec = LABELS.spec;
     lh_st_file *file = lh_vectors_open(LABELS.encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, LABELS.encoding);
+    lh_ref_model *model = lh_parity_model(file, &LABELS);
     lh_parity_batch made;
     int32_t rows[SEQUENCES][LH_PARITY_LONGEST], positions[LH_PARITY_LONGEST];
     lh_parity_make_batch(&LABELS, tokens, labels, FIRST_EXAMPLE, &made);
@@ -125,21 +125,21 @@ static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     for (int t = 0; t < tokens; t++) positions[t] = rows[0][t] + 1;
     for (int s = 1; given && s < SEQUENCES; s++) memcpy(rows[s], rows[0], sizeof *rows);
     made.batch.backward = mode == LH_MODE_TRAIN;
-    made.batch.evaluates = mode == LH_MODE_EVALUATE;
+    made.batch.dropping = mode == LH_MODE_EVALUATE ? LH_REF_IN_EVALUATION : LH_REF_IN_TRAINING;
     made.batch.draw = DRAW;
     size_t count = (size_t)(SEQUENCES * labels * spec->classes);
     double *want = lh_parity_reserve(count * sizeof *want);
-    double loss = encode_each(encoder, &made.batch, rows, want, spec->classes);
+    double loss = run_each(model, &made.batch, rows, want, spec->classes);
     int allowed = program_of(spec)->block_sequences((int[LH_MAX_STREAMS]){tokens, 0});
     for (int most = 1; most <= SEQUENCES && most <= allowed; most++) {
-        result r = run(spec, encoder, &made.batch, mode, given ? positions : NULL, most);
+        result r = run(spec, model, &made.batch, mode, given ? positions : NULL, most);
         lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_tolerance_of(8)->loss, 0);
         if (mode == LH_MODE_EVALUATE) lh_parity_check_logits(8, r.logits, want, count);
-        else lh_parity_check_gradients(spec, 8, r.gradient, encoder, NULL, lh_parity_tolerance_of(8)->gradient);
+        else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_tolerance_of(8)->gradient);
         free_result(&r);
     }
     free(want);
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 
@@ -244,7 +244,7 @@ static int32_t *sides_of(lh_mode mode, int tokens, int32_t room[2 * LH_PARITY_LO
 static void check_sides(int tokens, int labels, lh_mode mode) {
     const lh_spec *spec = SIDES.spec;
     lh_st_file *file = lh_vectors_open(SIDES.encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, SIDES.encoding);
+    lh_ref_model *model = lh_parity_model(file, &SIDES);
     lh_parity_batch made;
     int32_t room[2 * LH_PARITY_LONGEST];
     const int32_t *middle = sides_of(mode, tokens, room);
@@ -256,15 +256,15 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     made.batch.backward = mode == LH_MODE_TRAIN;
     size_t count = (size_t)(SEQUENCES * labels * spec->classes);
     double *want = lh_parity_reserve(count * sizeof *want);
-    lh_ref_encoder_clear(encoder);
-    double loss = lh_ref_encode(encoder, &made.batch, want);
-    result r = run(spec, encoder, &made.batch, mode, NULL, 2);
+    lh_ref_model_clear(model);
+    double loss = lh_ref_run(model, &made.batch, want);
+    result r = run(spec, model, &made.batch, mode, NULL, 2);
     lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_tolerance_of(8)->loss, 0);
     if (mode == LH_MODE_EVALUATE) lh_parity_check_logits(8, r.logits, want, count);
-    else lh_parity_check_gradients(spec, 8, r.gradient, encoder, NULL, lh_parity_tolerance_of(8)->gradient);
+    else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_tolerance_of(8)->gradient);
     free_result(&r);
     free(want);
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 

@@ -27,34 +27,34 @@ extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parit
     longhand_spec_parity_geometric_plain;
 
 static const lh_parity_case CASES[] = {
-    {"none", &longhand_spec_parity_none, 0},
-    {"sincos", &longhand_spec_parity_sincos, 0},
-    {"learned", &longhand_spec_parity_learned, 0},
-    {"rope", &longhand_spec_parity_rope, 0},
-    {"rand_sincos", &longhand_spec_parity_rand_sincos, 0},
-    {"rand_learned", &longhand_spec_parity_rand_learned, 0},
-    {"rand_rope", &longhand_spec_parity_rand_rope, 0},
-    {"sincos", &longhand_spec_parity_dropout_sincos, 0.1},
-    {"rand_rope", &longhand_spec_parity_dropout_rand_rope, 0.1},
-    {"rope", &longhand_spec_parity_float64_rope, 0},
-    {"rand_learned", &longhand_spec_parity_float64_rand_learned, 0},
-    {"rope_linear", &longhand_spec_parity_rope_linear, 0},
-    {"rope_ntk", &longhand_spec_parity_rope_ntk, 0},
-    {"rope_yarn", &longhand_spec_parity_rope_yarn, 0},
-    {"rope_yarn", &longhand_spec_parity_float64_rope_yarn, 0},
-    {"relative", &longhand_spec_parity_relative, 0},
-    {"rand_relative", &longhand_spec_parity_rand_relative, 0},
-    {"rand_relative_clamped", &longhand_spec_parity_rand_relative_clamped, 0},
-    {"rand_relative_difference", &longhand_spec_parity_rand_relative_difference, 0},
-    {"shaw", &longhand_spec_parity_shaw, 0},
-    {"relative", &longhand_spec_parity_float64_relative, 0},
-    {"rand_relative_difference", &longhand_spec_parity_float64_rand_relative_difference, 0},
-    {"alibi", &longhand_spec_parity_alibi, 0},
-    {"rand_alibi", &longhand_spec_parity_rand_alibi, 0},
-    {"rand_alibi", &longhand_spec_parity_float64_alibi_learned, 0},
-    {"geometric", &longhand_spec_parity_float64_geometric, 0.1},
-    {"geometric_raw", &longhand_spec_parity_geometric_raw, 0},
-    {"geometric_plain", &longhand_spec_parity_geometric_plain, 0},
+    {"none", &longhand_spec_parity_none},
+    {"sincos", &longhand_spec_parity_sincos},
+    {"learned", &longhand_spec_parity_learned},
+    {"rope", &longhand_spec_parity_rope},
+    {"rand_sincos", &longhand_spec_parity_rand_sincos},
+    {"rand_learned", &longhand_spec_parity_rand_learned},
+    {"rand_rope", &longhand_spec_parity_rand_rope},
+    {"sincos", &longhand_spec_parity_dropout_sincos},
+    {"rand_rope", &longhand_spec_parity_dropout_rand_rope},
+    {"rope", &longhand_spec_parity_float64_rope},
+    {"rand_learned", &longhand_spec_parity_float64_rand_learned},
+    {"rope_linear", &longhand_spec_parity_rope_linear},
+    {"rope_ntk", &longhand_spec_parity_rope_ntk},
+    {"rope_yarn", &longhand_spec_parity_rope_yarn},
+    {"rope_yarn", &longhand_spec_parity_float64_rope_yarn},
+    {"relative", &longhand_spec_parity_relative},
+    {"rand_relative", &longhand_spec_parity_rand_relative},
+    {"rand_relative_clamped", &longhand_spec_parity_rand_relative_clamped},
+    {"rand_relative_difference", &longhand_spec_parity_rand_relative_difference},
+    {"shaw", &longhand_spec_parity_shaw},
+    {"relative", &longhand_spec_parity_float64_relative},
+    {"rand_relative_difference", &longhand_spec_parity_float64_rand_relative_difference},
+    {"alibi", &longhand_spec_parity_alibi},
+    {"rand_alibi", &longhand_spec_parity_rand_alibi},
+    {"rand_alibi", &longhand_spec_parity_float64_alibi_learned},
+    {"geometric", &longhand_spec_parity_float64_geometric},
+    {"geometric_raw", &longhand_spec_parity_geometric_raw},
+    {"geometric_plain", &longhand_spec_parity_geometric_plain},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -62,87 +62,19 @@ static const lh_parity_tolerance *tolerance_of(const lh_cpu_program *program) {
     return lh_parity_tolerance_of(program->real_bytes);
 }
 
-/* ---- one program at work ---- */
-
-typedef struct trainer {
-    const lh_spec *spec;
-    const lh_cpu_program *program;
-    lh_cpu_step step;
-    void *parameters, *tables, *workspace, *gradient;
-    lh_sums sums;
-} trainer;
-
-/* Everything that a step of this mode and batch needs; drawn: distances, where the encoding draws them. close_trainer
- * frees it. */
-static trainer open_trainer(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_encoder *encoder,
-                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
-    trainer t = {.spec = spec, .program = program};
-    lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
-    t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
-    t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
-    t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
-    if (program->make_tables) program->make_tables(t.tables, shape.length);
-    t.workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
-    lh_parity_load(spec, program->real_bytes, encoder, t.parameters);
-    t.step = (lh_cpu_step){.mode = mode,
-                           .shape = shape,
-                           .key = batch->key,
-                           .step = batch->step,
-                           .positions = {batch->positions},
-                           .distances = {drawn},
-                           .parameters = t.parameters,
-                           .tables = t.tables,
-                           .shared = lh_parity_reserve(program->shared_bytes(&shape, mode))};
-    for (int part = 0; part < 3; part++) program->begin_step(&t.step, part, 3);
-    return t;
-}
-
-static void close_trainer(trainer *t) {
-    free(t->parameters);
-    free(t->gradient);
-    free(t->tables);
-    free(t->workspace);
-    free(t->step.shared);
-}
-
-/* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
-static void run_blocks(trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits) {
-    int allowed = t->program->block_sequences(t->step.shape.length);
-    bool train = t->step.mode == LH_MODE_TRAIN;
-    if (most > allowed) most = allowed;
-    if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
-    for (int first = 0; first < batch->sequences; first += most) {
-        int labels = first * batch->labels, count = batch->sequences - first;
-        lh_cpu_block block = {.sequences = count < most ? count : most,
-                              .first_example = batch->first_example + (uint32_t)first,
-                              .tokens = {batch->token + first * batch->tokens, NULL},
-                              .labels = batch->label + labels,
-                              .mask = mask + labels,
-                              .loss_scale = batch->loss_scale};
-        if (train) {
-            t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
-        } else {
-            block.logits = (char *)logits + (size_t)(labels * t->spec->classes * t->program->real_bytes);
-            t->program->forward_block(&t->step, &block, t->workspace, &t->sums);
-        }
-    }
-    if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
-}
-
 /* ---- comparisons ---- */
 
 /* The program's logits of the whole batch against those wanted. */
-static void check_logits(trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, const double *want) {
+static void check_logits(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, const double *want) {
     size_t count = (size_t)(batch->sequences * batch->labels * t->spec->classes);
     void *logits = lh_parity_reserve(count * (size_t)t->program->real_bytes);
-    run_blocks(t, batch, mask, most, logits);
+    lh_trainer_run(t, batch, mask, most, logits);
     lh_parity_check_logits(t->program->real_bytes, logits, want, count);
     free(logits);
 }
 
-static void check_gradients(const trainer *t, const lh_ref_encoder *encoder, const double *slope_gradient) {
-    lh_parity_check_gradients(t->spec, t->program->real_bytes, t->gradient, encoder, slope_gradient,
-                              tolerance_of(t->program)->gradient);
+static void check_gradients(const lh_trainer *t, const lh_ref_model *model) {
+    lh_parity_check_gradients(t->spec, t->program->real_bytes, t->gradient, model, tolerance_of(t->program)->gradient);
 }
 
 /* Counts as the logits and the mask say. */
@@ -171,19 +103,19 @@ static void for_each_program(void (*check)(const lh_parity_case *, const lh_cpu_
 
 static void check_stored(const lh_parity_case *c, const lh_cpu_program *program) {
     lh_st_file *file = lh_vectors_open(c->encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    lh_ref_model *model = lh_parity_model(file, c);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
         const lh_ref_batch *batch = &stored.batch;
-        trainer t = open_trainer(c->spec, program, encoder, batch, stored.drawn, LH_MODE_EVALUATE);
+        lh_trainer t = lh_trainer_open(c->spec, program, model, batch, stored.drawn, LH_MODE_EVALUATE);
         check_logits(&t, batch, lh_parity_all_count, 2, stored.logits);
         double loss = t.sums.loss * batch->loss_scale;
         lh_assert_close(&loss, &stored.loss, 1, tolerance_of(program)->loss, 0);
         check_counts(&t.sums, batch, c->spec->classes, stored.logits, lh_parity_all_count);
-        close_trainer(&t);
+        lh_trainer_close(&t);
         lh_vectors_case_free(&stored);
     }
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 
@@ -194,19 +126,19 @@ static void test_forward_block_stored_batches_give_stored_logits(void **state) {
 
 /* float64 programs are left to kernels/ref: the stored gradients are rounded to float32. */
 static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program *program) {
-    if (c->dropout > 0 || program->real_bytes == 8) return;
+    if (lh_network_drops(lh_network_of(c->spec->id)) || program->real_bytes == 8) return;
     lh_st_file *file = lh_vectors_open(c->encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    lh_ref_model *model = lh_parity_model(file, c);
     lh_vectors_case stored = lh_vectors_case_of(file, LH_VECTORS_GRADIENT_LENGTH);
-    trainer t = open_trainer(c->spec, program, encoder, &stored.batch, stored.drawn, LH_MODE_TRAIN);
-    lh_parity_stored_gradients(file, encoder);
-    run_blocks(&t, &stored.batch, lh_parity_all_count, stored.batch.sequences, NULL);
+    lh_trainer t = lh_trainer_open(c->spec, program, model, &stored.batch, stored.drawn, LH_MODE_TRAIN);
+    lh_parity_stored_gradients(file, model);
+    lh_trainer_run(&t, &stored.batch, lh_parity_all_count, stored.batch.sequences, NULL);
     double loss = t.sums.loss * stored.batch.loss_scale;
     lh_assert_close(&loss, &stored.loss, 1, tolerance_of(program)->loss, 0);
-    check_gradients(&t, encoder, NULL);
-    close_trainer(&t);
+    check_gradients(&t, model);
+    lh_trainer_close(&t);
     lh_vectors_case_free(&stored);
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 
@@ -225,8 +157,9 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
         bool there = false;
         for (int c = 0; c < CASE_COUNT; c++)
-            there = there || (strcmp(CASES[c].encoding, paper[i]) == 0 && CASES[c].dropout == 0 &&
-                              CASES[c].spec->cpu[0]->real_bytes == 4 && !lh_parity_learns_slopes(CASES[c].spec));
+            there = there ||
+                    (strcmp(CASES[c].encoding, paper[i]) == 0 && !lh_network_drops(lh_network_of(CASES[c].spec->id)) &&
+                     CASES[c].spec->cpu[0]->real_bytes == 4 && !lh_parity_learns_slopes(CASES[c].spec));
         covered += there;
     }
     assert_int_equal(covered, 11);
@@ -236,19 +169,19 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
 
 enum { SEQUENCES = LH_PARITY_SEQUENCES, LONGEST = LH_PARITY_LONGEST, FIRST_EXAMPLE = 1000 };
 
-static void check_training_at(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_encoder *encoder,
-                              int tokens, int labels) {
+static void check_training_at(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model, int tokens,
+                              int labels) {
     lh_parity_batch made;
     lh_parity_make_batch(c, tokens, labels, FIRST_EXAMPLE, &made);
     double *logits = lh_parity_reserve((size_t)(SEQUENCES * labels * c->spec->classes) * sizeof *logits);
-    double slope_gradient[2], want = lh_parity_encode(encoder, &made, logits, slope_gradient);
+    double want = lh_parity_run(model, &made, logits);
     for (int most = 1; most <= SEQUENCES; most++) {
-        trainer t = open_trainer(c->spec, program, encoder, &made.batch, made.drawn, LH_MODE_TRAIN);
-        run_blocks(&t, &made.batch, made.mask, most, NULL);
+        lh_trainer t = lh_trainer_open(c->spec, program, model, &made.batch, made.drawn, LH_MODE_TRAIN);
+        lh_trainer_run(&t, &made.batch, made.mask, most, NULL);
         lh_assert_close(&t.sums.loss, &want, 1, tolerance_of(program)->loss, 0);
         check_counts(&t.sums, &made.batch, c->spec->classes, logits, made.mask);
-        check_gradients(&t, encoder, slope_gradient);
-        close_trainer(&t);
+        check_gradients(&t, model);
+        lh_trainer_close(&t);
     }
     free(logits);
 }
@@ -256,10 +189,10 @@ static void check_training_at(const lh_parity_case *c, const lh_cpu_program *pro
 static void check_training(const lh_parity_case *c, const lh_cpu_program *program) {
     static const int shapes[][2] = {{1, 1}, {2, 1}, {10, 5}, {36, 18}, {LONGEST, 18}, {17, 17}};
     lh_st_file *file = lh_vectors_open(c->encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    lh_ref_model *model = lh_parity_model(file, c);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        check_training_at(c, program, encoder, shapes[i][0], shapes[i][1]);
-    lh_ref_encoder_free(encoder);
+        check_training_at(c, program, model, shapes[i][0], shapes[i][1]);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 
@@ -271,23 +204,23 @@ static void test_train_block_all_lengths_and_blocks_match_reference(void **state
 static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *program) {
     static const int lengths[] = {1, 2, 17, LONGEST};
     lh_st_file *file = lh_vectors_open(c->encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    lh_ref_model *model = lh_parity_model(file, c);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         lh_parity_batch made;
         lh_parity_make_batch(c, lengths[i], lengths[i], FIRST_EXAMPLE, &made);
         double *want = lh_parity_reserve((size_t)(SEQUENCES * lengths[i] * c->spec->classes) * sizeof *want);
-        made.batch.dropout = 0; /* evaluation never drops out */
+        made.batch.dropping = LH_REF_NO_DROPOUT; /* evaluation never drops out */
         made.batch.backward = false;
-        lh_ref_encode(encoder, &made.batch, want);
+        lh_ref_run(model, &made.batch, want);
         for (int most = 1; most <= SEQUENCES; most++) {
-            trainer t = open_trainer(c->spec, program, encoder, &made.batch, made.drawn, LH_MODE_EVALUATE);
+            lh_trainer t = lh_trainer_open(c->spec, program, model, &made.batch, made.drawn, LH_MODE_EVALUATE);
             check_logits(&t, &made.batch, made.mask, most, want);
             check_counts(&t.sums, &made.batch, c->spec->classes, want, made.mask);
-            close_trainer(&t);
+            lh_trainer_close(&t);
         }
         free(want);
     }
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 
@@ -301,13 +234,13 @@ static void test_forward_block_all_lengths_and_blocks_match_reference(void **sta
 static void check_limits(const lh_parity_case *c, const lh_cpu_program *program) {
     if (!strstr(c->encoding, "geometric")) return;
     lh_st_file *file = lh_vectors_open(c->encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    lh_ref_model *model = lh_parity_model(file, c);
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
-        lh_parity_set_limit(encoder, i);
-        check_training_at(c, program, encoder, 1, 1);
-        check_training_at(c, program, encoder, 17, 17);
+        lh_parity_set_limit(model, i);
+        check_training_at(c, program, model, 1, 1);
+        check_training_at(c, program, model, 17, 17);
     }
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 

@@ -1,4 +1,4 @@
-/* kernels/ref: known values, gradients against central differences, and the whole encoder against the stored vectors
+/* kernels/ref: known values, gradients against central differences, and whole networks against the stored vectors
  * of an independent implementation (tests/reference). What is checked here is what every other parity test trusts. */
 #include "support/lh_test.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/ref/encoder.h"
+#include "support/lh_network.h"
 #include "kernels/ref/ref.h"
 #include "longhand/cpu.h"
 #include "reference/vectors.h"
@@ -17,6 +17,7 @@ static const double EXACT = 1e-14;       /* a handful of operations in double */
 static const double SIX_DIGITS = 6e-7;   /* values published with six decimals */
 static const double DIFFERENCE = 2e-7;   /* central differences of step 1e-5: truncation 1e-10, rounding 1e-16 / 1e-5,
                                           * times the hundred or so terms of an objective */
+static const double ALONG = 2e-7;        /* likewise along a direction of a whole network, of step 1e-6 */
 static const double STORED_F64 = 1e-11;  /* the same sums in another order, through two layers */
 static const double STORED_F32 = 1.2e-7; /* gradients are stored rounded to float32: 2^-24 relative */
 
@@ -595,88 +596,136 @@ static void test_adam_short_gradient_or_no_limit_is_not_clipped(void **state) {
     lh_assert_close(first, moment, 2, EXACT, 0);
 }
 
-/* ---- the encoder ---- */
+/* ---- networks ---- */
 
-typedef struct encoder_case {
-    lh_ref_encoder *encoder;
-    lh_ref_batch batch;
-} encoder_case;
+/* A random direction of some tensors: numbers from -1 to 1. */
+typedef struct direction {
+    lh_ref_tensor *tensors;
+    int count;
+    double **move;
+} direction;
 
-static double encoder_objective(void *context) {
-    encoder_case *c = context;
-    lh_ref_batch forward = c->batch;
+static int size_of(const lh_ref_tensor *tensor) { return tensor->rows * tensor->columns; }
+
+static direction new_direction(lh_ref_tensor *tensors, int count) {
+    direction d = {tensors, count, malloc((size_t)count * sizeof *d.move)};
+    assert_non_null(d.move);
+    for (int i = 0; i < count; i++) {
+        d.move[i] = malloc((size_t)size_of(&tensors[i]) * sizeof **d.move);
+        assert_non_null(d.move[i]);
+        fill((uint64_t)i + 500, size_of(&tensors[i]), d.move[i]);
+    }
+    return d;
+}
+
+static void free_direction(direction *d) {
+    for (int i = 0; i < d->count; i++) free(d->move[i]);
+    free(d->move);
+}
+
+static void move_along(const direction *d, double step) {
+    for (int i = 0; i < d->count; i++)
+        for (int e = 0; e < size_of(&d->tensors[i]); e++) d->tensors[i].value[e] += step * d->move[i][e];
+}
+
+static double objective_of(lh_ref_model *model, const lh_ref_batch *batch) {
+    lh_ref_batch forward = *batch;
     forward.backward = false;
-    return forward.loss_scale * lh_ref_encode(c->encoder, &forward, NULL);
+    return forward.loss_scale * lh_ref_run(model, &forward, NULL);
 }
 
-/* Every parameter of a tiny model, dropout on, positions of each layer its own, odd T, fewer labels than tokens. */
-static void check_encoder_gradients(lh_ref_additive additive, const lh_ref_rope *rotation) {
-    static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 3}, label[] = {0, 2, 1, 1};
-    static const int32_t positions[] = {0, 2, 3, 6, 7, 1, 2, 4, 5, 6};
-    const lh_ref_sizes sizes = {.vocabulary = 4,
-                                .classes = 3,
-                                .width = 8,
-                                .heads = 2,
-                                .feedforward = 5,
-                                .layers = 2,
-                                .rows = 8,
-                                .additive = additive,
-                                .rotation = rotation};
-    encoder_case c = {.encoder = lh_ref_encoder_new(&sizes)};
-    c.batch = (lh_ref_batch){.sequences = 2,
-                             .tokens = 5,
-                             .labels = 2,
-                             .token = token,
-                             .label = label,
-                             .positions = positions,
-                             .draws = 2,
-                             .dropout = 0.1,
-                             .key = lh_key_of_seed(5),
-                             .step = 3,
-                             .first_example = 11,
-                             .loss_scale = 0.25,
-                             .backward = true};
-    for (int i = 0; i < c.encoder->tensor_count; i++) {
-        lh_ref_tensor *tensor = &c.encoder->tensors[i];
-        fill((uint64_t)i + 100, tensor->rows * tensor->columns, tensor->value);
+/* The slope of the objective along the direction, by gradients and by differences. A corner of a ReLU within the step
+ * would make them differ: the values are fixed, and lie beside all of them. */
+static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
+    const double step = 1e-6;
+    direction d = new_direction(tensors, count);
+    double analytic = 0;
+    for (int i = 0; i < count; i++) analytic += weighted_sum(size_of(&tensors[i]), d.move[i], tensors[i].gradient);
+    move_along(&d, step);
+    double above = objective_of(model, batch);
+    move_along(&d, -2 * step);
+    double numeric = (above - objective_of(model, batch)) / (2 * step);
+    move_along(&d, step);
+    if (fabs(numeric - analytic) > ALONG * (1 + fabs(numeric)))
+        fail_msg("%s, %s and %d more: %.9g by gradients, %.9g by differences", model->network->id, tensors->name,
+                 count - 1, analytic, numeric);
+    free_direction(&d);
+}
+
+enum { NETWORK_TOKENS = 5, NETWORK_TARGETS = 4, NETWORK_LABELS = 2 };
+
+/* Dropout on, positions of each layer its own, odd T, fewer labels than tokens. */
+static lh_ref_batch network_batch(void) {
+    static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 4}, target[] = {2, 0, 4, 1, 1, 3, 3, 0};
+    static const uint16_t label[] = {0, 2, 1, 1};
+    static int32_t positions[64 * NETWORK_TOKENS];
+    for (int i = 0; i < 64 * NETWORK_TOKENS; i++)
+        positions[i] = i % NETWORK_TOKENS + (i % NETWORK_TOKENS > i / NETWORK_TOKENS % NETWORK_TOKENS ? 2 : 0);
+    return (lh_ref_batch){.sequences = 2,
+                          .tokens = NETWORK_TOKENS,
+                          .labels = NETWORK_LABELS,
+                          .token = token,
+                          .target_tokens = NETWORK_TARGETS,
+                          .target = target,
+                          .label = label,
+                          .positions = positions,
+                          .draws = 64,
+                          .dropping = LH_REF_IN_TRAINING,
+                          .key = lh_key_of_seed(5),
+                          .step = 3,
+                          .first_example = 11,
+                          .loss_scale = 0.25,
+                          .backward = true};
+}
+
+/* Along a direction of all tensors at once, or of each on its own. */
+static void check_network_gradients(const lh_ref_network *network, bool each) {
+    lh_ref_model *model = lh_ref_model_new(network);
+    lh_ref_batch batch = network_batch();
+    for (int i = 0; i < model->tensor_count; i++) {
+        lh_ref_tensor *tensor = &model->tensors[i];
+        fill((uint64_t)i + 100, size_of(tensor), tensor->value);
+        for (int e = 0; e < size_of(tensor); e++) tensor->value[e] *= 0.5;
     }
-    lh_ref_encode(c.encoder, &c.batch, NULL);
-    for (int i = 0; i < c.encoder->tensor_count; i++) {
-        lh_ref_tensor *tensor = &c.encoder->tensors[i];
-        check_gradient(encoder_objective, &c, tensor->rows * tensor->columns, tensor->value, tensor->gradient);
+    lh_ref_run(model, &batch, NULL);
+    check_direction(model, &batch, model->tensors, model->tensor_count);
+    for (int i = 0; each && i < model->tensor_count; i++) check_direction(model, &batch, &model->tensors[i], 1);
+    lh_ref_model_free(model);
+}
+
+static void test_run_grad_of_encodings_matches_differences(void **state) {
+    (void)state;
+    static const char *const specs[] = {"parity_none",
+                                        "parity_dropout_sincos",
+                                        "parity_learned",
+                                        "parity_rope",
+                                        "parity_rope_yarn",
+                                        "parity_dropout_rand_rope",
+                                        "parity_relative",
+                                        "parity_shaw",
+                                        "parity_float64_geometric",
+                                        "parity_geometric_raw",
+                                        "parity_geometric_plain",
+                                        "parity_float64_labels"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_of(specs[i]), i < 2);
+}
+
+/* What no spec has yet: two streams, values from outside, loops, several blocks, every operation. */
+static void test_run_grad_of_random_networks_matches_differences(void **state) {
+    (void)state;
+    int random = 0;
+    for (int i = 0; i < lh_network_count; i++) {
+        if (strncmp(lh_networks[i].id, "random_", 7) != 0) continue;
+        check_network_gradients(&lh_networks[i], false);
+        random++;
     }
-    lh_ref_encoder_free(c.encoder);
-}
-
-static void test_encode_grad_none_matches_differences(void **state) {
-    (void)state;
-    check_encoder_gradients(LH_REF_NONE, NULL);
-}
-
-static void test_encode_grad_sinusoid_matches_differences(void **state) {
-    (void)state;
-    check_encoder_gradients(LH_REF_SINUSOID, NULL);
-}
-
-static void test_encode_grad_learned_matches_differences(void **state) {
-    (void)state;
-    check_encoder_gradients(LH_REF_LEARNED, NULL);
-}
-
-static void test_encode_grad_rotation_matches_differences(void **state) {
-    (void)state;
-    check_encoder_gradients(LH_REF_NONE, &ROPE);
-}
-
-static void test_encode_grad_scaled_rotation_matches_differences(void **state) {
-    (void)state;
-    check_encoder_gradients(LH_REF_NONE, &YARN);
+    assert_true(random > 0);
 }
 
 /* The stored gradients are rounded to float32; elements far below the largest of their tensor are sums that cancel. */
-static void check_stored_gradients(const lh_st_file *file, const lh_ref_encoder *encoder) {
-    for (int i = 0; i < encoder->tensor_count; i++) {
-        const lh_ref_tensor *tensor = &encoder->tensors[i];
+static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model) {
+    for (int i = 0; i < model->tensor_count; i++) {
+        const lh_ref_tensor *tensor = &model->tensors[i];
         char name[64];
         int count = 0;
         snprintf(name, sizeof name, "gradient.%s", tensor->name);
@@ -702,26 +751,26 @@ static void check_stored_distances(const char *encoding, const lh_vectors_case *
 
 static void check_stored_encoding(const char *encoding) {
     lh_st_file *file = lh_vectors_open(encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, encoding);
+    lh_ref_model *model = lh_vectors_model(file, lh_vectors_network(encoding));
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
-        int count = stored.batch.sequences * stored.batch.labels * encoder->sizes.classes;
+        int count = stored.batch.sequences * stored.batch.labels * model->network->classes;
         double *logits = malloc((size_t)count * sizeof *logits);
         assert_non_null(logits);
         check_stored_distances(encoding, &stored);
-        lh_ref_encoder_clear(encoder);
-        double loss = stored.batch.loss_scale * lh_ref_encode(encoder, &stored.batch, logits);
+        lh_ref_model_clear(model);
+        double loss = stored.batch.loss_scale * lh_ref_run(model, &stored.batch, logits);
         lh_assert_close(logits, stored.logits, (size_t)count, STORED_F64, STORED_F64);
         lh_assert_close(&loss, &stored.loss, 1, STORED_F64, 0);
-        if (lh_vectors_length[i] == LH_VECTORS_GRADIENT_LENGTH) check_stored_gradients(file, encoder);
+        if (lh_vectors_length[i] == LH_VECTORS_GRADIENT_LENGTH) check_stored_gradients(file, model);
         free(logits);
         lh_vectors_case_free(&stored);
     }
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 
-static void test_encode_all_encodings_match_stored_vectors(void **state) {
+static void test_run_all_encodings_match_stored_vectors(void **state) {
     (void)state;
     for (int i = 0; i < LH_VECTORS_ENCODINGS; i++) {
         print_message("           %s\n", lh_vectors_encoding[i]);
@@ -729,7 +778,7 @@ static void test_encode_all_encodings_match_stored_vectors(void **state) {
     }
 }
 
-static void test_encode_without_positions_same_logits_everywhere(void **state) {
+static void test_run_without_positions_same_logits_everywhere(void **state) {
     (void)state;
     lh_st_file *file = lh_vectors_open("none");
     lh_vectors_case stored = lh_vectors_case_of(file, 18);
@@ -777,13 +826,10 @@ int main(void) {
         cmocka_unit_test(test_adam_two_steps_known),
         cmocka_unit_test(test_adam_long_gradient_is_clipped_to_norm),
         cmocka_unit_test(test_adam_short_gradient_or_no_limit_is_not_clipped),
-        cmocka_unit_test(test_encode_grad_none_matches_differences),
-        cmocka_unit_test(test_encode_grad_sinusoid_matches_differences),
-        cmocka_unit_test(test_encode_grad_learned_matches_differences),
-        cmocka_unit_test(test_encode_grad_rotation_matches_differences),
-        cmocka_unit_test(test_encode_grad_scaled_rotation_matches_differences),
-        cmocka_unit_test(test_encode_all_encodings_match_stored_vectors),
-        cmocka_unit_test(test_encode_without_positions_same_logits_everywhere),
+        cmocka_unit_test(test_run_grad_of_encodings_matches_differences),
+        cmocka_unit_test(test_run_grad_of_random_networks_matches_differences),
+        cmocka_unit_test(test_run_all_encodings_match_stored_vectors),
+        cmocka_unit_test(test_run_without_positions_same_logits_everywhere),
     };
     return cmocka_run_group_tests_name("ref", tests, NULL, NULL);
 }

@@ -82,10 +82,10 @@ static const lh_tensor *spec_tensor(const lh_spec *spec, const char *name) {
 
 static void load_stored(const trace_case *c, const lh_state *state) {
     lh_st_file *file = lh_vectors_open(c->encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
-    assert_int_equal(c->spec->tensor_count, encoder->tensor_count);
-    for (int i = 0; i < encoder->tensor_count; i++) {
-        const lh_ref_tensor *from = &encoder->tensors[i];
+    lh_ref_model *model = lh_vectors_model(file, lh_network_of(c->spec->id));
+    assert_int_equal(c->spec->tensor_count, model->tensor_count);
+    for (int i = 0; i < model->tensor_count; i++) {
+        const lh_ref_tensor *from = &model->tensors[i];
         const lh_tensor *to = spec_tensor(c->spec, from->name);
         for (int e = 0; e < from->rows * from->columns; e++) {
             int64_t at = to->offset + e / from->columns * to->stride + e % from->columns;
@@ -93,7 +93,7 @@ static void load_stored(const trace_case *c, const lh_state *state) {
             else ((float *)state->parameters)[at] = (float)from->value[e];
         }
     }
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 
@@ -249,8 +249,8 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_seen 
 }
 
 /* Sequence s of a stored batch through the trainer and through the reference. */
-static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_encoder *encoder,
-                           const lh_vectors_case *stored, int s) {
+static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model *model, const lh_vectors_case *stored,
+                           int s) {
     const lh_ref_batch *batch = &stored->batch;
     int T = batch->tokens, n = T / 2, classes = c->spec->classes;
     lh_trace to[SITES];
@@ -266,7 +266,8 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_encode
     engine->ops->predict(engine, &query, predicted, NULL);
     assert_memory_equal(traced, predicted, (size_t)(n * classes) * sizeof *traced);
 
-    observed o = {engine, to, T, 0, encoder->sizes.geometric, encoder->sizes.normalised};
+    const lh_ref_family *family = model->network->families;
+    observed o = {engine, to, T, 0, family->geometric, family->normalised};
     lh_ref_observer observer = {see_layer, &o};
     lh_ref_batch one = *batch;
     one.sequences = 1;
@@ -274,21 +275,21 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_encode
     one.label = batch->label + s * batch->labels;
     one.backward = false;
     one.observer = &observer;
-    lh_ref_encode(encoder, &one, NULL);
+    lh_ref_run(model, &one, NULL);
     assert_int_equal(o.layers, LAYERS);
     close_buffers(to);
 }
 
 static void check_stored(const trace_case *c, lh_engine *engine) {
     lh_st_file *file = lh_vectors_open(c->encoding);
-    lh_ref_encoder *encoder = lh_vectors_encoder(file, c->encoding);
+    lh_ref_model *model = lh_vectors_model(file, lh_network_of(c->spec->id));
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
         reserve_length(engine, lh_vectors_length[i]);
-        for (int s = 0; s < stored.batch.sequences; s++) check_sequence(c, engine, encoder, &stored, s);
+        for (int s = 0; s < stored.batch.sequences; s++) check_sequence(c, engine, model, &stored, s);
         lh_vectors_case_free(&stored);
     }
-    lh_ref_encoder_free(encoder);
+    lh_ref_model_free(model);
     lh_st_free(file);
 }
 

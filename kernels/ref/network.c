@@ -1,0 +1,174 @@
+/* Reference networks: models and the walk through them; see network.h. One sequence at a time, every intermediate
+ * result kept. */
+#include <string.h>
+
+#include "kernels/ref/tape.h"
+
+/* ---- models ---- */
+
+lh_ref_model *lh_ref_model_new(const lh_ref_network *network) {
+    lh_ref_model *model = room(1, sizeof *model);
+    model->network = network;
+    model->tensor_count = network->tensor_count;
+    model->tensors = room((size_t)network->tensor_count, sizeof *model->tensors);
+    for (int i = 0; i < network->tensor_count; i++) {
+        const lh_ref_shape *shape = &network->tensors[i];
+        size_t count = (size_t)shape->rows * (size_t)shape->columns;
+        model->tensors[i] = (lh_ref_tensor){shape->name, shape->rows, shape->columns, doubles(count), doubles(count)};
+    }
+    return model;
+}
+
+void lh_ref_model_free(lh_ref_model *model) {
+    if (!model) return;
+    for (int i = 0; i < model->tensor_count; i++) {
+        free(model->tensors[i].value);
+        free(model->tensors[i].gradient);
+    }
+    free(model->tensors);
+    free(model);
+}
+
+lh_ref_tensor *lh_ref_model_find(const lh_ref_model *model, const char *name) {
+    for (int i = 0; i < model->tensor_count; i++)
+        if (strcmp(model->tensors[i].name, name) == 0) return &model->tensors[i];
+    return NULL;
+}
+
+void lh_ref_model_clear(lh_ref_model *model) {
+    for (int i = 0; i < model->tensor_count; i++) {
+        lh_ref_tensor *tensor = &model->tensors[i];
+        memset(tensor->gradient, 0, (size_t)tensor->rows * (size_t)tensor->columns * sizeof *tensor->gradient);
+    }
+}
+
+/* ---- one sequence ---- */
+
+static node *new_node(run *r, int rows, int width) {
+    if (r->node_count == r->node_room) {
+        r->node_room = 2 * r->node_room + 64;
+        r->nodes = realloc(r->nodes, (size_t)r->node_room * sizeof *r->nodes);
+        if (!r->nodes) abort();
+    }
+    size_t count = (size_t)rows * (size_t)width;
+    node *n = room(1, sizeof *n);
+    *n = (node){rows, width, doubles(count), doubles(count)};
+    return r->nodes[r->node_count++] = n;
+}
+
+/* By kind; blocks are their operations. */
+static operation *const FORWARD[] = {
+    [LH_REF_EMBED] = lh_ref_embed_forward,       [LH_REF_PLACE] = lh_ref_place_forward,
+    [LH_REF_PRODUCT] = lh_ref_product_forward,   [LH_REF_ACTIVATION] = lh_ref_activation_forward,
+    [LH_REF_GATE] = lh_ref_gate_forward,         [LH_REF_NORM] = lh_ref_norm_forward,
+    [LH_REF_ADD] = lh_ref_sum_forward,           [LH_REF_ATTENTION] = lh_ref_attention_forward,
+    [LH_REF_CLASSIFY] = lh_ref_classify_forward,
+};
+static operation *const BACKWARD[] = {
+    [LH_REF_EMBED] = lh_ref_embed_backward,       [LH_REF_PLACE] = lh_ref_place_backward,
+    [LH_REF_PRODUCT] = lh_ref_product_backward,   [LH_REF_ACTIVATION] = lh_ref_activation_backward,
+    [LH_REF_GATE] = lh_ref_gate_backward,         [LH_REF_NORM] = lh_ref_norm_backward,
+    [LH_REF_ADD] = lh_ref_sum_backward,           [LH_REF_ATTENTION] = lh_ref_attention_backward,
+    [LH_REF_CLASSIFY] = lh_ref_classify_backward,
+};
+
+/* Values of a scope at one repetition: those of the network around it where they come from outside. */
+static node **new_frame(run *r, const lh_ref_scope *scope, node **outside, node *entry) {
+    node **frame = room((size_t)scope->value_count, sizeof *frame);
+    for (int i = 0; i < scope->value_count; i++) {
+        const lh_ref_value *value = &scope->values[i];
+        if (value->outside >= 0) frame[i] = outside[value->outside];
+        else if (entry && i == scope->entry) frame[i] = entry;
+        else frame[i] = new_node(r, tokens_of(r, value->stream), value->width);
+    }
+    r->frames = realloc(r->frames, (size_t)(r->frame_count + 1) * sizeof *r->frames);
+    if (!r->frames) abort();
+    return r->frames[r->frame_count++] = frame;
+}
+
+static void show(const run *r, int layer, const node *input, const node *output, int from) {
+    lh_ref_seen seen = {input->x, output->x, NULL, NULL};
+    for (int i = r->length - 1; i >= from; i--) {
+        if (r->tape[i].op->kind != LH_REF_ATTENTION) continue;
+        seen.scores = r->tape[i].kept.logits;
+        seen.attention = r->tape[i].kept.weights;
+    }
+    r->batch->observer->see(r->batch->observer->context, r->sequence, layer, &seen);
+}
+
+/* What every record of a scope's repetition begins with. */
+typedef struct place_in_network {
+    node **values;
+    lh_ref_tensor *tensors;
+    int layer;
+    uint32_t site;
+} place_in_network;
+
+static void execute(run *r, const lh_ref_operation *op, const place_in_network *here) {
+    if (r->length == r->capacity) {
+        r->capacity = 2 * r->capacity + 64;
+        r->tape = realloc(r->tape, (size_t)r->capacity * sizeof *r->tape);
+        if (!r->tape) abort();
+    }
+    record *at = &r->tape[r->length++];
+    *at =
+        (record){.op = op, .values = here->values, .tensors = here->tensors, .layer = here->layer, .site = here->site};
+    FORWARD[op->kind](r, at);
+}
+
+/* The input goes through all repetitions, each loop through the same tensors. The last result is the value of the
+ * network; a node is shared by the one that gives and the one that takes. */
+static void run_block(run *r, const lh_ref_operation *op, node **values) {
+    const lh_ref_scope *block = &r->model->network->scopes[op->block];
+    node *input = values[op->x[0]];
+    for (int use = 0; use < block->repetitions * block->loops; use++) {
+        int first = block->first_tensor + use % block->repetitions * block->tensor_count, from = r->length;
+        place_in_network here = {new_frame(r, block, values, input), r->model->tensors + first, r->layers++,
+                                 (uint32_t)(block->site + use)};
+        for (int i = 0; i < block->operation_count; i++) execute(r, &block->operations[i], &here);
+        node *output = here.values[block->last];
+        if (r->batch->observer) show(r, here.layer, input, output, from);
+        input = output;
+    }
+    values[op->out] = input;
+}
+
+static double forward(run *r) {
+    const lh_ref_scope *network = r->model->network->scopes;
+    place_in_network here = {new_frame(r, network, NULL, NULL), r->model->tensors, 0, 0};
+    for (int i = 0; i < network->operation_count; i++) {
+        const lh_ref_operation *op = &network->operations[i];
+        if (op->kind == LH_REF_BLOCK) run_block(r, op, here.values);
+        else execute(r, op, &here);
+    }
+    return r->loss;
+}
+
+static void close_run(run *r) {
+    for (int i = 0; i < r->length; i++) {
+        attended *kept = &r->tape[i].kept;
+        double *all[] = {kept->q,      kept->k,    kept->v,        kept->weights, kept->logits,
+                         kept->cosine, kept->sine, kept->relative, kept->score};
+        for (size_t j = 0; j < sizeof all / sizeof *all; j++) free(all[j]);
+    }
+    for (int i = 0; i < r->node_count; i++) {
+        free(r->nodes[i]->x);
+        free(r->nodes[i]->d);
+        free(r->nodes[i]);
+    }
+    for (int i = 0; i < r->frame_count; i++) free(r->frames[i]);
+    free(r->tape);
+    free(r->nodes);
+    free(r->frames);
+}
+
+double lh_ref_run(lh_ref_model *model, const lh_ref_batch *batch, double *logits) {
+    double loss = 0;
+    for (int b = 0; b < batch->sequences; b++) {
+        run r = {.model = model, .batch = batch, .sequence = b, .logits = logits};
+        loss += forward(&r);
+        for (int i = r.length - 1; batch->backward && i >= 0; i--) BACKWARD[r.tape[i].op->kind](&r, &r.tape[i]);
+        close_run(&r);
+    }
+    return loss;
+}

@@ -1,0 +1,173 @@
+/* Attention of reference networks; see network.h and tape.h. */
+#include <math.h>
+
+#include "kernels/ref/tape.h"
+
+static const lh_ref_family *family_of(const run *r, const record *at) {
+    return &r->model->network->families[at->op->family];
+}
+
+/* Keys that the queries look at. */
+static int keys_of(const record *at) { return read(at, 1)->rows; }
+
+static int distance_of(const lh_ref_batch *batch, int keys, int query, int key) {
+    return batch->distances ? batch->distances[query * keys + key] : key - query;
+}
+
+/* The row of Shaw's table. */
+static int table_row(const run *r, const record *at, int query, int key) {
+    int clip = family_of(r, at)->clip, distance = distance_of(r->batch, keys_of(at), query, key);
+    return (int)fmin(fmax(distance, -clip), clip) + clip;
+}
+
+/* kept.relative: the vector of every pair. */
+static void make_relative(const run *r, record *at) {
+    const lh_ref_family *family = family_of(r, at);
+    int T = out_of(at)->rows, S = keys_of(at), C = out_of(at)->width, D = C / family->heads;
+    double *sinusoid = doubles((size_t)C);
+    const double *table = value_of(at, LH_REF_RELATIVE);
+    at->kept.relative = doubles((size_t)T * (size_t)S * (size_t)C);
+    for (int pair = 0; pair < T * S; pair++) {
+        double *row = at->kept.relative + (size_t)pair * (size_t)C;
+        if (family->relative == LH_REF_TRANSFORMER_XL) {
+            lh_ref_sinusoid(C, distance_of(r->batch, S, pair / S, pair % S), sinusoid);
+            lh_ref_matmul(1, C, C, sinusoid, table, NULL, row);
+        } else {
+            for (int c = 0; c < C; c++) row[c] = table[table_row(r, at, pair / S, pair % S) * D + c % D];
+        }
+    }
+    free(sinusoid);
+}
+
+/* From the gradients of all pairs' vectors to those of the map or the table. */
+static void relative_grad(const run *r, const record *at, const double *drelative) {
+    const lh_ref_family *family = family_of(r, at);
+    int T = out_of(at)->rows, S = keys_of(at), C = out_of(at)->width, D = C / family->heads;
+    double *sinusoid = doubles((size_t)C), *table = gradient_of(at, LH_REF_RELATIVE);
+    for (int pair = 0; pair < T * S; pair++) {
+        const double *drow = drelative + (size_t)pair * (size_t)C;
+        if (family->relative == LH_REF_TRANSFORMER_XL) {
+            lh_ref_sinusoid(C, distance_of(r->batch, S, pair / S, pair % S), sinusoid);
+            lh_ref_matmul_weight_grad(1, C, C, sinusoid, drow, table, NULL);
+        } else {
+            for (int c = 0; c < C; c++) table[table_row(r, at, pair / S, pair % S) * D + c % D] += drow[c];
+        }
+    }
+    free(sinusoid);
+}
+
+/* kept.score: the batch's score, and which keys the mask hides. */
+static void make_score(const run *r, record *at) {
+    const lh_ref_family *family = family_of(r, at);
+    int T = out_of(at)->rows, S = keys_of(at);
+    const double *score = family->scored ? r->batch->score : NULL;
+    if (!score && family->left < 0 && family->right < 0) return;
+    at->kept.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
+    for (int pair = 0; pair < family->heads * T * S; pair++) {
+        int query = pair / S % T, key = pair % S;
+        bool hidden =
+            (family->left >= 0 && query - key > family->left) || (family->right >= 0 && key - query > family->right);
+        at->kept.score[pair] = hidden ? -INFINITY : score ? score[pair] : 0;
+    }
+}
+
+static lh_ref_attention softmax_of(const run *r, const record *at) {
+    const lh_ref_family *family = family_of(r, at);
+    const attended *kept = &at->kept;
+    return (lh_ref_attention){.tokens = out_of(at)->rows,
+                              .keys = keys_of(at),
+                              .heads = family->heads,
+                              .head_width = out_of(at)->width / family->heads,
+                              .cosine = kept->cosine,
+                              .sine = kept->sine,
+                              .relative = kept->relative,
+                              .content_bias = value_of(at, LH_REF_CONTENT_BIAS),
+                              .position_bias = value_of(at, LH_REF_POSITION_BIAS),
+                              .score = kept->score,
+                              .logits = kept->logits};
+}
+
+static lh_ref_geometric geometric_of(const run *r, const record *at) {
+    const lh_ref_family *family = family_of(r, at);
+    const double *direction_scale = value_of(at, LH_REF_DIRECTION_SCALE);
+    return (lh_ref_geometric){.tokens = out_of(at)->rows,
+                              .heads = family->heads,
+                              .head_width = out_of(at)->width / family->heads,
+                              .normalised = family->normalised,
+                              .content_bias = value_of(at, LH_REF_CONTENT_BIAS),
+                              .direction = read(at, 2) ? read(at, 2)->x : NULL,
+                              .scale = *value_of(at, LH_REF_LOGIT_SCALE),
+                              .direction_scale = direction_scale ? *direction_scale : 0,
+                              .offset = *value_of(at, LH_REF_LOGIT_OFFSET),
+                              .logits = at->kept.logits};
+}
+
+/* Where the keys begin in rows that they share with the queries, or not. */
+static int first_key(const record *at) { return at->op->x[0] == at->op->x[1] ? out_of(at)->width : 0; }
+
+void lh_ref_attention_forward(run *r, record *at) {
+    const lh_ref_family *family = family_of(r, at);
+    node *q = read(at, 0), *kv = read(at, 1), *out = out_of(at);
+    attended *kept = &at->kept;
+    int C = out->width, D = C / family->heads, key = first_key(at);
+    size_t pairs = (size_t)family->heads * (size_t)q->rows * (size_t)kv->rows;
+    kept->q = take_columns(q->rows, q->width, 0, C, q->x);
+    kept->k = take_columns(kv->rows, kv->width, key, C, kv->x);
+    kept->v = take_columns(kv->rows, kv->width, key + C, C, kv->x);
+    kept->weights = doubles(pairs);
+    kept->logits = doubles(pairs);
+    if (family->geometric) {
+        lh_ref_geometric shape = geometric_of(r, at);
+        lh_ref_geometric_attend(&shape, kept->q, kept->k, kept->v, kept->weights, out->x);
+        return;
+    }
+    if (family->rotates) {
+        const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? at->layer * r->batch->tokens : 0);
+        kept->cosine = doubles((size_t)q->rows * (size_t)D);
+        kept->sine = doubles((size_t)q->rows * (size_t)D);
+        lh_ref_rotation(q->rows, D, &family->rotation, positions, kept->cosine, kept->sine);
+    }
+    if (family->relative != LH_REF_NO_RELATIVE) make_relative(r, at);
+    make_score(r, at);
+    lh_ref_attention shape = softmax_of(r, at);
+    lh_ref_attend(&shape, kept->q, kept->k, kept->v, kept->weights, out->x);
+}
+
+static void geometric_grad(run *r, record *at, double *dq, double *dk, double *dv) {
+    const attended *kept = &at->kept;
+    lh_ref_geometric shape = geometric_of(r, at);
+    lh_ref_geometric_grad grad = {.content_bias = gradient_of(at, LH_REF_CONTENT_BIAS),
+                                  .direction = read(at, 2) ? read(at, 2)->d : NULL};
+    lh_ref_geometric_attend_grad(&shape, kept->q, kept->k, kept->v, out_of(at)->d, dq, dk, dv, &grad);
+    *gradient_of(at, LH_REF_LOGIT_SCALE) += grad.scale;
+    *gradient_of(at, LH_REF_LOGIT_OFFSET) += grad.offset;
+    if (grad.direction) *gradient_of(at, LH_REF_DIRECTION_SCALE) += grad.direction_scale;
+}
+
+static void softmax_grad(run *r, record *at, double *dq, double *dk, double *dv) {
+    const attended *kept = &at->kept;
+    lh_ref_attention shape = softmax_of(r, at);
+    size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
+    lh_ref_pair_grad grad = {.relative = shape.relative ? doubles(pairs * (size_t)out_of(at)->width) : NULL,
+                             .content_bias = gradient_of(at, LH_REF_CONTENT_BIAS),
+                             .position_bias = gradient_of(at, LH_REF_POSITION_BIAS),
+                             .score = family_of(r, at)->scored ? r->batch->score_gradient : NULL};
+    lh_ref_attend_grad(&shape, kept->q, kept->k, kept->v, kept->weights, out_of(at)->d, dq, dk, dv, &grad);
+    if (shape.relative) relative_grad(r, at, grad.relative);
+    free(grad.relative);
+}
+
+void lh_ref_attention_backward(run *r, record *at) {
+    node *q = read(at, 0), *kv = read(at, 1), *out = out_of(at);
+    int C = out->width, key = first_key(at);
+    size_t keys = (size_t)kv->rows * (size_t)C;
+    double *dq = doubles(count_of(out)), *dk = doubles(keys), *dv = doubles(keys);
+    if (family_of(r, at)->geometric) geometric_grad(r, at, dq, dk, dv);
+    else softmax_grad(r, at, dq, dk, dv);
+    add_columns(q->rows, q->width, 0, C, dq, q->d);
+    add_columns(kv->rows, kv->width, key, C, dk, kv->d);
+    add_columns(kv->rows, kv->width, key + C, C, dv, kv->d);
+    free(dq);
+    free(dk);
+    free(dv);
+}

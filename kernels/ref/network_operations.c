@@ -1,0 +1,230 @@
+/* Operations of reference networks; see network.h and tape.h. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/ref/tape.h"
+
+/* y = x dropped out at the operation's site; y may be x. The same on activations and on their gradients. */
+static void drop(const run *r, const record *at, size_t count, const double *x, double *y) {
+    const lh_ref_batch *batch = r->batch;
+    uint32_t place = (uint32_t)at->op->place;
+    if (batch->dropping == LH_REF_NO_DROPOUT || at->op->rate <= 0) {
+        memmove(y, x, count * sizeof *y);
+        return;
+    }
+    uint32_t in_counter =
+        batch->dropping == LH_REF_IN_EVALUATION
+            ? lh_site(LH_DOMAIN_EVAL_DROPOUT, batch->draw, (uint32_t)r->model->network->places * at->site + place)
+            : lh_site(LH_DOMAIN_DROPOUT, at->site, place);
+    lh_ref_dropout site = {batch->key, batch->step, in_counter, at->op->rate};
+    lh_ref_drop(&site, batch->first_example + (uint32_t)r->sequence, (int)count, x, y);
+}
+
+/* ---- tokens and positions ---- */
+
+/* Adds the vectors of the tokens' positions. */
+static void add_positions(const run *r, const record *at, node *out) {
+    double *vector = doubles((size_t)out->width);
+    for (int t = 0; t < out->rows && at->op->additive != LH_REF_NONE; t++) {
+        int position = r->batch->positions[t];
+        if (at->op->additive == LH_REF_SINUSOID) lh_ref_sinusoid(out->width, position, vector);
+        else
+            memcpy(vector, value_of(at, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
+                   (size_t)out->width * sizeof *vector);
+        add((size_t)out->width, out->x + (size_t)t * (size_t)out->width, vector);
+    }
+    free(vector);
+}
+
+static void add_positions_grad(const run *r, const record *at, const node *out, const double *d) {
+    size_t width = (size_t)out->width;
+    for (int t = 0; t < out->rows && at->op->additive == LH_REF_LEARNED; t++)
+        add(width, gradient_of(at, LH_REF_POSITIONS) + (size_t)r->batch->positions[t] * width, d + (size_t)t * width);
+}
+
+static const uint16_t *tokens_at(const run *r, const record *at) {
+    int stream = r->model->network->scopes[0].values[at->op->out].stream;
+    const uint16_t *tokens = stream ? r->batch->target : r->batch->token;
+    return tokens + (size_t)r->sequence * (size_t)tokens_of(r, stream);
+}
+
+void lh_ref_embed_forward(run *r, record *at) {
+    node *out = out_of(at);
+    const uint16_t *token = tokens_at(r, at);
+    const double *table = value_of(at, LH_REF_TABLE);
+    for (int t = 0; t < out->rows; t++)
+        for (int c = 0; c < out->width; c++)
+            out->x[t * out->width + c] = at->op->scale * table[token[t] * out->width + c];
+    add_positions(r, at, out);
+    drop(r, at, count_of(out), out->x, out->x);
+}
+
+void lh_ref_embed_backward(run *r, record *at) {
+    node *out = out_of(at);
+    const uint16_t *token = tokens_at(r, at);
+    double *table = gradient_of(at, LH_REF_TABLE), *d = doubles(count_of(out));
+    drop(r, at, count_of(out), out->d, d);
+    for (int t = 0; t < out->rows; t++)
+        for (int c = 0; c < out->width; c++) table[token[t] * out->width + c] += at->op->scale * d[t * out->width + c];
+    add_positions_grad(r, at, out, d);
+    free(d);
+}
+
+void lh_ref_place_forward(run *r, record *at) {
+    node *out = out_of(at);
+    memcpy(out->x, read(at, 0)->x, count_of(out) * sizeof *out->x);
+    add_positions(r, at, out);
+    drop(r, at, count_of(out), out->x, out->x);
+}
+
+void lh_ref_place_backward(run *r, record *at) {
+    node *out = out_of(at);
+    double *d = doubles(count_of(out));
+    drop(r, at, count_of(out), out->d, d);
+    add(count_of(out), read(at, 0)->d, d);
+    add_positions_grad(r, at, out, d);
+    free(d);
+}
+
+/* ---- rows ---- */
+
+void lh_ref_product_forward(run *r, record *at) {
+    (void)r;
+    node *x = read(at, 0), *out = out_of(at);
+    for (int i = 0, first = 0; i < at->op->parts; i++) {
+        const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT + i);
+        double *y = doubles((size_t)x->rows * (size_t)weight->columns);
+        lh_ref_matmul(x->rows, weight->rows, weight->columns, x->x, weight->value, value_of(at, LH_REF_BIAS + i), y);
+        add_columns(x->rows, out->width, first, weight->columns, y, out->x);
+        first += weight->columns;
+        free(y);
+    }
+}
+
+void lh_ref_product_backward(run *r, record *at) {
+    (void)r;
+    node *x = read(at, 0), *out = out_of(at);
+    double *dx = doubles(count_of(x));
+    for (int i = 0, first = 0; i < at->op->parts; i++) {
+        const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT + i);
+        double *dy = take_columns(x->rows, out->width, first, weight->columns, out->d);
+        lh_ref_matmul_weight_grad(x->rows, weight->rows, weight->columns, x->x, dy, weight->gradient,
+                                  gradient_of(at, LH_REF_BIAS + i));
+        lh_ref_matmul_input_grad(x->rows, weight->rows, weight->columns, dy, weight->value, dx);
+        add(count_of(x), x->d, dx);
+        first += weight->columns;
+        free(dy);
+    }
+    free(dx);
+}
+
+void lh_ref_activation_forward(run *r, record *at) {
+    (void)r;
+    lh_ref_activation(at->op->f, (int)count_of(out_of(at)), read(at, 0)->x, out_of(at)->x);
+}
+
+void lh_ref_activation_backward(run *r, record *at) {
+    (void)r;
+    node *x = read(at, 0);
+    double *dx = doubles(count_of(x));
+    lh_ref_activation_grad(at->op->f, (int)count_of(x), x->x, out_of(at)->d, dx);
+    add(count_of(x), x->d, dx);
+    free(dx);
+}
+
+void lh_ref_gate_forward(run *r, record *at) {
+    (void)r;
+    node *out = out_of(at);
+    lh_ref_gate(at->op->f, out->rows, out->width, read(at, 0)->x, out->x);
+}
+
+void lh_ref_gate_backward(run *r, record *at) {
+    (void)r;
+    node *x = read(at, 0), *out = out_of(at);
+    double *dx = doubles(count_of(x));
+    lh_ref_gate_grad(at->op->f, out->rows, out->width, x->x, out->d, dx);
+    add(count_of(x), x->d, dx);
+    free(dx);
+}
+
+void lh_ref_norm_forward(run *r, record *at) {
+    (void)r;
+    node *x = read(at, 0), *out = out_of(at);
+    const double *scale = value_of(at, LH_REF_SCALE);
+    if (at->op->rms) lh_ref_rms_norm(x->rows, x->width, x->x, scale, out->x);
+    else lh_ref_layer_norm(x->rows, x->width, x->x, scale, value_of(at, LH_REF_OFFSET), out->x);
+}
+
+void lh_ref_norm_backward(run *r, record *at) {
+    (void)r;
+    node *x = read(at, 0), *out = out_of(at);
+    double *dx = doubles(count_of(x)), *dscale = gradient_of(at, LH_REF_SCALE);
+    const double *scale = value_of(at, LH_REF_SCALE);
+    if (at->op->rms) lh_ref_rms_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale);
+    else lh_ref_layer_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale, gradient_of(at, LH_REF_OFFSET));
+    add(count_of(x), x->d, dx);
+    free(dx);
+}
+
+void lh_ref_sum_forward(run *r, record *at) {
+    node *out = out_of(at);
+    drop(r, at, count_of(out), read(at, 1)->x, out->x);
+    add(count_of(out), out->x, read(at, 0)->x);
+}
+
+void lh_ref_sum_backward(run *r, record *at) {
+    node *out = out_of(at);
+    double *d = doubles(count_of(out));
+    drop(r, at, count_of(out), out->d, d);
+    add(count_of(out), read(at, 1)->d, d);
+    add(count_of(out), read(at, 0)->d, out->d);
+    free(d);
+}
+
+/* ---- logits and loss ---- */
+
+/* The weight of the logits [width][classes]: a tensor, or the first rows of the tied table, transposed; for free. */
+static double *output_weight(const run *r, const record *at) {
+    const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT);
+    int C = read(at, 0)->width, V = r->model->network->classes;
+    double *out = doubles((size_t)C * (size_t)V);
+    for (int c = 0; c < C; c++)
+        for (int v = 0; v < V; v++) out[c * V + v] = at->op->tied ? weight->value[v * C + c] : weight->value[c * V + v];
+    return out;
+}
+
+static void output_weight_grad(const run *r, const record *at, const double *dweight) {
+    double *gradient = gradient_of(at, LH_REF_WEIGHT);
+    int C = read(at, 0)->width, V = r->model->network->classes;
+    for (int c = 0; c < C; c++)
+        for (int v = 0; v < V; v++) gradient[at->op->tied ? v * C + c : c * V + v] += dweight[c * V + v];
+}
+
+/* The last tokens of x have labels. The gradient of the logits is made on the way. */
+void lh_ref_classify_forward(run *r, record *at) {
+    node *x = read(at, 0), *out = out_of(at);
+    int labels = r->batch->labels, V = r->model->network->classes;
+    const double *last = x->x + (size_t)(x->rows - labels) * (size_t)x->width;
+    double *weight = output_weight(r, at);
+    lh_ref_matmul(labels, x->width, V, last, weight, value_of(at, LH_REF_BIAS), out->x);
+    r->loss = lh_ref_cross_entropy(labels, V, out->x, r->batch->label + (size_t)r->sequence * (size_t)labels,
+                                   r->batch->loss_scale, out->d);
+    if (r->logits)
+        memcpy(r->logits + (size_t)r->sequence * (size_t)(labels * V), out->x, (size_t)(labels * V) * sizeof *out->x);
+    free(weight);
+}
+
+void lh_ref_classify_backward(run *r, record *at) {
+    node *x = read(at, 0), *out = out_of(at);
+    int labels = r->batch->labels, V = r->model->network->classes, C = x->width;
+    size_t first = (size_t)(x->rows - labels) * (size_t)C;
+    double *weight = output_weight(r, at), *dweight = doubles((size_t)C * (size_t)V);
+    double *dx = doubles((size_t)labels * (size_t)C);
+    lh_ref_matmul_weight_grad(labels, C, V, x->x + first, out->d, dweight, gradient_of(at, LH_REF_BIAS));
+    lh_ref_matmul_input_grad(labels, C, V, out->d, weight, dx);
+    output_weight_grad(r, at, dweight);
+    add((size_t)labels * (size_t)C, x->d + first, dx);
+    free(weight);
+    free(dweight);
+    free(dx);
+}

@@ -1,0 +1,115 @@
+/* The record of what a network computed for one sequence: what the files of the interpreter (network.h) share. For them
+ * alone.
+ */
+#ifndef LONGHAND_KERNELS_REF_TAPE_H
+#define LONGHAND_KERNELS_REF_TAPE_H
+
+#include <stdlib.h>
+
+#include "kernels/ref/network.h"
+
+static inline void *room(size_t count, size_t size) {
+    void *p = calloc(count ? count : 1, size);
+    if (!p) abort();
+    return p;
+}
+
+static inline double *doubles(size_t count) { return room(count, sizeof(double)); }
+
+static inline void add(size_t count, double *total, const double *x) {
+    for (size_t i = 0; i < count; i++) total[i] += x[i];
+}
+
+/* A value and its gradient, [rows][width]. */
+typedef struct node {
+    int rows, width;
+    double *x, *d;
+} node;
+
+/* What attention keeps for its backward pass, [rows][width] each unless noted. */
+typedef struct attended {
+    double *q, *k, *v;
+    double *weights, *logits; /* [heads][queries][keys] */
+    double *cosine, *sine;    /* [queries][head width / 2] */
+    double *relative;         /* [queries][keys][width], or NULL */
+    double *score;            /* [heads][queries][keys]: the batch's, -infinity where the mask hides a key; or NULL */
+} attended;
+
+/* One operation that was executed. */
+typedef struct record {
+    const lh_ref_operation *op;
+    node **values;          /* of its scope and repetition */
+    lh_ref_tensor *tensors; /* likewise */
+    int layer;              /* repetitions of blocks before it; the network itself: 0 */
+    uint32_t site;          /* the layer in dropout's counter */
+    attended kept;
+} record;
+
+typedef struct run {
+    lh_ref_model *model;
+    const lh_ref_batch *batch;
+    int sequence, layers; /* repetitions so far */
+    record *tape;
+    int length, capacity;
+    node **nodes; /* all of them, to be freed */
+    int node_count, node_room;
+    node ***frames; /* likewise the lists of scopes' values */
+    int frame_count;
+    double *logits; /* of the batch, or NULL */
+    double loss;
+} run;
+
+static inline int tokens_of(const run *r, int stream) { return stream ? r->batch->target_tokens : r->batch->tokens; }
+
+static inline size_t count_of(const node *n) { return (size_t)n->rows * (size_t)n->width; }
+
+/* The tensor of a record in this role, NULL: none. */
+static inline lh_ref_tensor *tensor_of(const record *at, int role) {
+    int number = at->op->tensor[role];
+    return number < 0 ? NULL : &at->tensors[number];
+}
+
+static inline const double *value_of(const record *at, int role) {
+    const lh_ref_tensor *tensor = tensor_of(at, role);
+    return tensor ? tensor->value : NULL;
+}
+
+static inline double *gradient_of(const record *at, int role) {
+    const lh_ref_tensor *tensor = tensor_of(at, role);
+    return tensor ? tensor->gradient : NULL;
+}
+
+static inline node *read(const record *at, int role) {
+    return at->op->x[role] < 0 ? NULL : at->values[at->op->x[role]];
+}
+
+static inline node *out_of(const record *at) { return at->values[at->op->out]; }
+
+/* Columns [first, first + width) of rows of `of` channels: out of them, and added to them. */
+static inline double *take_columns(int rows, int of, int first, int width, const double *x) {
+    double *part = doubles((size_t)rows * (size_t)width);
+    for (int t = 0; t < rows; t++)
+        for (int c = 0; c < width; c++) part[t * width + c] = x[t * of + first + c];
+    return part;
+}
+
+static inline void add_columns(int rows, int of, int first, int width, const double *part, double *x) {
+    for (int t = 0; t < rows; t++)
+        for (int c = 0; c < width; c++) x[t * of + first + c] += part[t * width + c];
+}
+
+/* An operation at work: what a record says, forward or backward. */
+typedef void operation(run *r, record *at);
+
+/* Forward, and backward: adds to the gradients of what was read. */
+operation lh_ref_embed_forward, lh_ref_embed_backward;
+operation lh_ref_place_forward, lh_ref_place_backward;
+operation lh_ref_product_forward, lh_ref_product_backward;
+operation lh_ref_activation_forward, lh_ref_activation_backward;
+operation lh_ref_gate_forward, lh_ref_gate_backward;
+operation lh_ref_norm_forward, lh_ref_norm_backward;
+operation lh_ref_sum_forward, lh_ref_sum_backward;
+operation lh_ref_attention_forward, lh_ref_attention_backward;
+operation lh_ref_classify_forward, lh_ref_classify_backward;
+
+#endif

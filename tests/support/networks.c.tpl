@@ -1,0 +1,64 @@
+/* Networks of the specs under test, for the interpreter in double. Written by tests/support/render_networks.lua. */
+#include "support/lh_network.h"
+
+% local RELATIVE = { none = "NO_RELATIVE", transformer_xl = "TRANSFORMER_XL", shaw = "SHAW" }
+% for n, network in ipairs(networks) do
+/* ---- ${network.id} ---- */
+
+static const lh_ref_shape tensors_${n}[] = {
+% for _, t in ipairs(network.tensors) do
+    {"${t.name}", ${t.rows}, ${t.columns}},
+% end
+};
+% if network.families[1] then
+
+static const lh_ref_family families_${n}[] = {
+% for _, f in ipairs(network.families) do
+% local r, relative, scaling = f.rotation, RELATIVE[f.relative], f.rotation.scaling:upper()
+    {.heads = ${f.heads}, .rotates = ${f.rotates}, .relative = LH_REF_${relative}, .clip = ${f.clip}, .scored = ${f.scored},
+     .rotation = {${f64(r.base)}, LH_REF_${scaling}, ${f64(r.factor)}, ${f64(r.original_length)},
+                  ${f64(r.beta_slow)}, ${f64(r.beta_fast)}, ${f64(r.attention_factor)}},
+     .geometric = ${f.geometric}, .directional = ${f.directional}, .normalised = ${f.normalised},
+     .left = ${f.left}, .right = ${f.right}},
+% end
+};
+% end
+% for s, scope in ipairs(network.scopes) do
+
+/* ${scope.name} */
+static const lh_ref_value values_${n}_${s}[] = {
+% for _, v in ipairs(scope.values) do
+    {${v.width}, ${v.stream}, ${v.outside}},
+% end
+};
+static const lh_ref_operation operations_${n}_${s}[] = {
+% for _, o in ipairs(scope.operations) do
+% local kind, f, additive = o.kind:upper(), o.f:upper(), o.additive:upper()
+    {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
+     .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .scale = ${f64(o.scale)},
+     .additive = LH_REF_${additive}, .rate = ${f64(o.rate)}, .place = ${o.place},
+     .family = ${o.family}, .block = ${o.block}},
+% end
+};
+% end
+
+static const lh_ref_scope scopes_${n}[] = {
+% for s, scope in ipairs(network.scopes) do
+% local values, operations = #scope.values, #scope.operations
+    {${values}, ${operations}, values_${n}_${s}, operations_${n}_${s}, ${scope.entry}, ${scope.last},
+     ${scope.repetitions}, ${scope.loops}, ${scope.first_tensor}, ${scope.tensor_count}, ${scope.site}},
+% end
+};
+
+% end
+static const lh_ref_network networks[] = {
+% for n, network in ipairs(networks) do
+% local tensors, families, scopes = #network.tensors, #network.families, #network.scopes
+% local list = families > 0 and "families_" .. n or "NULL"
+    {"${network.id}", ${network.classes}, ${network.places}, ${tensors}, ${families}, ${scopes}, tensors_${n}, ${list},
+     scopes_${n}},
+% end
+};
+% local count = #networks
+const lh_ref_network *const lh_networks = networks;
+const int lh_network_count = ${count};

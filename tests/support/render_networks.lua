@@ -1,0 +1,76 @@
+-- Writes networks as tables of the interpreter (kernels/ref/network.h): those of specs, of random specs (random_1), and
+-- HOW_MANY of any kind, whose parts no generated code has yet: render_networks.lua FILE HOW_MANY SPEC...
+
+package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
+
+local random_specs = require("random_specs") -- before whatever plans
+local builder = require("network.builder")
+local model = require("plan.model")
+local networks = require("networks")
+local reference = require("network.reference")
+local render = require("render.render")
+local write = require("base.write")
+
+-- One family of each kind: heads of 8 channels.
+local function families()
+  local list = {
+    none = {},
+    rope = { rotation = { kind = "rope", base = 100 } },
+    causal = { mask = { kind = "causal", right = 0 } },
+    window = { mask = { kind = "window", left = 1, right = 2 } },
+    relative = { relative = { kind = "transformer_xl" } },
+    shaw = { relative = { kind = "shaw", clip = 2, rows = 5, width = 8, room = 48 } },
+    geometric = { normaliser = { kind = "geometric", normalised = true, directional = true, direction_width = 16,
+      fill = 13 } },
+    plain = { normaliser = { kind = "geometric", normalised = false, fill = 14 } },
+    cross = { crosses = true },
+  }
+  local missing = { rotation = { kind = "none" }, mask = { kind = "none" }, relative = { kind = "none" },
+    normaliser = { kind = "softmax" }, score = {}, heads = 2, head_width = 8, logit_scale = 1 / math.sqrt(8) }
+  for name, family in pairs(list) do
+    family.name, family.prefix = name, name .. "_"
+    setmetatable(family, { __index = missing })
+  end
+  return list
+end
+
+local NAMES = { "none", "rope", "causal", "window", "relative", "shaw", "geometric", "plain" }
+local ADDITIVES = { "none", "sinusoid", "learned" }
+
+local function any_network(number)
+  local given = networks.random(number, { streams = 2, families = NAMES })
+  return reference.derive(builder.build(assert(load(given.text))(), {
+    model = { width = given.width },
+    tokens = { count = 5, text = "TOKENS" },
+    classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
+    families = families(),
+    additive = { kind = ADDITIVES[number % #ADDITIVES + 1], rows = 8, init_sigma = 1 },
+  }))
+end
+
+local project = require("project").new(".")
+local list = {}
+local function add(plan)
+  local network = reference.derive(model.network(plan))
+  network.id = plan.id
+  list[#list + 1] = network
+end
+for _, name in ipairs({ table.unpack(arg, 3) }) do
+  if random_specs.number_of(name) then
+    random_specs.with(project, name, arg[1]:match("^(.*)/"), add)
+  else
+    add(assert(project:plan(name)).plan)
+  end
+end
+for number = 1, tonumber(arg[2]) do
+  local network = any_network(number)
+  network.id = "any_" .. number
+  list[#list + 1] = network
+end
+local text, err = render.render("networks.c.tpl", { networks = list }, function(name)
+  return write.read("tests/support/" .. name)
+end)
+assert(text, err and ("%s:%s: %s"):format(err.path, err.line, err.what))
+local file = assert(io.open(arg[1], "wb"))
+file:write(text)
+file:close()
