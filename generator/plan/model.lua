@@ -154,18 +154,6 @@ local function check_streams(net, file)
   end
 end
 
--- A stack lies where the one before it ended, the first one where the tokens' vectors are.
-local function check_blocks(net, file)
-  for _, op in ipairs(net.ops) do
-    local from = op.kind == "block" and op.x.op.kind
-    if from and from ~= "embed" and from ~= "block" then
-      error({ problem = true, path = file.path, line = op.block.line, col = 1,
-        what = ("block %s begins with %s"):format(op.block.name, op.x.name),
-        expected = "the tokens' vectors, or what a block before it gave" }, 0)
-    end
-  end
-end
-
 -- Among the tokens of an encoder there are none of the output.
 local function check_tied(plan, net, file)
   local op = net.classified.op
@@ -225,7 +213,6 @@ local function build_own(plan, model, file)
     error(problem, 0)
   end
   check_streams(net, file)
-  check_blocks(net, file)
   check_tied(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)

@@ -273,10 +273,7 @@ b:output(b:add(h, b:product("p", w, 16)))]], 5, "w has 32 channels, and is norme
   { with_block(FULL):gsub("embed%(\"embedding\", net:stream%(\"source\"%), {", "%0 table = net:table(\"t\"),")
     :gsub('net:classify%(net:readout%(b.result, "last"%)', 'local t = net:table("u") %0, { tied = t }'), 6,
     "have no vectors of the output's symbols", 'model.kind = "decoder"', true },
-  { [[net:product("p", x, 16)]], 5, 'the network has no "product"', "block, classify, embed, norm, readout" },
-  { with_block(FULL .. [[ local c = net:block("second", 2)
-c:output(c:norm("n", c:input(net:norm("m", b.result))))]]):gsub("readout%(b", "readout(c"), 5,
-    "block second begins with m", "the tokens' vectors, or what", true },
+  { [[net:attention("self", x, x)]], 5, 'the network has no "attention"', "block, classify, embed, feedforward" },
   { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product" },
   { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
   { [[model.width = 32]], 5, "model.width is set", "stays" },
