@@ -3,9 +3,9 @@
 -- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
 -- (network/builder.lua) and its lists (network/lists.lua), and into the plan: structs (of parameters, as C has them),
 -- tensors, tensor_count, parameters (elements of learned tensors), parameter_elements (size of the struct),
--- parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the network that all checkpoints from
--- before there were others have; cpu (network/cpu.lua); widths, { name, count } of those that need a constant;
--- trace_sites, what trace_block can write, in its order.
+-- parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
+-- network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name, count } of
+-- those that need a constant; trace_sites, what trace_block can write, in its order.
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
 
@@ -154,6 +154,16 @@ local function check_streams(net, file)
   end
 end
 
+-- Among the tokens of an encoder there are none of the output.
+local function check_tied(plan, net, file)
+  local op = net.classified.op
+  if op.tied and not plan.decoder then
+    error({ problem = true, path = file.path, line = op.line, col = 1,
+      what = "the tokens of an encoder have no vectors of the output's symbols",
+      expected = 'model.kind = "decoder", or classify() without tied' }, 0)
+  end
+end
+
 -- Queries, keys and values of one sequence are one product of one value.
 local function check_attentions(net, file)
   for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
@@ -203,6 +213,7 @@ local function build_own(plan, model, file)
     error(problem, 0)
   end
   check_streams(net, file)
+  check_tied(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
