@@ -229,7 +229,8 @@ function Scope:product(name, x, width, options)
   check_name(self.net, name, "a value")
   if math.type(width) == "integer" then
     local whole = self.net.widths.WIDTH
-    width = width == whole.count and whole or width == x.width.count and x.width or M.width(self.net, name:upper() .. "_CHANNELS", width)
+    width = width == whole.count and whole or width == x.width.count and x.width
+      or M.width(self.net, name:upper() .. "_CHANNELS", width)
   elseif type(width) ~= "table" then
     fail(self.net, ("the product %s has %s columns"):format(name, shown(width)), "a number of columns")
   end

@@ -166,7 +166,7 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const d
 /* ---- a program at work ---- */
 
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
-                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
+                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
     lh_trainer t = {.spec = spec, .program = program};
     lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
     t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
