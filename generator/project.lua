@@ -187,25 +187,9 @@ function Project:template_error(err)
   return d:text()
 end
 
--- What there are no templates for yet; nil: nothing.
-local function unprinted(plan)
-  local model = plan.resolved.model
-  for _, name in ipairs({ "source", "norm", "activation", "bias", "init", "tied" }) do
-    if model[name] ~= nil then
-      return "model." .. name
-    end
-  end
-  return model.kind ~= "encoder" and ("model.kind = %q"):format(model.kind) or nil
-end
-
 -- All generated files of a plan, with those of its CUDA half where that is wanted, and the source digest; or nil and
 -- the error as text.
 function Project:files(plan, cuda)
-  local missing = unprinted(plan)
-  if missing then
-    return nil, ("%s: no code is generated for %s yet; ./longhand plan shows the network\n"):format(plan.source,
-      missing)
-  end
   local files, digest = gen.files(plan, function(...)
     return self:template(...)
   end, self:kernels(), cuda)

@@ -8,7 +8,8 @@
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               room: numbers and bytes of a row; of blocks likewise
---   places      dropout sites of a layer, at most
+--   places      dropout sites of a layer, at most; activates: there are activations or gates of their own;
+--               tied: the output layer's weight is the table of tokens
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
@@ -156,9 +157,9 @@ end
 
 local function elementwise(cpu, at, op, place, kernel)
   local rows = rows_of(at, op.out)
-  local name = kernel .. "_rows" .. suffix(op.out.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/activation.tpl", kernel = kernel,
-    width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
+  local key = kernel .. " " .. op.out.width.text
+  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
+    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
 end
 
 function forward.activation(cpu, at, op, place)
@@ -269,9 +270,9 @@ end
 
 local function elementwise_grad(cpu, at, b, place, kernel)
   local op = b.op
-  local name = kernel .. "_rows_grad" .. suffix(op.out.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/activation_grad.tpl", kernel = kernel,
-    width = op.out.width.text }), rows = rows_of(at, op.out), x = place(b.kind == "relu_grad" and op.out or op.x),
+  local key = kernel .. " grad " .. op.out.width.text
+  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
+    template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }), rows = rows_of(at, op.out), x = place(b.kind == "relu_grad" and op.out or op.x),
     dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
 
@@ -492,7 +493,9 @@ function M.derive(net, lists, structs, dropout_evaluates)
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    room = per_row(cpu.buffers.workspace), places = most_places(net) }
+    room = per_row(cpu.buffers.workspace), activates = has(cpu.rows.list, function(f)
+      return f.template:find("activation") ~= nil
+    end), tied = net.classified.op.tied and true or false, places = most_places(net) }
 end
 
 return M

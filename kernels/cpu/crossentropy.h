@@ -9,11 +9,11 @@
 #include "kernels/cpu/math.h"
 #include "longhand/math.h"
 
-/* logits[columns] = x[C] w + b, summed over c in four interleaved parts. */
+/* logits[columns] = x[C] w + b, summed over c in four interleaved parts; b NULL: none. */
 INLINE void class_logits(const int C, const int columns, const real *restrict x, const real *restrict w,
                          const real *restrict b, real *restrict logits) {
     for (int n = 0; n < columns; n += LANES) {
-        vector sum[4] = {load(b + n), {0}, {0}, {0}};
+        vector sum[4] = {b ? load(b + n) : (vector){0}, {0}, {0}, {0}};
         for (int c = 0; c < C; c += 4) {
             UNROLL
             for (int i = 0; i < 4; i++) sum[i] += x[c + i] * load(w + (c + i) * columns + n);
@@ -54,6 +54,26 @@ INLINE void class_grad(const int C, const int classes, const int columns, const 
         for (int v = 0; v < classes; v++) sum += g[v] * load(w_rows + v * C + c);
         store(dx + c, sum);
     }
+}
+
+/* The same where the rows are vectors of tokens, without a bias: dw_rows [classes][C] += g^T x. */
+INLINE void tied_class_grad(const int C, const int classes, const real *restrict x, const real *restrict g,
+                            const real *restrict w_rows, real *restrict dw_rows, real *restrict dx) {
+    for (int c = 0; c < C; c += LANES) {
+        vector sum = {0}, of_token = load(x + c);
+        for (int v = 0; v < classes; v++) {
+            sum += g[v] * load(w_rows + v * C + c);
+            store(dw_rows + v * C + c, load(dw_rows + v * C + c) + g[v] * of_token);
+        }
+        store(dx + c, sum);
+    }
+}
+
+/* w[C][columns] from w_rows [classes][C], zero in the extra columns. */
+INLINE void transpose_classes(const int C, const int classes, const int columns, const real *restrict w_rows,
+                              real *restrict w) {
+    for (int c = 0; c < C; c++)
+        for (int v = 0; v < columns; v++) w[c * columns + v] = v < classes ? w_rows[v * C + c] : 0;
 }
 
 #endif

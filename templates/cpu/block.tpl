@@ -1,6 +1,7 @@
 % local use = loops > 1 and "use" or "l"
 % local of_use = "w->step->mode == LH_MODE_TRAIN ? " .. use .. " : 0"
-/* ${comment} In evaluation output may be input. */
+/* ${comment}
+ * In evaluation output may be input. */
 % define("static void " .. name .. "_forward", "workspace *w", "int " .. use, "const real *input", "real *output")
 % if loops > 1 then
     const int l = use % ${count};

@@ -1,3 +1,4 @@
+% local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
 
 /* Counts one sequence's answers; logits [labels][CLASS_COLUMNS]. */
@@ -30,13 +31,18 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
             int label = block->labels[s * labels + i];
             size_t row = (size_t)(s * w->length + w->length - labels + i) * WIDTH;
             real logits[CLASS_COLUMNS];
-            class_logits(WIDTH, CLASS_COLUMNS, x + row, p->output, p->output_bias, logits);
+            class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
             judge(logits, label, block->mask[s * labels + i], &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= (real)block->loss_scale;
+% if cpu.tied then
+            tied_class_grad(WIDTH, CLASSES, x + row, logits, p->token + OUTPUT_TOKEN * WIDTH,
+                    g->token + OUTPUT_TOKEN * WIDTH, dx + row);
+% else
             class_grad(WIDTH, CLASSES, CLASS_COLUMNS, x + row, logits, w->shared->output_rows, g->output,
                     g->output_bias, dx + row);
+% end
         }
         add_sequence(&a, sums);
     }
@@ -46,7 +52,9 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
 /* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], from x [tokens][WIDTH]. */
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
+% if not cpu.tied then
     const parameters *p = w->parameters;
+% end
     int labels = w->step->shape.labels;
     real *out = block->logits;
     for (int s = 0; s < w->sequences; s++) {
@@ -54,8 +62,8 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
             real logits[CLASS_COLUMNS];
-            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)(s * w->length + w->length - labels + i) * WIDTH, p->output,
-                    p->output_bias, logits);
+            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)(s * w->length + w->length - labels + i) * WIDTH,
+                    ${weight}, ${bias}, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
             judge(logits, label, block->mask[s * labels + i], &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);

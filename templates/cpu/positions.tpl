@@ -27,7 +27,11 @@ typedef struct shared {
 % for _, panel in ipairs(structs[#structs].panels) do
     real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}];
 % end
+% if cpu.tied then
+    real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output's symbols, transposed */
+% else
     real output_rows[CLASS_COLUMNS * WIDTH];
+% end
 % for _, family in ipairs(attentions) do
     % include("cpu/shared_draws.tpl", family)
 % end

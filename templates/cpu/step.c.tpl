@@ -2,6 +2,9 @@
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
 
+% if cpu.activates then
+#include "kernels/cpu/activations.h"
+% end
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"

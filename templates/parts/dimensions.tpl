@@ -10,6 +10,9 @@ ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 ${width.name} = ${width.count},
 % end
 TOKENS = ${tokens}, /* rows of the embedding: ${tokens_words} */
+% if cpu.tied then
+OUTPUT_TOKEN = ${decoder.first_output}, /* the first of the output's symbols */
+% end
 CLASSES = ${classes},
 CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
 % if additive.kind == "learned" then

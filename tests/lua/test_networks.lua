@@ -104,13 +104,12 @@ function TestFields.test_a_decoder_s_tokens()
 end
 
 -- What has no code yet says so, and nothing is written.
-function TestFields.test_what_is_not_printed_is_refused()
+function TestFields.test_code_is_generated_for_each()
   for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
     "model.bias=all", "model.init=torch", "model.source=../../tests/golden/networks/plain.lua" }) do
     local spec = assert(project:plan("even_pairs_none", { set }))
     local files, message = project:files(spec.plan)
-    lu.assertNil(files, set)
-    lu.assertStrContains(message, set:match("^model%.%a+"))
+    lu.assertTrue(files and true or false, ("%s: %s"):format(set, message))
   end
 end
 
