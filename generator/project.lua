@@ -138,7 +138,7 @@ local function add_plan(spec, d)
     d:source(problem.path, spec.network.text)
   end
   if problem then
-    local origin = problem.field and problem.field:find("^model%.options%.") and spec.origins[problem.field]
+    local origin = not problem.path and spec.origins[problem.field]
     problem.at = origin and { set = origin }
     d:add(problem)
   end

@@ -6,7 +6,7 @@
 -- Option gate: the function f, "silu" or "gelu".
 
 local function branches(block, n, model)
-  local seen = block:attention("self", n, n, { name = "look" })
+  local seen = block:attention("self", n, n)
   local thought = block:feedforward(n, { hidden = model.feedforward, activation = "gelu", name = "think" })
   return block:add(seen, thought)
 end

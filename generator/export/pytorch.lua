@@ -29,7 +29,7 @@ local KNOWN = {
     score = ANY, parameters = ANY,
   },
   model = { kind = { encoder = ANY }, layers = ANY, heads = ANY, width = ANY, feedforward = ANY, dropout = ANY,
-    spare_token = ANY },
+    spare_token = ANY, init = ANY },
   task = { kind = ANY, source = ANY, data = ANY, eval = ANY, input_symbols = ANY, output_symbols = ANY, longest = ANY,
     options = ANY, computation = ANY },
 }

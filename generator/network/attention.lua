@@ -83,7 +83,7 @@ local function family_of(builder, scope, name, options)
   end
   local own = options.name or name
   if net.used_families[own] then
-    builder.fail(net, ("a second attention %s"):format(own), "{ name = ... } of its own as the fourth argument")
+    builder.fail(net, ("a second attention %s"):format(own), "one of each family in a network")
   end
   if own ~= name then
     family = setmetatable({ name = own, prefix = own .. "_" }, { __index = family })

@@ -22,6 +22,7 @@ local Scope = {}
 Scope.__index = Scope
 
 local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
+local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
 
 -- The line of the description that runs now, and its file.
 local function where(net)
@@ -71,7 +72,7 @@ local function is_value(x)
 end
 
 -- A value that an operation of this scope may read: made before, here; or handed in from outside.
-local function check_value(scope, value, role)
+local function expect_value(scope, value, role)
   local net = scope.net
   if not is_value(value) then
     fail(net, ("%s is %s"):format(role, value == nil and "nil" or "a " .. type(value)),
@@ -81,6 +82,11 @@ local function check_value(scope, value, role)
       "a value of %s: block:input(value) and block:external(value) bring one in, block.result is what it gives",
       scope.title)
   end
+end
+
+-- The same for the operation that reads it.
+local function check_value(scope, value, role)
+  expect_value(scope, value, role)
   value.reads = (value.reads or 0) + 1
   return value
 end
@@ -164,6 +170,10 @@ local function push(scope, op, name, width, of_stream)
     fail(net, ("an operation behind the output of %s"):format(scope.title), "block:output(value) as its last line")
   end
   check_name(net, name, "a value")
+  net.operations = (net.operations or 0) + 1
+  if net.operations > MOST_OPERATIONS then
+    fail(net, "the network has too many operations", "at most %d", MOST_OPERATIONS)
+  end
   op.about = ops[op.kind]
   op.scope, op.line = scope, where(net)
   local first = op[op.about.roles[1]]
@@ -228,8 +238,8 @@ function Scope:product(name, x, width, options)
   check_value(self, x, "the input of a product")
   check_name(self.net, name, "a value")
   if math.type(width) == "integer" then
-    local whole = self.net.widths.WIDTH
-    width = width == whole.count and whole or width == x.width.count and x.width
+    local model = self.net.widths.WIDTH
+    width = width == model.count and model or width == x.width.count and x.width
       or M.width(self.net, name:upper() .. "_CHANNELS", width)
   elseif type(width) ~= "table" then
     fail(self.net, ("the product %s has %s columns"):format(name, shown(width)), "a number of columns")
@@ -304,8 +314,7 @@ function Scope:feedforward(x, options)
   local net, name = self.net, options.name
   local prefix = name and name .. "_" or ""
   local path = name and name .. "." or "feedforward."
-  check_value(self, x, "the input of feedforward")
-  x.reads = x.reads - 1 -- its product reads it
+  expect_value(self, x, "the input of feedforward")
   if options.activation ~= nil and not ops.activation.kinds[options.activation]
     and not ops.gate.of[options.activation] then
     fail(net, ("the activation %s"):format(shown(options.activation)), "one of %s or %s",
@@ -396,7 +405,8 @@ function Scope:block(name, count, about, options)
     fail(net, ("%s loops of block %s"):format(shown(loops), name), "at least one")
   end
   local block = M.scope(net, name, "block " .. name)
-  block.count, block.loops, block.comment, block.line = count, loops, about, where(net)
+  block.count, block.loops, block.line = count, loops, where(net)
+  block.comment = about or ("One block %s."):format(name)
   block.path = options.path or name .. "s.%d."
   block.first_site = net.layers_before + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
@@ -418,7 +428,7 @@ function Scope:stream(name)
       fail(net, ("two streams are named %s"):format(name), "different names")
     end
   end
-  local stream = { name = name, index = #net.streams }
+  local stream = { name = name, index = #net.streams, line = where(net) }
   net.streams[#net.streams + 1] = stream
   return stream
 end
@@ -511,14 +521,14 @@ local function check_names_differ(scope)
     local earlier = op.kind ~= "block" and before[op.out.name] -- what blocks give is numbered: lists.lua
     if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
       fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
-        "different names; of attention and feedforward: { name = ... }")
+        "different names; of feedforward: { name = ... }")
     end
     before[op.out.name] = op.out
   end
-  for name, value in next, before do
-    if before["d" .. name] then
-      fail_at(value.op.line, ("%s of %s is what the gradient of %s is called"):format("d" .. name, scope.title, name),
-        "another name")
+  for _, op in ipairs(scope.ops) do
+    local of = op.out.name:match("^d(.+)$")
+    if before[of] then
+      fail_at(op.line, ("%s is what the gradient of %s is called"):format(op.out.name, of), "another name")
     end
   end
 end

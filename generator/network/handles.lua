@@ -16,8 +16,7 @@ M.METHODS = {
   table = { of = "network", { "name", "title" } },
   embed = { of = "network", { "name", "name" }, { "stream", "stream" },
     options = { table = "table", scale = "number", place = "positions", dropout = "rate" } },
-  block = { of = "network", { "name", "title" }, { "count", "count" }, { "about", "text" }, least = 2,
-    options = { loops = "count" } },
+  block = { of = "network", { "name", "title" }, { "count", "times" }, { "about", "text" }, least = 2 },
   readout = { of = "network", { "value", "value" }, { "which", "word" } },
   classify = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
   input = { of = "block", { "value", "value" } },
@@ -29,9 +28,8 @@ M.METHODS = {
   gate = { { "name", "name" }, { "value", "value" }, { "kind", "word" } },
   norm = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
   add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
-  place = { { "value", "value" }, { "positions", "positions" }, { "dropout", "rate" }, least = 2 },
   attention = { { "family", "word" }, { "queries", "value" }, { "keys", "value" },
-    options = { name = "name", bias = "flag" } },
+    options = { bias = "flag" } },
   feedforward = { { "value", "value" },
     options = { hidden = "count", activation = "word", bias = "flag", name = "name" } },
 }
@@ -45,7 +43,8 @@ M.KINDS = {
   text = "a sentence of up to 100 printable characters",
   number = "a number",
   rate = "a share from 0 to below 1, or nil",
-  count = "a whole number above 0",
+  count = "a whole number from 1 to 8192",
+  times = "a whole number from 1 to 64",
   flag = "true or false",
   value = "a value that an operation has made",
   stream = "what net:stream(name) gives",
@@ -59,7 +58,7 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
   table = "the table", readout = "a readout", positions = "net.additive" }
 
 local HANDLES = { value = true, stream = true, table = true, readout = true, positions = true }
-local LARGEST = 65536 -- of counts and numbers that a network can mean
+local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- as fields of a model have them
 
 -- Names of values become names of generated code, where C has words of its own, and a layer and its memory theirs.
 local TAKEN = {}
@@ -77,7 +76,7 @@ function checks.name(x)
 end
 
 function checks.word(x)
-  return type(x) == "string"
+  return type(x) == "string" and #x <= 60
 end
 
 function checks.text(x)
@@ -85,7 +84,7 @@ function checks.text(x)
 end
 
 function checks.number(x)
-  return type(x) == "number" and math.abs(x) <= LARGEST
+  return type(x) == "number" and math.abs(x) < math.huge
 end
 
 function checks.rate(x)
@@ -93,7 +92,11 @@ function checks.rate(x)
 end
 
 function checks.count(x)
-  return math.type(x) == "integer" and x >= 1 and x <= LARGEST
+  return math.type(x) == "integer" and x >= 1 and x <= MOST_CHANNELS
+end
+
+function checks.times(x)
+  return math.type(x) == "integer" and x >= 1 and x <= MOST_TIMES
 end
 
 function checks.flag(x)
@@ -306,7 +309,9 @@ function Handles:section(title, from, read)
   return setmetatable({}, {
     __metatable = false,
     __index = self.guard(function(_, name)
-      if read then
+      if type(name) ~= "string" then
+        self:fail(("%s is asked for %s"):format(title, found(self, name)), "a name")
+      elseif read then
         read[name] = true
       elseif inner[name] == nil then
         local names = {}

@@ -12,18 +12,20 @@ local M = {}
 
 -- What distinguishes operations of a kind.
 local function words_of(op)
-  return { op.activation or nil, op.norm or nil, op.family and op.family.name or nil, op.readout or nil,
-    op.tied and "tied" or nil, op.block and op.block.name or nil,
-    op.scale and ("scale %.9g"):format(op.scale) or nil, op.stream and op.stream.name or nil,
-    op.encoding and op.encoding.kind ~= "none" and op.encoding.kind or nil }
-end
-
-local function list_of(words)
-  local list = {}
-  for i = 1, 9 do
-    list[#list + 1] = words[i]
+  local words = {}
+  local function add(word)
+    words[#words + 1] = word or nil
   end
-  return list
+  add(op.activation)
+  add(op.norm)
+  add(op.family and op.family.name)
+  add(op.readout)
+  add(op.tied and "tied")
+  add(op.block and op.block.name)
+  add(op.scale and ("scale %.9g"):format(op.scale))
+  add(op.stream and op.stream.name)
+  add(op.encoding and op.encoding.kind ~= "none" and op.encoding.kind)
+  return table.concat(words, " ")
 end
 
 local function parameters_of(p)
@@ -48,7 +50,7 @@ local function scope_of(scope)
   end
   for i, op in ipairs(scope.ops) do
     numbers[op.out] = tostring(i)
-    list[i] = { op.kind, table.concat(list_of(words_of(op)), " "), parameters_of(op.p), operands_of(op, numbers) }
+    list[i] = { op.kind, words_of(op), parameters_of(op.p), operands_of(op, numbers) }
   end
   return { scope.title, scope.count and ("%d times %d"):format(scope.count, scope.loops) or "once", list }
 end

@@ -2,7 +2,8 @@
 -- shape, its parameters and its floating-point operations.
 --
 -- Input: a network (builder.lua). Output, M.of: pure data, the network first and then its blocks:
---   scope      { name, times, about, outside, operations }; outside: what it reads that is none of its own
+--   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
+--              times: how often it is done, all loops over these; outside: what it reads that is none of its own
 --   operation  { kind, name, words, reads, from, rows, columns, parameters, per_token, per_pair, per_label,
 --              per_distance }; reads: the names of what it reads; from: the number of the operation that made each, or
 --              its name in `outside`; rows: "tokens", "labels" or "none"
@@ -64,7 +65,8 @@ local function scope_of(scope, seen)
     list[i] = entry_of(op, seen, numbers)
     numbers[op.out] = tostring(i)
   end
-  return { name = scope.name, times = (scope.count or 1) * (scope.loops or 1), about = scope.comment or false,
+  local count = scope.count or 1
+  return { name = scope.name, count = count, times = count * (scope.loops or 1), about = scope.comment or false,
     outside = outside, operations = list }
 end
 

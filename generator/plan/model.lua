@@ -112,6 +112,61 @@ local function check_options(given, read, file)
   end
 end
 
+local function has_operation(net, wanted)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if wanted(op) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- What the spec says of positions and the network leaves out would be missed without a word.
+local function check_encoding(plan, net, file)
+  local adds = has_operation(net, function(op)
+    return op.encoding and op.encoding.kind ~= "none"
+  end)
+  local encoding, field = plan.resolved.encoding, nil
+  if plan.additive.kind ~= "none" and not adds then
+    field = "encoding.additive.kind"
+  elseif not net.used_families[1] then
+    for _, name in ipairs({ "rotation", "relative", "mask", "normaliser" }) do
+      field = field or encoding[name] and encoding[name].kind ~= "none" and ("encoding.%s.kind"):format(name) or nil
+    end
+    field = field or encoding.score and "encoding.score"
+  end
+  if field then
+    error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
+      expected = field == "encoding.additive.kind" and "net:embed(..., { place = net.additive }), or no such field"
+        or "an attention, or no such field" }, 0)
+  end
+end
+
+-- A sequence is one stream of tokens.
+local function check_streams(net, file)
+  for _, stream in ipairs(net.streams) do
+    if stream.name ~= "source" then
+      error({ problem = true, path = file.path, line = stream.line, col = 1,
+        what = ("there is no stream %s"):format(stream.name), expected = 'net:stream("source"), the one there is' }, 0)
+    end
+  end
+end
+
+-- Queries, keys and values of one sequence are one product of one value.
+local function check_attentions(net, file)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if op.kind == "attention" and op.q ~= op.kv and not op.family.cross then
+        error({ problem = true, path = file.path, line = op.line, col = 1,
+          what = ("attention %s has queries of one value and keys of another"):format(op.family.name),
+          expected = "the same value twice, such as attention(\"self\", h, h)" }, 0)
+      end
+    end
+  end
+end
+
 -- What counts layers in the encoding: draws, tables and parameters of each, and scores that read x.layer.
 local function counts_layers(family)
   local positions = family.positions
@@ -147,6 +202,9 @@ local function build_own(plan, model, file)
     problem.problem, problem.path = true, file.path
     error(problem, 0)
   end
+  check_streams(net, file)
+  check_attentions(net, file)
+  check_encoding(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_layers(plan, net, file)
   return net

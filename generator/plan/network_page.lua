@@ -23,12 +23,17 @@ local function shape_words(operation)
   return operation.rows == "none" and "" or ("[%s][%d]"):format(operation.rows, operation.columns)
 end
 
+-- "5 times"; with loops over the same parameters "5 times, 3 loops".
+local function times_of(scope)
+  local loops = scope.times // scope.count
+  return wording.count(scope.count, "time") .. (loops > 1 and (", %d loops"):format(loops) or "")
+end
+
 local function title_of(scope, i)
   if i == 1 then
     return "  the network"
   end
-  local about = scope.about and ": " .. scope.about or ""
-  return ("  %s, %s%s"):format(scope.name, wording.count(scope.times, "time"), about)
+  return ("  %s, %s%s"):format(scope.name, times_of(scope), scope.about and ": " .. scope.about or "")
 end
 
 -- A section for the page: an operation a line, in the order in which they are done.
@@ -80,7 +85,7 @@ function M.graph(plan)
   for i, scope in ipairs(plan.network) do
     lines[#lines + 1] = ("  subgraph cluster_%d {"):format(i)
     lines[#lines + 1] = ('    label="%s"; fontname="sans-serif"; fontsize=11;'):format(i == 1 and "the network"
-      or ("%s, %s"):format(scope.name, wording.count(scope.times, "time")))
+      or ("%s, %s"):format(scope.name, times_of(scope)))
     local prefix = "s" .. i .. "."
     for _, outside in ipairs(scope.outside) do
       lines[#lines + 1] = node(prefix .. outside, outside:gsub("_%d+$", ""), "plaintext")

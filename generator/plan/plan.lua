@@ -70,6 +70,16 @@ local function build(resolved, facts)
   return plan
 end
 
+-- A problem as the diagnostics have it: a line without a file is of the network's description, and what is about
+-- nothing else is about the formula of the score.
+local function located(problem, resolved, network)
+  local path = problem.path or problem.line and network and network.path
+  local field = not path and (problem.field or "encoding.score") or nil
+  return { path = path or not problem.field and resolved.source or nil, line = path and problem.line,
+    col = path and (problem.col or problem.line and 1), field = field, what = problem.what, expected = problem.expected,
+    hint = problem.hint }
+end
+
 function M.build(resolved, facts)
   local ok, plan = xpcall(build, function(err)
     return type(err) == "table" and err or debug.traceback(err)
@@ -79,9 +89,7 @@ function M.build(resolved, facts)
   elseif type(plan) ~= "table" or not plan.problem then
     error(plan, 0)
   end
-  local field = not plan.path and (plan.field or "encoding.score") or nil
-  return nil, { path = plan.path or resolved.source, line = plan.line, col = plan.col, field = field, what = plan.what,
-    expected = plan.expected, hint = plan.hint }
+  return nil, located(plan, resolved, facts.network)
 end
 
 M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize

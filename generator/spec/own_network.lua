@@ -9,20 +9,24 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local plain = require("expression.plain")
 local sandbox = require("spec.sandbox")
+local tongues = require("base.tongues")
 
 local M = {}
 
 local RETURNS = "return function(net, model) ... end"
+
+local LONGEST_MESSAGE = 200
 
 -- Ends a description that cannot go on: `assert(width > 16, "the gate needs more")`.
 local function assert_that(condition, message)
   if condition then
     return condition
   end
-  error({ problem = true, what = type(message) == "string" and message or "an assertion does not hold" })
+  local what = type(message) == "string" and tongues.plain(message:sub(1, LONGEST_MESSAGE))
+  error({ problem = true, what = what or "an assertion does not hold" })
 end
 
-local functions = { assert = assert_that, ipairs = ipairs }
+local functions = { assert = sandbox.ours(assert_that), ipairs = ipairs }
 for _, name in ipairs({ "abs", "cos", "exp", "floor", "log", "max", "min", "sin", "sqrt" }) do
   functions[name] = plain[name]
 end

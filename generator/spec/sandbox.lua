@@ -144,6 +144,8 @@ local function step_of(text)
   return text:find("..", 1, true) and 1 or STEP
 end
 
+local ours = false -- whether code of ours runs, called by what is limited: it joins no strings of theirs
+
 -- A hook that stops what is too long or too large. What ends before the first look has counted as one.
 local function limiter(budget, step)
   local memory, most = collectgarbage, M.MEMORY
@@ -154,7 +156,8 @@ local function limiter(budget, step)
   budget.instructions = budget.instructions - step
   return function()
     local held = memory("count") - before
-    budget.instructions = budget.instructions - step - (step == 1 and held > 0 and held // KB_OF_WORK or 0)
+    local joins = step == 1 and held > 0 and not ours
+    budget.instructions = budget.instructions - step - (joins and held // KB_OF_WORK or 0)
     if budget.instructions < 0 then
       error(too_long())
     elseif held > most then
@@ -174,6 +177,7 @@ local function resume(f, argument, hook, mask, step)
   debug.setmetatable("", nil)
   local ok, value = coroutine.resume(co, argument)
   debug.setmetatable("", string_metatable)
+  ours = false
   return ok, value, co
 end
 
@@ -243,24 +247,27 @@ end
 
 local strings = debug.getmetatable("")
 
--- f, for code of ours that such a function calls: with strings' methods. An error ends the function, and M.call gives
--- the methods back.
+-- Calls f as code of ours, with strings' methods, or of theirs, and goes back; an error ends all of it.
+local function call_as(own, f, ...)
+  ours = own
+  debug.setmetatable("", own and strings or nil)
+  local results = table.pack(f(...))
+  ours = not own
+  debug.setmetatable("", not own and strings or nil)
+  return table.unpack(results, 1, results.n)
+end
+
+-- f, for code of ours that such a function calls.
 function M.ours(f)
   return function(...)
-    debug.setmetatable("", strings)
-    local results = table.pack(f(...))
-    debug.setmetatable("", nil)
-    return table.unpack(results, 1, results.n)
+    return call_as(true, f, ...)
   end
 end
 
 -- The way back: a function of the text, for code of ours.
 function M.theirs(f)
   return function(...)
-    debug.setmetatable("", nil)
-    local results = table.pack(f(...))
-    debug.setmetatable("", strings)
-    return table.unpack(results, 1, results.n)
+    return call_as(false, f, ...)
   end
 end
 

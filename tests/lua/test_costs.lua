@@ -89,7 +89,7 @@ function TestCosts.test_operations_have_all_parameters()
     local plan, sum = plan_of(sets), 0
     for _, scope in ipairs(plan.network) do
       for _, operation in ipairs(scope.operations) do
-        sum = sum + scope.times * operation.parameters
+        sum = sum + scope.count * operation.parameters
       end
     end
     lu.assertEquals(sum, plan.parameters, next(sets))
@@ -98,7 +98,7 @@ function TestCosts.test_operations_have_all_parameters()
     local plan, sum = scored(("{ kind = %q }"):format(encoding)), 0
     for _, scope in ipairs(plan.network) do
       for _, operation in ipairs(scope.operations) do
-        sum = sum + scope.times * operation.parameters
+        sum = sum + scope.count * operation.parameters
       end
     end
     lu.assertEquals(sum, plan.parameters, encoding)

@@ -89,6 +89,10 @@ function TestPytorch.test_what_it_does_not_know_is_named()
   lu.assertEquals(problem_of(function(spec) spec.encoding.positions.range = "centred" end),
     'does not know encoding.positions.range = "centred"')
   lu.assertEquals(problem_of(function(spec) spec.model.kind = "decoder" end), 'does not know model.kind = "decoder"')
+  lu.assertNil(problem_of(function(spec) spec.model.init = "torch" end)) -- weights are those of the checkpoint
+  lu.assertEquals(problem_of(function(spec) spec.model.norm = { place = "pre" } end),
+    'does not know model.norm = {"place":"pre"}')
+  lu.assertEquals(problem_of(function(spec) spec.model.source = "a.lua" end), 'does not know model.source = "a.lua"')
   lu.assertEquals(problem_of(function(spec) spec.task.curriculum = 3 end), "does not know task.curriculum = 3")
   lu.assertStrContains(problem_of(function(_, plan) plan.eval_dropout = true end), "eval.dropout = true")
 end

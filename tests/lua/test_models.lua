@@ -6,11 +6,13 @@ local support = dofile("tests/lua/support.lua")
 local canonical = require("base.canonical")
 local grid = require("study.grid.grid")
 local handles = require("network.handles")
+local lfs = require("lfs")
 local lu = require("luaunit")
 local own_network = require("spec.own_network")
 local plans = require("plans")
 local project_module = require("project")
 local random = require("random")
+local respec = require("study.read.respec")
 
 local project = project_module.new(".")
 
@@ -103,6 +105,41 @@ function TestFields.test_a_decoder_s_tokens()
     { encoder.mean_tokens, encoder.longest_training, encoder.flops_per_step })
 end
 
+local function specs()
+  local list = {}
+  for name in lfs.dir("tests/specs/networks") do
+    list[#list + 1] = name:find("%.lua$") and "tests/specs/networks/" .. name or nil
+  end
+  table.sort(list)
+  return list
+end
+
+-- Specs of other networks than the first one (long_networks.sh checks what they compute) are planned, and a run's
+-- resolved spec is the same spec again.
+function TestFields.test_specs_and_their_runs()
+  local seen = {}
+  for _, path in ipairs(specs()) do
+    local made, message = project:plan(path, {})
+    local plan = lu.assertNotNil(made, message) or made.plan
+    lu.assertEquals(plan.decoder ~= false, path:find("/decoder_") ~= nil, path)
+    lu.assertNil(seen[plan.model_digest], path)
+    seen[plan.model_digest] = path
+    if not plan.own_network then
+      local text = assert(respec.text(plan.resolved))
+      lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, plan.digest, path)
+    end
+  end
+end
+
+-- All tasks take a decoder.
+function TestFields.test_a_decoder_learns_every_task()
+  for _, facts in ipairs(assert(project:tasks()).list) do
+    local spec = assert(project:plan("even_pairs_none", { "task.kind=" .. facts.kind, "model.kind=decoder" }))
+    lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
+    lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { facts.chance, facts.baseline })
+  end
+end
+
 -- What has no code yet says so, and nothing is written.
 function TestFields.test_code_is_generated_for_each()
   for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
@@ -163,13 +200,37 @@ function TestOwn.test_nothing_is_left_of_the_last_time()
   lu.assertEquals(good(text).digest, good(text).digest)
 end
 
+-- Blocks behind each other, each of its own.
+function TestOwn.test_two_blocks()
+  local plan = good((with_block(FULL):gsub("  net:classify.*", [[
+  local c = net:block("second", 3)
+  local g = c:input(b.result)
+  c:output(c:norm("n", c:add(g, c:attention("self", g, g)), "rms"))
+  net:classify(net:readout(c.result, "last"))
+end
+]])))
+  local sites = {}
+  for i, site in ipairs(plan.trace_sites) do
+    sites[i] = site.name
+  end
+  lu.assertEquals(table.concat(sites, " "), "embedding layers.0.output layers.1.output seconds.0 seconds.0.output "
+    .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
+end
+
+-- Channels that are as many as the model's are the model's, wherever they come from.
+function TestOwn.test_a_width_of_the_model_s()
+  good(with_block([[
+  local wide = b:activation("wide", b:product("w", h, 64), "gelu")
+  b:output(b:norm("n", b:add(h, b:product("back", wide, model.width))))]]))
+end
+
 function TestOwn.test_a_decoder_of_ones_own()
   local plan = good(with_block(FULL), { "model.kind=decoder", "model.tied=true" })
   lu.assertEquals({ plan.decoder.separator, plan.attentions[1].mask.kind }, { 10, "causal" })
 end
 
 function TestOwn.test_a_run_s_spec_is_refused_by_name()
-  local text, why = require("study.read.respec").text(good(PLAIN).resolved)
+  local text, why = respec.text(good(PLAIN).resolved)
   lu.assertNil(text)
   lu.assertEquals(why, "its network is a file of the user's own, net.lua")
 end
@@ -177,7 +238,6 @@ end
 -- { lines of the block or a whole file, line of the message, what was found, what was expected }
 local MISTAKES = {
   { [[b:norm("a", later) local later = h]], 5, '"later" is not defined', "local names" },
-  { [[b:output(b:place(h, net.additive))]], 5, "there are no vectors of positions", "encoding.additive in the spec" },
   { [[local later b:norm("a", later)]], 5, "value is nil", "a value that an operation has made" },
   { [[b:norm("a", x)]], 5, "belongs to the network", "block:input(value) and block:external(value)" },
   { [[local p = b:product("p", h, 32)
@@ -188,6 +248,12 @@ local a = b:attention("self", h, h)
 b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block layer", "{ name = ... }" },
   { [[local n = b:norm("n", h)
 b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
+  { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5, "a second attention self",
+    "one of each family" },
+  { [[local w = b:norm("w", b:product("wide", h, 32))
+b:output(b:add(h, b:product("p", w, 16)))]], 5, "w has 32 channels, and is normed", "the model's width" },
+  { [[b:output(b:add(h, b:attention("self", b:norm("n", h), h)))]], 5, "queries of one value and keys of another",
+    "the same value twice" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
   { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
   { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
@@ -217,6 +283,9 @@ c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", 
   { [[while true do end]], 5, "still running after", "loop" },
   { [[local s = "x" while true do s = s .. s end]], 5, "memory", "computes little" },
   { [[assert(model.width > 16, "too narrow")]], 5, "too narrow", nil },
+  { [[assert(nil, "\27[31mred" .. "\n")]], 5, "red", nil },
+  { [[for i, option in ipairs(model.options) do end]], 5, "model.options is asked for 1", "a name" },
+  { [[local x = model[{}] ]], 5, "model is asked for a table", "a name" },
   { [[os.exit()]], 5, '"os" is not defined; a network has no I/O', "ipairs" },
   { [[y = 5]], 5, '"y" is set as a global; a network has none', "constants" },
   { [[local n = nil b:output(n.x)]], 5, "attempt to index a nil value", nil },
@@ -227,7 +296,12 @@ c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", 
     true },
   { "return function(net, model)\n  local s = net:stream(\"s\")\nend", 3, "the network has no readout", "net:classify",
     true },
-  { with_block("b:output(b:norm('n', h))"):gsub("model.layers", "0"), 3, "count is 0", "a whole number above 0", true },
+  { with_block("b:output(b:norm('n', h))"):gsub("model.layers", "0"), 3, "count is 0", "a whole number from 1", true },
+  { with_block("b:output(b:norm('n', h))"):gsub("source", "target"), 2, "there is no stream target", '"source"', true },
+  { [[local d = b:product("n", h, 16)
+b:output(b:norm("m", b:product("dn", d, 16)))]], 6, "dn is what the gradient of n is called", "another name" },
+  { [[local v = h
+for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at most 500" },
   { with_block("b:output(b:norm('n', h))"):gsub("b:input%(x%)", "b:input(nil)"), 4, "value is nil", "a value", true },
   { [[b:norm('n', h)]], 6, "block layer has no result yet", "block:output(value) before it" },
   { with_block("b:norm('n', h)"):gsub("b.result", "x"), 3, "block layer has no output", "block:output(value)", true },
@@ -239,7 +313,7 @@ function TestOwn.test_mistakes_are_told_with_their_line()
   for _, case in ipairs(MISTAKES) do
     local text, line, what, expected, whole = table.unpack(case, 1, 5)
     local made, message = planned(whole and text or with_block(text))
-    lu.assertNil(made, text)
+    lu.assertTrue(made == nil, text)
     lu.assertStrContains(message, ("net.lua:%d:"):format(line), text)
     lu.assertStrContains(message, what)
     lu.assertStrContains(message, expected or "nothing was written")
@@ -256,6 +330,25 @@ function TestOwn.test_options_are_those_that_are_read()
   lu.assertNil(made)
   lu.assertStrContains(message, "model.options: does not go with a network of Longhand's")
   lu.assertStrContains(message, "expected: model.source")
+end
+
+-- What the spec says of positions and the network leaves out is no silent loss.
+function TestOwn.test_an_encoding_that_nothing_reads()
+  local function refused(encoding, text, ...)
+    local made, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
+      model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 },
+      encoding = { kind = "]] .. encoding .. '" } }')
+    lu.assertNil(made)
+    for _, words in ipairs({ ... }) do
+      lu.assertStrContains(message, words)
+    end
+  end
+  refused("sinusoid", with_block(FULL):gsub(", place = net.additive", ""),
+    "spec/encodings/sinusoid.lua:", "encoding.additive.kind: is read by nothing in net.lua", "place = net.additive")
+  refused("rope", with_block(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
+  refused("alibi", with_block(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
+  refused("window", with_block(FULL), "is read by nothing in net.lua")
+  good(with_block(FULL))
 end
 
 -- A study varies options; the file is found from where the study stands.
@@ -286,12 +379,12 @@ end
 
 -- ---- whatever a description does ----
 
-local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "0.5", "true", "false", '"x"', '"self"',
-  '"last"', '"relu"', '"rms"', '"swiglu"', '"input"', '"norm1"', '""', '"\\0"', "{}", "{ 1 }", '{ "a", "b" }',
-  "{ parts = { 'a', 'b' } }", "{ hidden = 32, activation = 'gelu' }", "{ [1] = h }", "{ name = 'x' }", "{ table = 5 }",
-  "{ table = net:table('t') }", "{ tied = net }", "{ place = net.additive }", "{ loops = 2 }", "model", "model.norm",
-  "model.options", "net", "b", "x", "h", "net.additive", "net:stream('s')", "net:readout(x, 'last')", "b.result",
-  "function() end", "ipairs", "net.block", "setmetatable" }
+local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "0.5", "true", "false", '"x"',
+  '"self"', '"last"', '"relu"', '"rms"', '"swiglu"', '"input"', '"norm1"', '""', '"\\0"', "{}", "{ 1 }",
+  '{ "a", "b" }', "{ parts = { 'a', 'b' } }", "{ hidden = 32, activation = 'gelu' }", "{ [1] = h }", "{ name = 'x' }",
+  "{ table = 5 }", "{ table = net:table('t') }", "{ tied = net }", "{ place = net.additive }", "{ loops = 2 }",
+  "model", "model.norm", "model.options", "model.options[1]", "net", "b", "x", "h", "net.additive", "net:stream('s')",
+  "net:readout(x, 'last')", "b.result", "function() end", "ipairs", "net.block", "setmetatable" }
 
 local function random_text(rng)
   local methods = {}
@@ -343,13 +436,16 @@ TestDerived = {}
 
 -- Every spelling of the fields has both passes, and code on the CPU.
 function TestDerived.test_every_model_has_both_passes()
+  local seen = {}
   for _, kind in ipairs({ "encoder", "decoder" }) do
     for _, place in ipairs({ "post", "pre" }) do
       for _, norm in ipairs({ "layer", "rms" }) do
         for _, activation in ipairs({ "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" }) do
           local plan = plans.plan_of(plans.small({ ["model.kind"] = kind, ["model.norm.place"] = place,
-            ["model.norm.kind"] = norm, ["model.activation"] = activation, ["model.tied"] = kind == "decoder" and "true"
-              or nil }))
+            ["model.norm.kind"] = norm, ["model.activation"] = activation,
+            ["model.tied"] = kind == "decoder" and "true" or nil }))
+          lu.assertNil(seen[plan.model_digest])
+          seen[plan.model_digest] = true
           lu.assertTrue(#plan.cpu.members > 4)
           lu.assertTrue(#plan.cpu.blocks[1].backward > 8)
         end

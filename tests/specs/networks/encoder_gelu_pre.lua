@@ -1,0 +1,9 @@
+-- An encoder with norms in front and GELU, biases in all products, PyTorch's first values.
+return {
+  task     = { kind = "bucket_sort" },
+  encoding = { kind = "sinusoid" },
+  model    = { use = "ruoss_encoder", layers = 2, heads = 2, width = 16, feedforward = 32,
+    dropout = 0.1, norm = { place = "pre" }, activation = "gelu", bias = "all", init = "torch" },
+  train    = { use = "ruoss", lengths = { 1, 18 } },
+  eval     = { lengths = { 1, 18 }, examples = 4 },
+}

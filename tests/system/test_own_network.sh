@@ -1,0 +1,63 @@
+# examples/own_network, as its README and docs/own-network.md say: checked, planned, built, trained, evaluated; and
+# descriptions that are wrong, of which nothing is left.
+
+. tests/system/common.sh
+
+SPEC=examples/own_network/own_network.lua
+
+plan_names_the_network() {
+    ends_with 0 'network examples/own_network/parallel_block.lua, gate = silu' ./longhand plan $SPEC &&
+        grep -q '  layer, 4 times: Parallel branches and a gate.' "$work/.got" &&
+        ./longhand plan $SPEC --json | grep -q '"name":"gate_up"'
+}
+
+# One line of metrics for the twenty steps, and a run that says where its network is from.
+trains() {
+    "$work/trainer/trainer" train --steps 20 --out "$work/runs" --no-eval --threads 2 || return
+    run=$(echo "$work"/runs/own_network/*/lr0.001-seed0)
+    [ "$(grep -c '"step":20,' "$run/metrics.jsonl")" -eq 1 ] && grep -q '"source":"parallel_block.lua"' "$run/run.json" &&
+        grep -q '"options":{"gate":"silu"}' "$run/run.json"
+}
+
+evaluates() {
+    "$work/trainer/trainer" eval --checkpoint "$run/checkpoint.safetensors" --lengths 40:80:40 --examples 4 \
+        --out "$work/eval" && [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]
+}
+
+# Another operation in the place of one of them, with the same parameters; and a run whose trainer cannot be made again.
+another_network_is_another_model() {
+    cp examples/own_network/*.lua "$work" &&
+        sed -i 's/"gelu", name/"relu", name/' "$work/parallel_block.lua" &&
+        model() { ./longhand gen "$1" --target cpu --out "$work/sources" >/dev/null &&
+            sed -n 's/.*\.model_digest = "\(.*\)".*/\1/p' "$work/sources/spec.c"; } &&
+        [ "$(model $SPEC)" != "$(model "$work/own_network.lua")" ] &&
+        ends_with 1 'its network is a file' ./longhand export pytorch "$run" --out "$work/export"
+}
+
+# LINE WORDS: the description with this line in the place of its gate is refused with these words, and nothing is there.
+refused() {
+    cp examples/own_network/*.lua "$work" &&
+        sed -i "s/^  local gated = .*/  $1/" "$work/parallel_block.lua" &&
+        ends_with 1 "parallel_block.lua:22:" ./longhand build "$work/own_network.lua" --levels best --out "$work/none" &&
+        grep -qF -e "$2" "$work/.got" && [ ! -e "$work/none" ]
+}
+
+mistakes_write_nothing() {
+    refused 'local gated = block:gate("gated", s, "silu")' 'a product of two parts: gate and up' &&
+        refused 'local gated = block:norm("norm1", s)' 'different names' &&
+        refused 'local function f() return f() + 1 end f()' 'calls itself without end' &&
+        refused 'while true do end' 'still running'
+}
+
+expect own_network_is_checked ./longhand check $SPEC
+expect own_network_plan_names_it plan_names_the_network
+expect own_network_mistakes_write_nothing mistakes_write_nothing
+expect own_network_builds ./longhand build $SPEC --levels best --out "$work/trainer"
+if [ "$failures" -eq 0 ]; then
+    run=
+    trains >"$work/.trains" 2>&1 && echo ok own_network_trains || {
+        echo not ok own_network_trains && cat "$work/.trains" && failures=$((failures + 1)); }
+    expect own_network_evaluates_longer_sequences evaluates
+    expect own_network_of_other_operations_is_another_model another_network_is_another_model
+fi
+finish
