@@ -291,7 +291,7 @@ end
 end
 
 -- { lines, line of the message, what was found, what was expected }; those that one stream can have are in
--- test_networks.lua.
+-- test_models.lua.
 local MISTAKES = {
   { [[local h = b:input(x) b:output(b:add(h, b:attention("self", h, b:external(y))))]], 6,
     "attention self looks from source to target", 'the attention "cross"' },
