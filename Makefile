@@ -97,11 +97,11 @@ RUNTIME_SOURCES := $(sort $(shell find runtime -mindepth 2 -name '*.c'))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
-# This one links random networks, build/tests/specs/random_*, of which there are RANDOM: tests/run.sh writes them.
+# This one links random networks, build/tests/specs/random_*, of which there are RANDOM_COUNT: tests/run.sh writes them.
 # The first RANDOM_DEVICE have device code, too, for tests/emulation/test_reference.c.
-RANDOM ?= 5
+RANDOM_COUNT ?= 5
 RANDOM_DEVICE ?= 0
-RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM)))
+RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM_COUNT)))
 RANDOM_DEVICE_SPECS := $(wordlist 1,$(RANDOM_DEVICE),$(RANDOM_SPECS))
 WITH_RANDOM := tests/unit/test_random.c
 RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/random_*/spec.c)))
