@@ -4,11 +4,11 @@
 --   streams    1, or 2: a second stream whose values blocks read from outside
 --   families   names of attentions that may be used; "cross" is used where there are two streams
 --   rates      of dropout, to pick from
---   layers     there is one block of so many layers, which runs once and has the only attention, and what is dropped
---              out of the embedding is the spec's to say, as the generator prints networks today
+--   layers     there is one block of so many layers, which runs once and has the only attention, and the spec says what
+--              is dropped out of the embedding, as the generator prints networks today
 --   around     false: nothing but norms stands outside of blocks
 --   tied       false: an output of its own
--- Output: { text, width, streams, about }: text is a Lua chunk that returns the description.
+-- Output: { text, width, streams }: text is a Lua chunk that returns the description.
 --
 -- Names repeat from scope to scope on purpose: blocks and the network around them share buffers by name.
 
