@@ -1509,6 +1509,11 @@ INLINE void draw_masks(void) {
     __syncthreads();
 }
 
+/* The mask of a site. */
+INLINE const unsigned char *mask_of(int site) {
+    return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
+}
+
 /* The first layer's input = scaled token embedding. */
 NOINLINE void embed(void) {
     const step_view *v = &block()->view;
@@ -1707,10 +1712,7 @@ INLINE const layer_parameters *layer_weights(void) { return block()->view.p->lay
 INLINE layer_parameters *layer_dweights(void) { return block()->gradient->layer + block()->l; }
 
 /* The mask of a place within the layer, in the order of its operations. */
-INLINE const unsigned char *layer_mask(int place) {
-    const int site = 2 * block()->l + place;
-    return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
-}
+INLINE const unsigned char *layer_mask(int place) { return mask_of(2 * block()->l + place); }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017.
  * In evaluation input and output are one. */

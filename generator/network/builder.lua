@@ -414,6 +414,11 @@ function Scope:block(name, count, about, options)
   local plural = name:find("layer$") and name .. "s" or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
+  block.uses, block.first_use = block.count_name, false
+  if loops > 1 then -- gradients come in reverse: from first_use on they are the first ones
+    block.uses = ("%d * %s"):format(loops, block.count_name)
+    block.first_use = ("%d * %s"):format(loops - 1, block.count_name)
+  end
   net.scopes[name] = block
   net.scopes[#net.scopes + 1] = block
   return block

@@ -8,8 +8,7 @@
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               room: numbers and bytes of a row; of blocks likewise
---   places      dropout sites of a layer, at most; activates: there are activations or gates of their own;
---               tied: the output layer's weight is the table of tokens
+--   places      dropout sites of a layer, at most; tied: the output layer's weight is the table of tokens
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
@@ -471,9 +470,6 @@ local function most_places(net)
 end
 
 function M.derive(net, lists, structs, dropout_evaluates)
-  for _, block in ipairs(net.scopes) do
-    block.uses = block.loops > 1 and ("%d * %s"):format(block.loops, block.count_name) or block.count_name
-  end
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
     products = functions(), gradients = functions(), rows = functions() }
   local panels_of = {}
@@ -494,9 +490,7 @@ function M.derive(net, lists, structs, dropout_evaluates)
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    room = per_row(cpu.buffers.workspace), activates = has(cpu.rows.list, function(f)
-      return f.template:find("activation") ~= nil
-    end), tied = net.classified.op.tied and true or false, places = most_places(net) }
+    room = per_row(cpu.buffers.workspace), tied = net.classified.op.tied and true or false, places = most_places(net) }
 end
 
 return M

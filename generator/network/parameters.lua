@@ -3,7 +3,7 @@
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
 --   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
---                      panels { name, rows, columns, room, transposed } are weights as products read them, packed
+--                      panels { name, rows, columns, room, transposed } are weights as products read them; packed:
 --                      those that the step's start makes; small { lines, members { name, size, type } } is what is no
 --                      weight of a product, and whose gradient does not come from tables either (`from_tables`)
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
@@ -186,13 +186,13 @@ local function small_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
--- The lines of a struct: `real a[..], b[..]; /* about */`, with the members of each parameter. block_type: of a
--- block's.
-local function lines_of(scope, members_of, block_type)
+-- The lines of a struct: `real a[..], b[..]; /* about */`, of members_of(parameter). block_type, times: a block's type,
+-- and how often it is there, by their names in the block.
+local function lines_of(scope, members_of, block_type, times)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      lines[#lines + 1] = { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name, p.block.count_name) }
+      lines[#lines + 1] = { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name, p.block[times]) }
     else
       for _, m in ipairs(members_of(p)) do
         local last = lines[#lines]
@@ -231,7 +231,7 @@ local function small_of(scope)
       members[#members + 1] = { name = m.name, size = m.size, type = m.type or false }
     end
   end
-  return { lines = lines_of(scope, small_members, "gradients_type"), members = members }
+  return { lines = lines_of(scope, small_members, "gradients_type", "uses"), members = members }
 end
 
 local function struct_of(scope, name, gradients_type, block, count)
@@ -240,7 +240,9 @@ local function struct_of(scope, name, gradients_type, block, count)
     packed[#packed + 1] = panel.transposed and panel or nil
   end
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count,
-    panels = panels, packed = packed, lines = lines_of(scope, all_members, "parameters_type"), small = small_of(scope) }
+    panels = panels, packed = packed,
+    lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
+    first_use = scope.first_use or false }
 end
 
 -- Learned elements of a parameter.

@@ -90,7 +90,7 @@ local function kernels(plan, multiplies)
   end
   list[#list + 1] = "cuda/sums.cu"
   list[#list + 1] = "cuda/layernorm.cu"
-  if plan.dropouts[1] then
+  if plan.device.masks[1] then
     list[#list + 1] = "cuda/dropout.cu"
   end
   list[#list + 1] = "cuda/norm.cu"

@@ -2,12 +2,11 @@
 --
 -- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
 -- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; into the
--- plan: additive; dropouts of the whole model; limit on the tokens, false without one; ranges of what is drawn; which
+-- plan: additive; limit on the tokens, false without one; ranges of what is drawn; which
 -- tables of positions there are. The input is placed by the positions of the first family.
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
-local dimensions = require("plan.dimensions")
 local features = require("spec.features")
 local mask_facet = require("plan.facets.mask")
 local normaliser_facet = require("plan.facets.normaliser")
@@ -91,18 +90,6 @@ local function derive_shared(plan)
   end
 end
 
--- The dropouts of the whole model: of its branches, and of the sum of embedding and encoding.
-local function derive_dropouts(plan)
-  plan.additive.dropout = dimensions.dropout("EMBEDDING", plan.additive.dropout_rate)
-  plan.dropouts = {}
-  for _, d in ipairs({ plan.dropout, plan.additive.dropout }) do
-    if d.kind ~= "none" then
-      plan.dropouts[#plan.dropouts + 1] = d
-    end
-  end
-  plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
-end
-
 local function limit_of(plan)
   local positions = plan.attentions[1].positions
   local range, distance = positions.range, positions.distance
@@ -138,7 +125,6 @@ function M.derive(plan, facts)
     derive_family(plan, family, facts)
   end
   derive_shared(plan)
-  derive_dropouts(plan)
   derive_draws(plan)
   plan.limit = limit_of(plan)
 end

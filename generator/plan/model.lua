@@ -12,6 +12,7 @@
 local builder = require("network.builder")
 local canonical = require("base.canonical")
 local cpu = require("network.cpu")
+local dimensions = require("plan.dimensions")
 local handles = require("network.handles")
 local identity = require("network.identity")
 local lists = require("network.lists")
@@ -265,8 +266,28 @@ local function activates(executed)
   return false
 end
 
+-- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
+local function settle_constants(plan, net)
+  plan.dropouts, plan.additive.dropout = {}, dimensions.dropout()
+  for i, d in ipairs(net.dropouts) do
+    plan.dropouts[i] = dimensions.dropout(d.name, d.rate)
+    plan.additive.dropout = d.use == "embedding" and d.name == "EMBEDDING" and plan.dropouts[i] or plan.additive.dropout
+  end
+  table.sort(plan.dropouts, function(a, b)
+    return a.name < b.name
+  end)
+  plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      plan.embedding_scale = op.scale or 1
+    end
+  end
+  plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
+end
+
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
+  settle_constants(plan, net)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values

@@ -2,9 +2,6 @@
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
 
-% if cpu.activates then
-#include "kernels/cpu/activations.h"
-% end
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
@@ -17,7 +14,7 @@
 #include "longhand/positions.h"
 % end
 
-static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* sqrt(WIDTH) */
+static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* ${embedding_scale_text} */
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */

@@ -26,33 +26,45 @@ INLINE void ${name}_backward(void) {
 % end
 }
 
-/* Makes ${name} l of a shard in training the block's. */
-INLINE void enter_${name}(int l) {
+/* Makes ${name} ${index} of a shard in training the block's. */
+INLINE void enter_${name}(int ${index}) {
     block_state *b = block();
     __syncthreads();
     if (threadIdx.x == 0) {
         const size_t step = ${name}_bytes(b->sequences, b->view.T);
-        size_t used = l * step;
-        b->l = l;
+        size_t used = ${index} * step;
+        b->l = ${layer};
+% if loops > 1 then
+        b->use = use;
+% end
         lay_out_${name}(&b->${name}, b->work.${name}s, &used, b->sequences, b->view.T);
-        b->input = l > 0 ? b->${name}.output - step / sizeof(real) : ${first};
+        b->input = ${index} > 0 ? b->${name}.output - step / sizeof(real) : ${first};
     }
     __syncthreads();
 }
 
 INLINE void forward_${name}s(void) {
 #pragma unroll 1
-    for (int l = 0; l < ${count}; l++) {
-        enter_${name}(l);
+    for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
+        enter_${name}(${index});
         ${name}_forward(${passed});
     }
 }
 
 INLINE void backward_${name}s(void) {
 #pragma unroll 1
-    for (int l = ${count} - 1; l >= 0; l--) {
-        if (l + 1 < ${count}) enter_${name}(l);
+    for (int ${index} = ${uses} - 1; ${index} >= 0; ${index}--) {
+% if #device.blocks > 1 then
+        enter_${name}(${index});
+% else
+        if (${index} + 1 < ${uses}) enter_${name}(${index});
+% end
         ${name}_backward();
+% if loops > 1 then
+        if (use < ${first_use})
+            add_numbers(sizeof(${parameters_type}) / sizeof(real), block()->work.${name}_more,
+                    (real *)(block()->gradient->${name} + block()->l));
+% end
     }
 }
 
@@ -67,13 +79,18 @@ INLINE void evaluate_${name}s(void) {
 % end
     }
 #pragma unroll 1
-    for (int l = 0; l < ${count}; l++) {
-% if in_place then
+    for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
+% if in_place and loops == 1 then
         if (threadIdx.x == 0) b->l = l;
 % else
         if (threadIdx.x == 0) {
-            b->l = l;
-            b->input = l > 0 ? b->${name}.output : ${first};
+            b->l = ${layer};
+% if loops > 1 then
+            b->use = use;
+% end
+% if not in_place then
+            b->input = ${index} > 0 ? b->${name}.output : ${first};
+% end
         }
 % end
         __syncthreads();

@@ -2,13 +2,18 @@
  * over a call takes registers from what is called. */
 INLINE const ${parameters_type} *${name}_weights(void) { return block()->view.p->${name} + block()->l; }
 % local type = cuda.products == "generated" and parameters_type or gradients_type
-INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + block()->l; }
+% if loops > 1 and cuda.products == "generated" then
+/* Those of a layer are added up over its uses: what is used last stores, the others go by way of the workspace. */
+INLINE ${type} *${name}_dweights(void) {
+    if (block()->use < ${first_use}) return (${type} *)(real *)block()->work.${name}_more;
+    return block()->gradient->${name} + block()->l;
+}
+% else
+INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + block()->${index}; }
+% end
 % if mask then
 % local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.places > 1 and mask.places .. " * " or "")
 
 /* The mask of a place within the ${name}, in the order of its operations. */
-INLINE const unsigned char *${name}_mask(int place) {
-    const int site = ${first}block()->l + place;
-    return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
-}
+INLINE const unsigned char *${name}_mask(int place) { return mask_of(${first}block()->${index} + place); }
 % end

@@ -1,5 +1,5 @@
 % local real = precision == "float64" and f64 or f32
-#define EMBEDDING_SCALE ${real(embedding_scale)} /* sqrt(WIDTH) */
+#define EMBEDDING_SCALE ${real(embedding_scale)} /* ${embedding_scale_text} */
 % if normaliser.kind == "softmax" then
 #define LOGIT_SCALE ${real(logit_scale)} /* 1 / sqrt(HEAD_WIDTH) */
 % end
@@ -7,7 +7,7 @@
 #define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
-% if dropouts[1] then
+% if device.masks[1] then
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the counter */
 % if eval_dropout then
 enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */

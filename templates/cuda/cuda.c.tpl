@@ -23,7 +23,7 @@
 
 % include("cuda/distances.tpl")
 % end
-% if dropouts[1] then
+% if device.masks[1] then
 
 enum { DROPOUT_SITES = ${device.sites} };
 % end

@@ -23,7 +23,7 @@ typedef int int32_t;
 
 enum {
     THREADS = ${cuda.threads}, /* of a block */
-% if dropouts[1] then
+% if device.masks[1] then
     DROPOUT_SITES = ${device.sites}, /* masks of one sequence */
 % end
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the vector of parameters */

@@ -22,11 +22,12 @@ static void forward(launch_list *list, int in, int out, const real *x, const rea
     };
 }
 
-/* Of that product the gradient of the weight, dweight[in][out]. */
-static void weight_gradient(launch_list *list, int in, int out, const real *x, const real *dy, real *dweight) {
+% local or_added, adds = device.loops and ", or added to it" or "", device.loops and ".adds = adds, " or ""
+/* Of that product the gradient of the weight, dweight[in][out]${or_added}. */
+% define("static void weight_gradient", "launch_list *list", "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = in, .columns = out, .inner = list->rows, .turned_a = true, .a = x, .b = dy,
+            .product = {.rows = in, .columns = out, .inner = list->rows, .turned_a = true, ${adds}.a = x, .b = dy,
                     .out = dweight},
     };
 }
@@ -43,14 +44,14 @@ static void input_gradient(launch_list *list, int in, int out, const real *dy, c
 
 % for _, block in ipairs(device.blocks) do
 /* ${block.comment}
- * In a pass, ${block.name} l${block.forward.reads and ", its input at x" or ""}. */
-% define(("static void %s_forward"):format(block.name), "launch_list *list", "int l", ("const %s *p"):format(block.parameters_type), "const workspace *w", ("const %s *s"):format(block.state), block.forward.reads and "const real *x")
+ * In a pass, ${block.name} ${block.index}${block.forward.reads and ", its input at x" or ""}. */
+% define(("static void %s_forward"):format(block.name), "launch_list *list", "int " .. block.index, ("const %s *p"):format(block.parameters_type), "const workspace *w", ("const %s *s"):format(block.state), block.forward.reads and "const real *x")
 % for _, launch in ipairs(block.forward.list) do
     % include(launch.template, launch)
 % end
 }
 
-% define(("static void %s_backward"):format(block.name), "launch_list *list", "int l", ("const %s *p"):format(block.parameters_type), ("%s *g"):format(block.parameters_type), "const workspace *w", ("const %s *s"):format(block.state), block.backward.reads and "const real *x")
+% define(("static void %s_backward"):format(block.name), "launch_list *list", "int " .. block.index, ("const %s *p"):format(block.parameters_type), ("%s *g"):format(block.parameters_type), "const workspace *w", ("const %s *s"):format(block.state), block.backward.reads and "const real *x")
 % for _, launch in ipairs(block.backward.list) do
     % include(launch.template, launch)
 % end
@@ -68,9 +69,9 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
     workspace w = {0};
     lay_out(&w, memory, sequences, T, shape->labels, training);
 % for _, block in ipairs(device.blocks) do
-    ${block.state} ${block.name}[${block.count}];
+    ${block.state} ${block.name}[${block.uses}];
     size_t ${block.name}_used = 0;
-    for (int l = 0; l < ${block.count}; l++) {
+    for (int l = 0; l < ${block.uses}; l++) {
         if (!training) ${block.name}_used = 0;
         lay_out_${block.name}(&${block.name}[l], w.${block.name}s, &${block.name}_used, sequences, T);
 % if block.in_place then

@@ -5,7 +5,7 @@
 % local table_row = positions.first == 1 and "(" .. place .. " - FIRST_POSITION)" or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + learned vector of its position" })[additive.kind]
-% if dropouts[1] then
+% if device.masks[1] then
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     const lh_cuda_step *in = &block()->step;
@@ -38,6 +38,11 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % end
     }
     __syncthreads();
+}
+
+/* The mask of a site. */
+INLINE const unsigned char *mask_of(int site) {
+    return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
 }
 
 % end
@@ -100,7 +105,12 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
 #pragma unroll
             for (int u = 0; u < SUMMANDS; u++) sum += part[u];
         }
+% if device.tied then
+        const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
+        g->token[e] = (read_out ? g->token[e] : 0) + sum * EMBEDDING_SCALE;
+% else
         g->token[e] = sum * EMBEDDING_SCALE;
+% end
     }
 % if additive.kind == "learned" and by_sequence then
     const int *position = positions_of_sequences();

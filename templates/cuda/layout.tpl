@@ -44,13 +44,16 @@ typedef struct workspace {
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
-% if dropouts[1] then
+% if device.masks[1] then
     masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
 % end
 % for _, line in ipairs(device.lines.training) do
     ${line}
 % end
 % for _, block in ipairs(device.blocks) do
+% if block.loops > 1 and cuda.products == "generated" then
+    reals ${block.name}_more; /* gradients of a ${block.name}'s parameters in one more use */
+% end
     char *${block.name}s;
 % end
 } workspace;
@@ -87,7 +90,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
 % end
     if (training) {
-% if dropouts[1] and not eval_dropout then
+% if device.masks[1] and not eval_dropout then
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
 % end
 % for _, m in ipairs(device.training) do
@@ -95,10 +98,15 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 % local count = m.each and of .. " * " .. m.each or of
         w->${m.name} = take_reals(memory, &used, ${count});
 % end
+% for _, block in ipairs(device.blocks) do
+% if block.loops > 1 and cuda.products == "generated" then
+        w->${block.name}_more = take_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
+% end
+% end
     }
 % for _, block in ipairs(device.blocks) do
     w->${block.name}s = memory ? memory + used : (char *)0;
-    used += (training ? ${block.count} : 1) * ${block.name}_bytes(sequences, T);
+    used += (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T);
 % end
     return used;
 }

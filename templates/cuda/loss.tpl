@@ -1,3 +1,7 @@
+% local weight = device.tied and "v->p->token + (OUTPUT_TOKEN + c) * WIDTH" or "v->p->output + c"
+% local bias = device.tied and "0" or "v->p->output_bias[c]"
+% local of_weight = device.tied and "k + i" or "(k + i) * CLASS_COLUMNS"
+% local element = device.tied and "token[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 /* The row of labelled token n: the last label_count of every sequence are labelled. */
 INLINE int labelled_row(const step_view *v, int n) {
     return n / v->label_count * v->T + v->T - v->label_count + n % v->label_count;
@@ -9,13 +13,13 @@ INLINE void make_logits(const real *x, int count) {
     const step_view *v = &block()->view;
     for (int e = threadIdx.x; e < count * CLASSES; e += THREADS) {
         const int n = e / CLASSES, c = e % CLASSES;
-        const real *row = x + labelled_row(v, n) * WIDTH, *weight = v->p->output + c;
-        real logit = v->p->output_bias[c];
+        const real *row = x + labelled_row(v, n) * WIDTH, *weight = ${weight};
+        real logit = ${bias};
 #pragma unroll 4
         for (int k = 0; k < WIDTH; k += 4) {
             const quad part = *(const quad *)(row + k);
 #pragma unroll
-            for (int i = 0; i < 4; i++) logit += part.v[i] * weight[(k + i) * CLASS_COLUMNS];
+            for (int i = 0; i < 4; i++) logit += part.v[i] * weight[${of_weight}];
         }
         block()->work.logits[n * CLASS_COLUMNS + c] = logit;
     }
@@ -111,10 +115,16 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
             const real sum = add_parts(k < WIDTH ? weight_grad(x, count, k, c) : 0, SPAN);
+% if device.tied then
+            if (threadIdx.x < SPAN && k < WIDTH) g->token[(OUTPUT_TOKEN + c) * WIDTH + k] = sum;
+% else
             if (threadIdx.x < SPAN && k < WIDTH) g->output[k * CLASS_COLUMNS + c] = sum;
+% end
         }
     }
+% if not device.tied then
     strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
+% end
     for (int e = threadIdx.x; e < sequences * v->T * (WIDTH / 4); e += THREADS) {
         const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->T, sequence = e / (WIDTH / 4) / v->T;
         quad sum = {{0, 0, 0, 0}};
@@ -122,7 +132,7 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
             const real *dlogits = w->logits + (sequence * v->label_count + t - unlabelled) * CLASS_COLUMNS;
             for (int c = 0; c < CLASSES; c++) {
 #pragma unroll
-                for (int i = 0; i < 4; i++) sum.v[i] += dlogits[c] * v->p->output[(k + i) * CLASS_COLUMNS + c];
+                for (int i = 0; i < 4; i++) sum.v[i] += dlogits[c] * v->p->${element};
             }
         }
         *(quad *)(w->${device.readout_gradient} + 4 * e) = sum;

@@ -23,7 +23,7 @@ INLINE void shift_work(workspace *w, int first, int T, int label_count, const bo
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
     if (!training) return;
-% if dropouts[1] and not eval_dropout then
+% if device.masks[1] and not eval_dropout then
     w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
 % end
 % for _, m in ipairs(device.training) do
@@ -32,33 +32,55 @@ INLINE void shift_work(workspace *w, int first, int T, int label_count, const bo
 % end
 }
 
+% for _, block in ipairs(device.blocks) do
+/* Makes what ${block.name} ${block.index} keeps the block's, from sequence `first` of `all` on; returns its input. By one thread. */
+INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
+    const size_t step = ${block.name}_bytes(all, b->view.T);
+    size_t used = training ? ${block.index} * step : 0;
+    lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, &used, all, b->view.T);
+    shift_${block.name}(&b->${block.name}, first, b->view.T);
+% if block.in_place then
+    if (!training) return b->${block.name}.output = ${block.first};
+    return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.first};
+% else
+    if (${block.index} == 0) return ${block.first};
+    return training ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+% end
+}
+
+% end
+% local others = #device.blocks > 1 and ", and what other blocks' last layers keep" or ""
 /* Of `all` sequences, which are those of the batch from sequence `group` on, makes part `index` of `parts` the block's,
- * with what the place's layer keeps. By one thread. */
+ * with what the place's layer keeps${others}. By one thread. */
 INLINE void take_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
     const int T = b->view.T, label_count = b->view.label_count, first = shard_start(all, parts, index);
     const size_t in_batch = group + first;
     b->first = in_batch;
     b->sequences = shard_start(all, parts, index + 1) - first;
-    b->l = at.layer;
     b->tokens = b->step.tokens[0] + in_batch * T;
     b->labels = b->step.labels + in_batch * label_count;
     b->mask = b->step.mask + in_batch * label_count;
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
-% for _, block in ipairs(device.blocks) do
-    {
-        const size_t step = ${block.name}_bytes(all, T);
-        const int kept = training ? at.layer : 0;
-        size_t used = kept * step;
-        lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, &used, all, T);
-        shift_${block.name}(&b->${block.name}, first, T);
-        b->input = kept > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.first};
-% if block.in_place then
-        if (!training) b->${block.name}.output = ${block.first};
-% else
-        if (!training && at.layer > 0) b->input = b->${block.name}.output;
+% if device.loops then
+    b->use = at.layer;
 % end
+% if #device.blocks > 1 then
+    real *input;
+% end
+% for _, block in ipairs(device.blocks) do
+% local layer = block.loops > 1 and "at.layer % " .. block.count or "at.layer"
+% if #device.blocks > 1 then
+    const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase};
+    input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.uses} - 1, first, all, training);
+    if (in_${block.name}) {
+        b->input = input;
+        b->l = ${layer};
     }
+% else
+    b->input = enter_${block.name}(b, at.layer, first, all, training);
+    b->l = ${layer};
+% end
 % end
 }

@@ -12,3 +12,13 @@ NOINLINE void product_backward(int rows, int columns, int K, const real *dy, con
 NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
     product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
 }
+% if device.loops then
+
+/* to += from */
+INLINE void add_numbers(int count, const real *from, real *to) {
+    is_global(from);
+    is_global(to);
+    for (int e = threadIdx.x; e < count; e += THREADS) to[e] += from[e];
+    __syncthreads();
+}
+% end

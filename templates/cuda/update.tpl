@@ -162,6 +162,23 @@ INLINE void fold_shards(const real *from, int count, real *to) {
             t->blocks * THREADS, count, to);
 }
 
+% if device.loops then
+/* Adds such a sum to what the same threads have folded. */
+INLINE void add_shards(const real *from, int count, real *to) {
+    const block_state *b = block();
+    const team *t = &b->members;
+    for (int e = t->rank * THREADS + (int)threadIdx.x; e < count / 4; e += t->blocks * THREADS) {
+        quad sum = *(const quad *)(to + 4 * e);
+        for (int shard = 0; shard < b->train.shards; shard++) {
+            const quad part = *(const quad *)((const char *)(from + 4 * e) + shard * b->train.partial_stride);
+#pragma unroll
+            for (int i = 0; i < 4; i++) sum.v[i] += part.v[i];
+        }
+        *(quad *)(to + 4 * e) = sum;
+    }
+}
+
+% end
 /* The rest of the step's gradient, beside that of the weights, and the squares of its pieces. */
 INLINE void fold_gradients(void) {
     const block_state *b = block();
@@ -172,15 +189,24 @@ INLINE void fold_gradients(void) {
 % for _, struct in ipairs(structs) do
 % if struct.block then
     for (int l = 0; l < ${struct.count}; l++) {
-        const ${struct.gradients_type} *from = &g->${struct.block}[l];
+% local last = struct.first_use and struct.first_use .. " + l" or "l"
+        const ${struct.gradients_type} *from = &g->${struct.block}[${last}];
         ${struct.name} *into = &to->${struct.block}[l];
 % for _, m in ipairs(struct.small.members) do
-        % include("cuda/fold_member.tpl", { from = "from->" .. m.name, to = "into->" .. m.name, member = m })
+        % include("cuda/fold_member.tpl", { fold = "fold_shards", from = "from->" .. m.name, to = "into->" .. m.name, member = m })
+% end
+% if struct.first_use then
+        for (int use = ${struct.first_use} + l - ${struct.count}; use >= 0; use -= ${struct.count}) {
+            const ${struct.gradients_type} *more = &g->${struct.block}[use];
+% for _, m in ipairs(struct.small.members) do
+            % include("cuda/fold_member.tpl", { fold = "add_shards", from = "more->" .. m.name, to = "into->" .. m.name, member = m })
+% end
+        }
 % end
     }
 % else
 % for _, m in ipairs(struct.small.members) do
-    % include("cuda/fold_member.tpl", { from = "g->" .. m.name, to = "to->" .. m.name, member = m })
+    % include("cuda/fold_member.tpl", { fold = "fold_shards", from = "g->" .. m.name, to = "to->" .. m.name, member = m })
 % end
 % end
 % end

@@ -94,6 +94,9 @@ typedef struct block_state {
     ${block.state} ${block.name};
 % end
     int l;             /* the layer */
+% if device.loops then
+    int use;           /* of layers that are used several times, counted through */
+% end
     global<const real> input; /* of the layer */
     int sequences;     /* the shard's, or the group's */
     int first;         /* of them in the batch */

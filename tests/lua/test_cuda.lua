@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local chips = require("plan.chips")
 local gen = require("render.gen")
+local handles = require("network.handles")
 local lu = require("luaunit")
 local parameters = require("network.parameters")
 local plan_module = require("plan.plan")
@@ -73,8 +74,8 @@ function TestProducts.test_a_wide_model_has_one_way_to_be_cut()
   lu.assertEquals(plan.cuda.chip, plan.cuda.replicas)
 end
 
-local OF_STEPS = { "train_shard", "layer_forward(", "product_forward(", "enter_layer" }
-local OF_PHASES = { "lh_cuda_place", "LH_CUDA_ATTEND", "train_phase", "take_part", "layer_gradients" }
+local OF_STEPS = { "train_shard", "layer_forward(", "product_forward(", "forward_layers" }
+local OF_PHASES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "take_part", "layer_gradients" }
 
 function TestProducts.test_device_code_has_nothing_of_the_other_shape()
   for _, encoding in ipairs(ENCODINGS) do
@@ -106,6 +107,112 @@ function TestProducts.test_host_code_lists_the_launches()
   local _, _, wide = made("rope", WIDE)
   lu.assertStrContains(wide, ".launches = launches,")
   lu.assertNotStrContains(narrow, "launches")
+end
+
+TestNetwork = {}
+
+-- The members of a struct of a text, one after the other.
+local function members(text, struct)
+  local body = text:match("typedef struct " .. struct .. " {\n(.-)\n} " .. struct .. ";")
+  local names = {}
+  for name in body:gsub("/%*.-%*/", ""):gmatch("([%w_]+)%f[%[,;][%[,;]") do
+    names[#names + 1] = not name:find("^[%u%d_]+$") and name or nil
+  end
+  return table.concat(names, " ")
+end
+
+local NORMS = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offset"
+
+-- The weights of products get their gradients from the library, tables of positions and distances from sums of theirs.
+function TestNetwork.test_shards_of_a_wide_model_add_up_what_is_no_weight_of_a_product()
+  local more = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
+  for _, encoding in ipairs(ENCODINGS) do
+    local _, device = made(encoding, WIDE)
+    lu.assertEquals(members(device, "layer_gradients"), (more[encoding] or "") .. NORMS, encoding)
+    lu.assertEquals(members(device, "gradients"), "token layer output output_bias", encoding)
+    local _, folded = device:match("INLINE void fold_gradients.-\n}"):gsub("fold_shards%(", "")
+    local _, added = (more[encoding] or ""):gsub(" ", "")
+    lu.assertEquals(folded, 9 + added + (device:find("sum_bytes", 1, true) and 1 or 0), encoding)
+  end
+end
+
+function TestNetwork.test_dropout_sites_are_counted_by_places()
+  local plan = planned("none", NARROW)
+  lu.assertEquals({ plan.device.sites, plan.device.places }, { 4, 2 })
+  plan = planned("sinusoid", NARROW)
+  lu.assertEquals({ plan.device.sites, plan.device.places, #plan.device.masks }, { 5, 2, 2 })
+end
+
+-- A spec with a network of its own: what the branch of its block is.
+local function own(branch, width, encoding, repeated)
+  support.write("own.lua", ([[
+return function(net, model)
+  local x = net:embed("embedding", net:stream("source"), { scale = 1 })
+  local block = net:block("layer", %s)
+  local h = block:input(x)
+  %s
+  net:classify(net:readout(block.result, "last"))
+end
+]]):format(repeated or "model.layers", branch))
+  local path = support.write("own_spec.lua", ([[
+return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
+  model = { source = "own.lua", layers = 2, heads = 4, width = %d, feedforward = 64, dropout = 0.1 } }
+]]):format(encoding or "none", width or 64))
+  local spec, message = project:plan(path, {})
+  return spec and spec.plan, message
+end
+
+local ATTENDS = 'block:attention("self", h, h)'
+
+function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_asked_for()
+  local cases = {
+    { 'block:output(block:add(h, block:product("y", h, model.width)))', "a network without attention" },
+    { 'block:output(block:product("back", block:norm("n", block:product("wide", block:add(h, ' .. ATTENDS ..
+      '), 32)), model.width))',
+      "norms, sums and copies of 32 channels, which is not the model's width (n) (own.lua:5)" },
+  }
+  for _, case in ipairs(cases) do
+    local plan = assert(own(case[1]))
+    local files, message = project:files(plan, true)
+    lu.assertNil(files)
+    lu.assertStrContains(message, "there is no device code for " .. case[2])
+    lu.assertStrContains(message, "expected: --target cpu")
+  end
+end
+
+-- Operations between products are one phase each, on both sides under the same names.
+-- The texts of device.cu and cuda.c of a network whose block runs so often over, which descriptions cannot ask for yet.
+local function looped(width, encoding)
+  local method = handles.METHODS.block
+  method.options = { loops = "count" }
+  local plan, message = own("block:output(block:add(h, " .. ATTENDS .. "))", width, encoding, '1, "", { loops = 2 }')
+  method.options = nil
+  assert(plan, message)
+  local text = {}
+  for _, file in ipairs(plan.device and assert(gen.files(plan, template, {}, true)) or {}) do
+    text[file.path] = file.text
+  end
+  return plan, text["device.cu"], text["cuda.c"]
+end
+
+function TestNetwork.test_what_is_used_twice_stores_its_gradient_once_and_adds_the_other()
+  local _, narrow = looped(NARROW)
+  lu.assertStrContains(narrow, "if (block()->use < 1 * LAYERS) return (layer_parameters *)(real *)block()->work.")
+  lu.assertStrContains(narrow, "for (int use = 2 * LAYERS - 1; use >= 0; use--) {")
+  local _, wide, host = looped(WIDE)
+  lu.assertStrContains(wide, "layer_gradients layer[2 * LAYERS];")
+  lu.assertStrContains(host, "w->dquery_key_value, use < 1 * LAYERS, g->query_key_value);")
+  lu.assertStrContains(looped(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
+end
+
+function TestNetwork.test_a_wide_network_of_ones_own_is_cut_at_its_products()
+  local plan = assert(own("local a = block:add(h, " .. ATTENDS .. ", model.dropout)\n" ..
+    '  local hot = block:activation("hot", block:product("mixed", a, model.width), "gelu")\n' ..
+    '  block:output(block:norm("last", hot))', WIDE))
+  lu.assertEquals(plan.device.phases, { "PHASE_EMBEDDING", "PHASE_LOGITS", "PHASE_EMBEDDING_BACK",
+    "PHASE_LAYER_ATTENDED", "PHASE_LAYER_SUM1", "PHASE_LAYER_LAST", "PHASE_LAYER_LAST_BACK", "PHASE_LAYER_SUM1_BACK",
+    "PHASE_LAYER_ATTENDED_BACK" })
+  lu.assertEquals(plan.device.most_launches, "5 + 15 * LAYERS")
 end
 
 TestShards = {}

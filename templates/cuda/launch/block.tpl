@@ -1,3 +1,4 @@
-% local input = reads and ("l > 0 ? %s[l - 1].output : %s"):format(name, first)
-for (int l = 0; l < ${count}; l++)
-    % call(name .. "_forward", "list", "l", ("&p->%s[l]"):format(name), "&w", ("&%s[l]"):format(name), input)
+% local of_layer, of_state = ("[%s]"):format(layer), ("[%s]"):format(index)
+% local input = reads and ("%s > 0 ? %s[%s - 1].output : %s"):format(index, name, index, first)
+for (int ${index} = 0; ${index} < ${uses}; ${index}++)
+    % call(name .. "_forward", "list", index, "&p->" .. name .. of_layer, "&w", "&" .. name .. of_state, input)

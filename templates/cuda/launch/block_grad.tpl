@@ -1,3 +1,4 @@
-% local input = reads and ("l > 0 ? %s[l - 1].output : %s"):format(name, first)
-for (int l = ${count} - 1; l >= 0; l--)
-    % call(name .. "_backward", "list", "l", ("&p->%s[l]"):format(name), ("&g->%s[l]"):format(name), "&w", ("&%s[l]"):format(name), input)
+% local of_layer, of_state = ("[%s]"):format(layer), ("[%s]"):format(index)
+% local input = reads and ("%s > 0 ? %s[%s - 1].output : %s"):format(index, name, index, first)
+for (int ${index} = ${uses} - 1; ${index} >= 0; ${index}--)
+    % call(name .. "_backward", "list", index, "&p->" .. name .. of_layer, "&g->" .. name .. of_layer, "&w", "&" .. name .. of_state, input)
