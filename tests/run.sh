@@ -189,7 +189,8 @@ layer_cuda() {
     count_lines $? "make cuda-check"
     for variant in asan release; do
         if has_cxx; then
-            [ "$variant" = asan ] || write_sources tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua
+            [ "$variant" = asan ] || write_sources tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua \
+                $("$MAKE" -s print-random-specs)
             build_and_run emulation "VARIANT=$variant" "LEVELS=${long:-best}"
         else
             for program in $("$MAKE" -s "VARIANT=$variant" print-emulation-tests); do

@@ -113,6 +113,13 @@ local function compose(builder, scope, name, queries, keys, options)
     builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
       "the attention \"cross\" where a stream looks at another")
   end
+  if family.heads * family.head_width ~= C.count then
+    builder.fail(scope.net, ("attention %s has %d heads in a width of %d"):format(name, family.heads, C.count),
+      "heads that divide the width")
+  elseif queries.width.count ~= C.count or keys.width.count ~= C.count then
+    builder.fail(scope.net, ("attention %s of %s, %d channels, and %s, %d"):format(name, queries.name,
+      queries.width.count, keys.name, keys.width.count), "values of the model's width, %d", C.count)
+  end
   local bias, order, packed = options.bias or false, {}, 3 * C.count
   local function product(value, from, width, options_of)
     options_of.declared, options_of.bias = true, options_of.bias or bias

@@ -271,7 +271,8 @@ local function elementwise_grad(cpu, at, b, place, kernel)
   local op = b.op
   local key = kernel .. " grad " .. op.out.width.text
   return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
-    template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }), rows = rows_of(at, op.out), x = place(b.kind == "relu_grad" and op.out or op.x),
+    template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
+    rows = rows_of(at, op.out), x = place(b.kind == "relu_grad" and op.out or op.x),
     dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
 

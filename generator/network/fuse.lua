@@ -40,7 +40,8 @@ end
 
 -- A product with a bias whose sum is rectified gives the rectified value.
 local function product_relu(op, after, readers)
-  if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu" and after.x == op.out
+  if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
+    and after.x == op.out
     and only_reader(readers, op.out, after) then
     return with(op, { relu = true, out = after.out })
   end

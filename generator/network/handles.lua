@@ -28,7 +28,7 @@ M.METHODS = {
   gate = { { "name", "name" }, { "value", "value" }, { "kind", "word" } },
   norm = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
   add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
-  attention = { { "family", "word" }, { "queries", "value" }, { "keys", "value" },
+  attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
     options = { bias = "flag" } },
   feedforward = { { "value", "value" },
     options = { hidden = "count", activation = "word", bias = "flag", name = "name" } },

@@ -155,6 +155,16 @@ local function check_streams(net, file)
   end
 end
 
+-- Among the tokens of an encoder there are none of the output.
+local function check_tied(plan, net, file)
+  local op = net.classified.op
+  if op.tied and not plan.decoder then
+    error({ problem = true, path = file.path, line = op.line, col = 1,
+      what = "the tokens of an encoder have no vectors of the output's symbols",
+      expected = 'model.kind = "decoder", or classify() without tied' }, 0)
+  end
+end
+
 -- Queries, keys and values of one sequence are one product of one value.
 local function check_attentions(net, file)
   for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
@@ -204,6 +214,7 @@ local function build_own(plan, model, file)
     error(problem, 0)
   end
   check_streams(net, file)
+  check_tied(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)

@@ -8,6 +8,7 @@ endif
 EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua)) $(MORE_EMULATED)
 # Those whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
 REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\)}.*/\1/p' tests/emulation/test_reference.c))
+REFERENCE_SPECS += $(filter $(RANDOM_DEVICE_SPECS),$(RANDOM_WRITTEN))
 DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS))
 EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \
 	tests/emulation/operations_*.cpp))
@@ -79,6 +80,9 @@ $(EMULATION_GRADCHECKS): $(B)/tests/emulation/test_gradcheck.%: tests/emulation/
 		$(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call link_emulated,-DLH_MODEL=$(call symbol,spec,$*))
+
+$(EMULATION_REFERENCE): RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(filter random_%,$(REFERENCE_SPECS)))' \
+	-DLH_RANDOM_COUNT=$(words $(filter random_%,$(REFERENCE_SPECS)))
 
 $(EMULATION_REFERENCE): tests/emulation/test_reference.c $(LAUNCH_MODEL) $(B)/emulation/reference.so \
 		$(B)/lib/libspecs.a $(LIBRARY)

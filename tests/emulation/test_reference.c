@@ -51,10 +51,17 @@ typedef struct model {
     lh_st_file *file;
     lh_ref_model *reference;
     void *parameters;
+    const lh_parity_tolerance *tolerance;
 } model;
 
 static model open_model(const lh_parity_case *about) {
-    model m = {about, about->spec, about->spec->cuda->real_bytes, lh_vectors_open(about->encoding), NULL, NULL};
+    model m = {about,
+               about->spec,
+               about->spec->cuda->real_bytes,
+               lh_vectors_open(about->encoding),
+               NULL,
+               NULL,
+               lh_parity_tolerance_of(about->spec->cuda->real_bytes)};
     m.reference = lh_parity_model(m.file, about);
     m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
     lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
@@ -121,7 +128,7 @@ static void for_each_model(void (*check)(model *)) {
 /* ---- comparisons ---- */
 
 static void check_loss(const model *m, double loss, double want) {
-    lh_assert_close(&loss, &want, 1, lh_parity_tolerance_of(m->real_bytes)->loss, 0);
+    lh_assert_close(&loss, &want, 1, m->tolerance->loss, 0);
 }
 
 static lh_parity_counts counts_of(const model *m, const question *q) {
@@ -135,7 +142,7 @@ static void check_evaluation(const model *m, const question *q, lh_model_cut cut
     lh_cuda_answer answers[LH_PARITY_SEQUENCES];
     inputs in = open_inputs(m, q);
     lh_model_evaluate(m->spec, m->parameters, in.tables, &in.step, cut.team, cut.shards, cut.order, answers, logits);
-    lh_parity_check_logits(m->real_bytes, logits, q->logits, count);
+    lh_parity_check_logits(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
     lh_parity_counts want = counts_of(m, q), got = {0, 0, 0};
     double loss = 0;
     for (int b = 0; b < q->batch.sequences; b++) {
@@ -204,7 +211,7 @@ static void check_stored_gradient(model *m) {
     lh_vectors_case stored = lh_vectors_case_of(m->file, LH_VECTORS_GRADIENT_LENGTH);
     question q = stored_question(&stored);
     lh_parity_stored_gradients(m->file, m->reference);
-    check_training(m, &q, (lh_model_cut){2, 2, 0}, fmax(lh_parity_tolerance_of(m->real_bytes)->gradient, 0x1p-24));
+    check_training(m, &q, (lh_model_cut){2, 2, 0}, fmax(m->tolerance->gradient, 0x1p-24));
     lh_vectors_case_free(&stored);
 }
 
@@ -220,7 +227,7 @@ static void check_made(model *m, lh_parity_batch *made, lh_model_cut cut) {
         lh_parity_reserve(sizeof made->label / sizeof *made->label * (size_t)m->spec->classes * sizeof *logits);
     double loss = lh_parity_run(m->reference, made, logits);
     question q = {made->batch, made->drawn, made->mask, logits, loss};
-    check_training(m, &q, cut, lh_parity_tolerance_of(m->real_bytes)->gradient);
+    check_training(m, &q, cut, m->tolerance->gradient);
     q.batch.dropping = LH_REF_NO_DROPOUT; /* evaluation never drops out */
     q.batch.backward = false;
     q.loss = lh_ref_run(m->reference, &q.batch, logits);
@@ -246,6 +253,39 @@ static void test_every_length_and_cut_matches_reference(void **state) {
     (void)state;
     for_each_model(check_reference);
 }
+
+#if LH_RANDOM_COUNT > 0
+/* A random network with weights of its own; about outlives it. */
+static model open_random(const lh_parity_case *about) {
+    model m = {.about = about,
+               .spec = about->spec,
+               .real_bytes = about->spec->cuda->real_bytes,
+               .reference = lh_parity_random_model(about->spec),
+               .tolerance = &lh_parity_random_tolerance};
+    m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
+    lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
+    return m;
+}
+
+/* LH_RANDOM_SPECS: X(id) for each of the random networks that have device code. */
+#define X(id) extern const lh_spec longhand_spec_##id;
+LH_RANDOM_SPECS
+#undef X
+#define X(id) &longhand_spec_##id,
+static const lh_spec *const RANDOM_SPECS[] = {LH_RANDOM_SPECS};
+#undef X
+
+static void test_random_networks_match_reference(void **state) {
+    (void)state;
+    for (int i = 0; i < LH_RANDOM_COUNT; i++) {
+        print_message("           %s\n", RANDOM_SPECS[i]->id);
+        lh_parity_case about = lh_parity_random_case(RANDOM_SPECS[i]);
+        model m = open_random(&about);
+        check_reference(&m);
+        close_model(&m);
+    }
+}
+#endif
 
 static void check_limits(model *m) {
     if (!strstr(m->about->encoding, "geometric")) return;
@@ -289,6 +329,9 @@ int main(void) {
         cmocka_unit_test(test_evaluation_of_stored_batches_gives_stored_logits),
         cmocka_unit_test(test_step_on_stored_batch_gives_stored_gradients),
         cmocka_unit_test(test_every_length_and_cut_matches_reference),
+#if LH_RANDOM_COUNT > 0
+        cmocka_unit_test(test_random_networks_match_reference),
+#endif
         cmocka_unit_test(test_geometric_limits_match_reference),
         cmocka_unit_test(test_layers_read_draws_of_their_own),
     };

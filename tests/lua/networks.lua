@@ -4,11 +4,11 @@
 --   streams    1, or 2: a second stream whose values blocks read from outside
 --   families   names of attentions that may be used; "cross" is used where there are two streams
 --   rates      of dropout, to pick from
---   layers     there is one block of so many layers, which runs once and has the only attention, and what is dropped out
---              of the embedding is the spec's to say, as the generator prints networks today
+--   layers     there is one block of so many layers, which runs once and has the only attention, and the spec says what
+--              is dropped out of the embedding, as the generator prints networks today
 --   around     false: nothing but norms stands outside of blocks
 --   tied       false: an output of its own
--- Output: { text, width, streams, about }: text is a Lua chunk that returns the description.
+-- Output: { text, width, streams }: text is a Lua chunk that returns the description.
 --
 -- Names repeat from scope to scope on purpose: blocks and the network around them share buffers by name.
 
@@ -229,8 +229,8 @@ end
 function M.random(number, options)
   local random = new_random(number)
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = 0, older = {}, used = {},
-    families = options.families, layers = options.layers, around = options.around ~= false, rates = options.rates or RATES,
-    dropout = random:chance(2) }, Writer)
+    families = options.families, layers = options.layers, around = options.around ~= false,
+    rates = options.rates or RATES, dropout = random:chance(2) }, Writer)
   local streams = options.streams == 2 and random:chance(3) and 2 or 1
   network(w, streams, options.layers and 1 or random:below(2), options.tied ~= false)
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))

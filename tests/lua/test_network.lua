@@ -26,14 +26,14 @@ local function families()
   return list
 end
 
-local function build(describe)
+local function build(describe, chunk, given)
   return builder.build(describe, {
     model = { width = networks.WIDTH },
     tokens = { count = 5, text = "TOKENS" },
     classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
-    families = families(),
+    families = given or families(),
     additive = { kind = "sinusoid" },
-  })
+  }, chunk)
 end
 
 local function machine_of(describe, number)
@@ -269,6 +269,56 @@ local PLANTED = {
 function TestNetworks.test_what_is_planted_is_found()
   for name, plant in pairs(PLANTED) do
     lu.assertTrue(planted(plant), name)
+  end
+end
+
+-- ---- mistakes ----
+
+TestMistakes = {}
+
+-- A network of two streams: `lines` are the sixth and following ones.
+local function with_streams(lines)
+  return ([[
+return function(net)
+  local tokens = net:table("token")
+  local x = net:embed("embedding", net:stream("source"), { table = tokens, scale = 1 })
+  local y = net:embed("memory", net:stream("target"), { table = tokens, scale = 1 })
+  local b = net:block("layer", 1, "A block.")
+%s
+  net:classify(net:readout(b.result, "last"))
+end
+]]):format(lines)
+end
+
+-- { lines, line of the message, what was found, what was expected }; those that one stream can have are in
+-- test_models.lua.
+local MISTAKES = {
+  { [[local h = b:input(x) b:output(b:add(h, b:attention("self", h, b:external(y))))]], 6,
+    "attention self looks from source to target", 'the attention "cross"' },
+  { [[local h = b:input(x)
+b:output(b:add(h, b:external(y)))]], 7, "adding input of stream source and memory of stream target",
+    "values of one stream" },
+  { [[local h = b:input(x) b:output(b:add(h, y))]], 6, "memory belongs to the network", "block:external(value)" },
+  { [[local h = b:input(x) b:output(b:add(h, b:attention("three", h, h)))]], 6,
+    "attention three has 3 heads in a width of 16", "heads that divide the width" },
+  { [[local h = b:input(x)
+local w = b:product("wide", h, 32)
+b:output(b:add(h, b:attention("self", w, w)))]], 8, "attention self of wide, 32 channels", "the model's width, 16" },
+  { [[b:output(b:norm("norm1", b:input(x)))]], 4, "memory of the network is read by nothing", "a use of it" },
+}
+
+function TestMistakes.test_mistakes_with_two_streams_are_told_with_their_line()
+  for _, case in ipairs(MISTAKES) do
+    local text, line, what, expected = with_streams(case[1]), table.unpack(case, 2)
+    local all = families()
+    all.three = setmetatable({ name = "three", heads = 3, head_width = 5 }, { __index = all.self })
+    local chunk = assert(load(text, "=network"))
+    local ok, problem = pcall(build, chunk(), "=network", all)
+    lu.assertFalse(ok, text)
+    lu.assertTrue(type(problem) == "table" and problem.problem, tostring(problem))
+    lu.assertStrContains(problem.what, what)
+    lu.assertStrContains(problem.expected or "", expected)
+    lu.assertEquals(problem.line, line, text)
   end
 end
 

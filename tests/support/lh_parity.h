@@ -24,6 +24,9 @@ typedef struct lh_parity_tolerance {
 
 const lh_parity_tolerance *lh_parity_tolerance_of(int real_bytes);
 
+/* Of random networks in float64, whose sums may grow where they have no norms. */
+extern const lh_parity_tolerance lh_parity_random_tolerance;
+
 /* Zeroed and on a cache line, as the engine gives it; for free. */
 void *lh_parity_reserve(size_t bytes);
 
@@ -36,6 +39,10 @@ bool lh_parity_learns_slopes(const lh_spec *spec);
 
 /* The stored weights in the network of the case's spec; the caller frees it. */
 lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c);
+
+/* Weights for the network of a random spec; the caller frees it. And the case: which positions and scores it reads. */
+lh_ref_model *lh_parity_random_model(const lh_spec *spec);
+lh_parity_case lh_parity_random_case(const lh_spec *spec);
 
 /* The model's weights into the spec's vector of parameters. */
 void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters);
@@ -51,7 +58,7 @@ void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model);
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance);
 
-void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count);
+void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count, double tolerance);
 
 /* A program of a spec at work on one batch, with everything that a step of this mode needs. */
 typedef struct lh_trainer {

@@ -38,8 +38,7 @@ M.number_of = number_of
 
 -- What the generator prints today; without what follows `rates` it is any network of one stream.
 local LAYERS = 2
-local PRINTED = { families = { "self" }, rates = { 0.1 }, layers = LAYERS,
-  tied = false }
+local PRINTED = { families = { "self" }, rates = { 0.1 }, layers = LAYERS, tied = false }
 
 -- Calls f with the plan of random_<number> while its description stands in for the encoder's.
 -- folder: where the spec is written.

@@ -13,8 +13,8 @@ done
 mkdir -p build/tests/specs
 
 match_interpreter() {
-    "${LUA:-lua5.4}" tests/support/write_random.lua build/tests/specs $(make -s "RANDOM=$COUNT" print-random-specs) &&
-        make -s -j2 "RANDOM=$COUNT" LEVELS=best build/release/tests/unit/test_random &&
+    "${LUA:-lua5.4}" tests/support/write_random.lua build/tests/specs $(make -s "RANDOM_COUNT=$COUNT" print-random-specs) &&
+        make -s -j2 "RANDOM_COUNT=$COUNT" LEVELS=best build/release/tests/unit/test_random &&
         build/release/tests/unit/test_random
 }
 

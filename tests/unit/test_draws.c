@@ -134,7 +134,8 @@ static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     for (int most = 1; most <= SEQUENCES && most <= allowed; most++) {
         result r = run(spec, model, &made.batch, mode, given ? positions : NULL, most);
         lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_tolerance_of(8)->loss, 0);
-        if (mode == LH_MODE_EVALUATE) lh_parity_check_logits(8, r.logits, want, count);
+        if (mode == LH_MODE_EVALUATE)
+            lh_parity_check_logits(8, r.logits, want, count, lh_parity_tolerance_of(8)->logits);
         else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_tolerance_of(8)->gradient);
         free_result(&r);
     }
@@ -260,7 +261,7 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     double loss = lh_ref_run(model, &made.batch, want);
     result r = run(spec, model, &made.batch, mode, NULL, 2);
     lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_tolerance_of(8)->loss, 0);
-    if (mode == LH_MODE_EVALUATE) lh_parity_check_logits(8, r.logits, want, count);
+    if (mode == LH_MODE_EVALUATE) lh_parity_check_logits(8, r.logits, want, count, lh_parity_tolerance_of(8)->logits);
     else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_tolerance_of(8)->gradient);
     free_result(&r);
     free(want);

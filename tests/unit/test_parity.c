@@ -69,7 +69,7 @@ static void check_logits(lh_trainer *t, const lh_ref_batch *batch, const uint8_t
     size_t count = (size_t)(batch->sequences * batch->labels * t->spec->classes);
     void *logits = lh_parity_reserve(count * (size_t)t->program->real_bytes);
     lh_trainer_run(t, batch, mask, most, logits);
-    lh_parity_check_logits(t->program->real_bytes, logits, want, count);
+    lh_parity_check_logits(t->program->real_bytes, logits, want, count, tolerance_of(t->program)->logits);
     free(logits);
 }
 

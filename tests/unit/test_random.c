@@ -4,9 +4,7 @@
  */
 #include "support/lh_test.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/level.h"
 #include "support/lh_parity.h"
@@ -21,22 +19,6 @@ static const lh_spec *const SPECS[] = {LH_RANDOM_SPECS};
 
 enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS, FIRST_EXAMPLE = 1000 };
 
-/* Of sums that a network without norms may let grow, in float64: relative to the largest element of a tensor. */
-static const double TOLERANCE = 1e-11;
-
-static lh_ref_model *new_model(const lh_spec *spec) {
-    lh_ref_model *model = lh_ref_model_new(lh_network_of(spec->id));
-    lh_rng rng = lh_rng_at(lh_key_of_seed(21), 0, 0, 0);
-    for (int i = 0; i < model->tensor_count; i++) {
-        const lh_ref_tensor *tensor = &model->tensors[i];
-        double scale = tensor->rows > 1 ? 1 / sqrt(tensor->rows) : 0.5;
-        double middle = strstr(tensor->name, "scale") ? 1 : 0;
-        for (int e = 0; e < tensor->rows * tensor->columns; e++)
-            tensor->value[e] = middle + scale * (lh_rng_word(&rng) / 2147483648.0 - 1);
-    }
-    return model;
-}
-
 static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
                              lh_parity_batch *made) {
     size_t count = (size_t)(made->batch.sequences * made->batch.labels * c->spec->classes);
@@ -47,7 +29,7 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
     lh_ref_run(model, &batch, want);
     lh_trainer t = lh_trainer_open(c->spec, program, model, &batch, made->drawn, LH_MODE_EVALUATE);
     lh_trainer_run(&t, &batch, made->mask, 2, got);
-    lh_assert_close(got, want, count, 0, TOLERANCE * lh_parity_largest(count, want));
+    lh_parity_check_logits(program->real_bytes, got, want, count, lh_parity_random_tolerance.logits);
     lh_trainer_close(&t);
     free(want);
     free(got);
@@ -59,8 +41,8 @@ static void check_training(const lh_parity_case *c, const lh_cpu_program *progra
     for (int most = 1; most <= LH_PARITY_SEQUENCES; most += 2) {
         lh_trainer t = lh_trainer_open(c->spec, program, model, &made->batch, made->drawn, LH_MODE_TRAIN);
         lh_trainer_run(&t, &made->batch, made->mask, most, NULL);
-        lh_assert_close(&t.sums.loss, &want, 1, TOLERANCE, 0);
-        lh_parity_check_gradients(c->spec, program->real_bytes, t.gradient, model, TOLERANCE);
+        lh_assert_close(&t.sums.loss, &want, 1, lh_parity_random_tolerance.loss, 0);
+        lh_parity_check_gradients(c->spec, program->real_bytes, t.gradient, model, lh_parity_random_tolerance.gradient);
         lh_trainer_close(&t);
     }
 }
@@ -73,17 +55,11 @@ static void check_at(const lh_parity_case *c, const lh_cpu_program *program, lh_
     check_training(c, program, model, &made);
 }
 
-static bool is_scored(const lh_ref_network *network) {
-    for (int i = 0; i < network->family_count; i++)
-        if (network->families[i].scored) return true;
-    return false;
-}
-
 static void test_random_networks_match_reference(void **state) {
     (void)state;
     for (int i = 0; i < SPEC_COUNT; i++) {
-        lh_ref_model *model = new_model(SPECS[i]);
-        lh_parity_case c = {is_scored(model->network) ? "alibi" : "none", SPECS[i]};
+        lh_ref_model *model = lh_parity_random_model(SPECS[i]);
+        lh_parity_case c = lh_parity_random_case(SPECS[i]);
         for (const lh_cpu_program *const *program = SPECS[i]->cpu; *program; program++) {
             if (!lh_level_runs((*program)->level)) continue;
             print_message("           %s on %s\n", SPECS[i]->id, (*program)->level);
