@@ -2,7 +2,7 @@
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "none" },
-  model = { source = "../golden/networks/blocks.lua",
+  model = { source = "descriptions/blocks.lua",
     layers = 2, heads = 8, width = 256, feedforward = 80, dropout = 0.1 },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 } },
