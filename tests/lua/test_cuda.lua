@@ -177,6 +177,7 @@ function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_a
     lu.assertNil(files)
     lu.assertStrContains(message, "there is no device code for " .. case[2])
     lu.assertStrContains(message, "expected: --target cpu")
+    lu.assertEquals({ choice(plan, "gpu").value, choice(plan, "gpu, one model") }, { "none" })
   end
 end
 
