@@ -46,6 +46,7 @@ static const struct {
     AS_NAMED(cuStreamCreate),
     VERSION_2(cuStreamDestroy),
     AS_NAMED(cuStreamSynchronize),
+    AS_NAMED(cuLaunchKernel),
     AS_NAMED(cuLaunchCooperativeKernel),
 };
 enum { SYMBOL_COUNT = sizeof SYMBOLS / sizeof SYMBOLS[0] };

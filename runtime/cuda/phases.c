@@ -51,7 +51,7 @@ lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error) {
     return status;
 }
 
-/* Both are where the blocks of a grid meet. */
+/* Both are where the blocks of a grid meet: only there do all of them have to be resident at once. */
 static bool meets(int phase) { return phase == LH_CUDA_BEGIN || phase == LH_CUDA_END; }
 
 static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
@@ -59,8 +59,13 @@ static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const
     const lh_cuda_driver *driver = fleet->driver;
     lh_cuda_place place = {launch->phase, launch->layer, pass->first};
     void *arguments[] = {pass->arguments, &place};
-    CUresult result = 0;
-    if (meets(launch->phase)) result = driver->cuMemsetD8Async(pass->arrivals, 0, sizeof(unsigned int), fleet->stream);
+    if (!meets(launch->phase)) {
+        CUresult result =
+            driver->cuLaunchKernel(pass->kernel, (unsigned)pass->blocks, 1, 1, (unsigned)fleet->program->threads, 1, 1,
+                                   (unsigned)fleet->program->block_memory, fleet->stream, arguments, NULL);
+        return check(fleet, result, "cuLaunchKernel of a phase", error);
+    }
+    CUresult result = driver->cuMemsetD8Async(pass->arrivals, 0, sizeof(unsigned int), fleet->stream);
     if (result != 0) return check(fleet, result, "cuMemsetD8Async", error);
     result =
         driver->cuLaunchCooperativeKernel(pass->kernel, (unsigned)pass->blocks, 1, 1, (unsigned)fleet->program->threads,

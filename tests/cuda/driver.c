@@ -71,6 +71,7 @@ static const struct {
     FUNCTION(cuStreamCreate),
     FUNCTION(cuStreamDestroy),
     FUNCTION(cuStreamSynchronize),
+    FUNCTION(cuLaunchKernel),
     FUNCTION(cuLaunchCooperativeKernel),
 };
 _Static_assert(sizeof FUNCTIONS / sizeof *FUNCTIONS == SYMBOL_COUNT, "every function of the driver is compared");

@@ -104,22 +104,34 @@ CUresult cuStreamSynchronize(CUstream stream) {
     return lh_device.broken;
 }
 
+/* Into a stream: CALL is counted and has its failures. Blocks of a grid that are not resident at once run here, too. */
+static CUresult launch(const char *call, bool resident, CUfunction function, unsigned grid, unsigned block,
+                       unsigned block_memory, CUstream stream, void **arguments) {
+    lh_device_call c(call, CONTEXT);
+    if (c.failure) return c.failure;
+    if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
+    if (grid < 1 || block < 1 || block > 1024 || block_memory > (unsigned)function->block_memory) return INVALID_VALUE;
+    int most = lh_device_resident(function, (int)block, block_memory) * lh_emulated.multiprocessors;
+    if (resident && grid > (unsigned)most) return COOPERATIVE_LAUNCH_TOO_LARGE;
+    lh_device.launches++;
+    const char *name = function->kernel->name;
+    lh_emulated_kernel::grid bound = function->kernel->bind(arguments);
+    stream->waiting.push_back([=] { run_kernel(name, bound, (int)grid, (int)block, block_memory); });
+    return SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned block_memory, CUstream stream, void **arguments,
+                        void **extra) {
+    if (grid_y * grid_z != 1 || block_y * block_z != 1 || extra) return INVALID_VALUE;
+    return launch("cuLaunchKernel", false, function, grid_x, block_x, block_memory, stream, arguments);
+}
+
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned block_memory,
                                    CUstream stream, void **arguments) {
-    lh_device_call c("cuLaunchCooperativeKernel", CONTEXT);
-    if (c.failure) return c.failure;
-    if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
-    if (grid_x < 1 || grid_y * grid_z != 1 || block_x < 1 || block_x > 1024 || block_y * block_z != 1 ||
-        block_memory > (unsigned)function->block_memory)
-        return INVALID_VALUE;
-    int resident = lh_device_resident(function, (int)block_x, block_memory) * lh_emulated.multiprocessors;
-    if (grid_x > (unsigned)resident) return COOPERATIVE_LAUNCH_TOO_LARGE;
-    lh_device.launches++;
-    const char *name = function->kernel->name;
-    lh_emulated_kernel::grid grid = function->kernel->bind(arguments);
-    stream->waiting.push_back([=] { run_kernel(name, grid, (int)grid_x, (int)block_x, block_memory); });
-    return SUCCESS;
+    if (grid_y * grid_z != 1 || block_y * block_z != 1) return INVALID_VALUE;
+    return launch("cuLaunchCooperativeKernel", true, function, grid_x, block_x, block_memory, stream, arguments);
 }
 
 } /* extern "C" */
@@ -131,5 +143,6 @@ void lh_device_add_streams(lh_cuda_driver *driver) {
     driver->cuStreamCreate = cuStreamCreate;
     driver->cuStreamDestroy = cuStreamDestroy_v2;
     driver->cuStreamSynchronize = cuStreamSynchronize;
+    driver->cuLaunchKernel = cuLaunchKernel;
     driver->cuLaunchCooperativeKernel = cuLaunchCooperativeKernel;
 }

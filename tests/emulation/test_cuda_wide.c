@@ -243,6 +243,39 @@ static void test_step_product_that_fails_loses_the_device(void **state) {
     end_device();
 }
 
+/* A step of the toy ends in the phase where blocks meet; its evaluation is a phase where they do not. */
+static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
+    (void)state;
+    static const char *const calls[] = {"cuLaunchKernel", "cuLaunchCooperativeKernel"};
+    for (int call = 0; call < 2; call++) {
+        lh_error error;
+        lh_engine *engine;
+        lh_step_metrics metrics[STEPS];
+        lh_sums sums;
+        int done;
+        const lh_lengths lengths = {NULL, 0, 1, LONGEST, 1};
+        const lh_condition condition = {.n = 4,
+                                        .examples = EXAMPLES,
+                                        .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL},
+                                        .draw = {lh_key_of_seed(9), 0, LH_SHARED, LH_DOMAIN_EVAL}};
+        use_device(&wide, (lh_emulation){.failing_call = calls[call], .failing_result = 999});
+        lh_spec spec = toy(&wide);
+        lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
+        lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
+        lh_status status;
+        if (call == 0) {
+            lh_assert_ok(engine->ops->step(engine, STEPS, metrics, &done, &error), &error);
+            status = engine->ops->evaluate(engine, &condition, &sums, NULL, &error);
+        } else {
+            lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
+            status = engine->ops->step(engine, STEPS, metrics, &done, &error);
+        }
+        lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, calls[call]);
+        engine->ops->close(engine);
+        end_device();
+    }
+}
+
 int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
@@ -252,6 +285,7 @@ int main(void) {
         cmocka_unit_test(test_compiler_differs_by_device_and_shapes),
         cmocka_unit_test(test_open_failing_calls_release_everything),
         cmocka_unit_test(test_step_product_that_fails_loses_the_device),
+        cmocka_unit_test(test_only_phases_where_blocks_meet_are_cooperative),
     };
     return cmocka_run_group_tests_name("cuda_wide", tests, NULL, NULL);
 }

@@ -154,6 +154,7 @@ NEVER_CALLED(cuMemcpyDtoHAsync_v2)
 NEVER_CALLED(cuStreamCreate)
 NEVER_CALLED(cuStreamDestroy_v2)
 NEVER_CALLED(cuStreamSynchronize)
+NEVER_CALLED(cuLaunchKernel)
 #ifndef FAKE_CUDA_OLD
 NEVER_CALLED(cuLaunchCooperativeKernel)
 #endif
