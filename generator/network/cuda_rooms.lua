@@ -96,7 +96,8 @@ local function member_of(buffer, plain)
   return rows(buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
 end
 
--- What a layer keeps; its output last. What attention works with lies together, its result behind it.
+-- What a layer keeps; its output last. What attention works with lies together, its result behind it: the compiler
+-- loads neighbours at once, and in another order attention over pairs has more instructions.
 function M.kept(device, block)
   local list, plain = {}, read_by_pairs(device)
   for _, buffer in ipairs(device.buffers.scopes[block].kept) do
