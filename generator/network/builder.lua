@@ -364,6 +364,16 @@ function Scope:input(value)
   return self.entry
 end
 
+-- In evaluation a block may work in place, which a product cannot: not of its input alone, rectified (fuse.lua) or not.
+local function check_in_place(block, value)
+  local op = value.op
+  op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
+  if op.kind == "product" and op.x == block.entry then
+    fail(block.net, ("the output of %s is a product of its input"):format(block.title),
+      "another operation behind it, such as block:add(input, product)")
+  end
+end
+
 -- What a repetition hands on to the next, and the last one to the network.
 function Scope:output(value)
   local net = self.net
@@ -378,6 +388,7 @@ function Scope:output(value)
     fail(net, ("the output of %s, %s, is read inside as well"):format(self.title, value.name),
       "an operation that gives the output alone")
   end
+  check_in_place(self, value)
   value.name, value.of_stream, value.result_of = "output", true, self
   local op = { kind = "block", x = self.first, block = self, externals = {} }
   for i, inner in ipairs(self.externals) do

@@ -12,7 +12,7 @@
 --   attends    what the templates of attention call things
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
 -- Lists are records (cuda_records.lua); of a wide model { list, phases, reads }: what the host lists, phases with their
--- records, and whether the list has to do with the layer's input.
+-- records, and what the host's list reads of what it is handed.
 -- A layer reads the output of the one before, which is kept with what that one keeps. Between blocks values lie in the
 -- workspace by their names; in evaluation a block that alone takes its input works in place.
 -- What there is no device code for is an error { problem = true, what, line } of the description.
@@ -91,11 +91,12 @@ local function below_text(list, places)
       below[op.place + 1] = op.dropout.name .. "_DROP_BELOW"
     end
   end
-  local text = below[places]
+  local text, plain = "(unsigned int)" .. below[places], true
   for i = places - 1, 1, -1 do
-    text = below[i] == text and text or ("place == %d ? %s : %s"):format(i - 1, below[i], text)
+    plain = plain and below[i] == below[places]
+    text = ("place == %d ? (unsigned int)%s : %s"):format(i - 1, below[i], text)
   end
-  return text
+  return plain and below[places] or text
 end
 
 -- Sites of the network itself, then those of each block, repetition behind repetition.
@@ -118,13 +119,21 @@ local function index_of(block)
   return block.loops > 1 and "use" or "l"
 end
 
-local function reads_input(host)
-  for _, launch in ipairs(host) do
-    if launch.x == IN_LIST.input then
-      return true
+local HANDED = { "w->", "s->", "p->", "g->" }
+
+-- Which of the names that a function is handed its list reads: { l, x, w, s, p, g }.
+local function reads(list)
+  local read = {}
+  for _, one in ipairs(list) do
+    read.l = read.l or one.phase ~= nil or one.product == "weight" and one.first_use ~= false
+    read.x = read.x or one.x == IN_LIST.input
+    for _, text in pairs(one) do
+      for _, name in ipairs(HANDED) do
+        read[name:sub(1, 1)] = read[name:sub(1, 1)] or type(text) == "string" and text:sub(1, 3) == name
+      end
     end
   end
-  return false
+  return read
 end
 
 -- The host's line for all launches of a block.
@@ -138,10 +147,11 @@ end
 -- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
 local function launched(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and index_of(scope) or "0"
-  local host, phases = {}, {}
+  local host, phases, all = {}, {}, {}
   for i, launch in ipairs(launches.cut(list, scope.entry and scope.name, device.adds_bias)) do
     if launch.phase then
       phases[#phases + 1] = { name = launch.phase, ops = recorded(device, scope, training, launch.ops) }
+      table.move(phases[#phases].ops, 1, #launch.ops, #all + 1, all)
       host[i] = { template = "cuda/launch/phase.tpl", phase = launch.phase, layer = layer }
     elseif launch.block then
       host[i] = of_block(device, launch)
@@ -149,10 +159,10 @@ local function launched(device, scope, training, list)
     else
       host[i] = records.record(device, scope, training, at, launch.entry)
       host[i].template = ("cuda/launch/%s.tpl"):format(launch.product)
-      host[i].first_use = scope.first_use or false
+      host[i].product, host[i].first_use = launch.product, scope.first_use or false
     end
   end
-  return { list = host, phases = phases, reads = reads_input(host) }
+  return { list = host, phases = phases, reads = reads(host), reads_in_phases = reads(all) }
 end
 
 -- How many launches a step is: so many, and so many for each layer of a block.
@@ -208,7 +218,7 @@ end
 -- The first and the last phase of a block, which phase_names puts beside each other.
 local function ends_of(forward, backward)
   local first, last = forward[1] or backward[1], backward[#backward] or forward[#forward]
-  return first.name, last.name
+  return first and first.name, last and last.name
 end
 
 local function block_of(device, op)
@@ -229,7 +239,10 @@ local function block_of(device, op)
   device.made[block] = one
   one.forward = device.made_of(device, block, true, entries(lists.forward, false, {}))
   one.backward = device.made_of(device, block, true, entries(lists.backward, true, {}))
-  if device.given.wide then
+  local wide = device.given.wide
+  one.forward_reads = wide and one.forward.reads_in_phases or reads(one.forward)
+  one.backward_reads = wide and one.backward.reads_in_phases or reads(one.backward)
+  if wide then
     one.first_phase, one.last_phase = ends_of(one.forward.phases, one.backward.phases)
   end
   return one

@@ -149,8 +149,9 @@ function forward.gate(device, _, op, place)
   return elementwise(device, op, place, GATES[op.activation])
 end
 
+-- What is turned by its positions.
 function forward.attention(_, _, op, place)
-  return { q = place(op.q) }
+  return { turned = op.family.rotation.kind == "rope" and place(op.q) }
 end
 
 function forward.embed(device)
@@ -225,7 +226,7 @@ function back.gate_grad(device, at, b, place)
 end
 
 function back.attention_grad(_, at, b)
-  return { dq = gradient(at, b.dq), gradients = at.gradients }
+  return { turned = b.op.family.rotation.kind == "rope" and gradient(at, b.dq), gradients = at.gradients }
 end
 
 local function of_rows(_, at, b)

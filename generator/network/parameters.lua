@@ -186,13 +186,24 @@ local function small_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
+local function has_small(scope)
+  for _, p in ipairs(scope.parameters) do
+    if #small_members(p) > 0 then
+      return true
+    end
+  end
+  return false
+end
+
 -- The lines of a struct: `real a[..], b[..]; /* about */`, of members_of(parameter). block_type, times: a block's type,
 -- and how often it is there, by their names in the block.
 local function lines_of(scope, members_of, block_type, times)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      lines[#lines + 1] = { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name, p.block[times]) }
+      local empty = members_of == small_members and not has_small(p.block) -- a struct has members
+      lines[#lines + 1] = not empty and { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name,
+        p.block[times]) } or nil
     else
       for _, m in ipairs(members_of(p)) do
         local last = lines[#lines]

@@ -74,6 +74,10 @@ local WALK = { what = "gpu attention", value = "weights made again",
 local function cuda_choices(plan, list)
   local family = plan.attentions[1]
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
+  if plan.no_device_code then
+    list[#list + 1] = { what = "gpu", value = "none", why = "there is no device code for " .. plan.no_device_code.what }
+    return
+  end
   local attention = family.normaliser.kind == "geometric" and WALK or ATTENTION
   if cuda.products == "library" then
     list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",

@@ -9,8 +9,12 @@
  * In evaluation all but the first have input and output in one place. */
 % end
 INLINE void ${name}_forward(${flag}) {
+% if forward_reads.w then
     const workspace *w = &block()->work;
+% end
+% if forward_reads.s then
     const ${state} *s = &block()->${name};
+% end
 % for _, op in ipairs(forward) do
     % include(op.template, op)
 % end
@@ -19,8 +23,12 @@ INLINE void ${name}_forward(${flag}) {
 /* The workspace's gradient: of the ${name}'s output on entry, of its input on return. Every gradient of its parameters
  * is written. */
 INLINE void ${name}_backward(void) {
+% if backward_reads.w then
     const workspace *w = &block()->work;
+% end
+% if backward_reads.s then
     const ${state} *s = &block()->${name};
+% end
 % for _, op in ipairs(backward) do
     % include(op.template, op)
 % end

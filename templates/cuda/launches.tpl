@@ -43,15 +43,18 @@ static void input_gradient(launch_list *list, int in, int out, const real *dy, c
 }
 
 % for _, block in ipairs(device.blocks) do
+% local read, index = block.forward.reads, "int " .. block.index
+% local p, s = ("const %s *p"):format(block.parameters_type), ("const %s *s"):format(block.state)
 /* ${block.comment}
- * In a pass, ${block.name} ${block.index}${block.forward.reads and ", its input at x" or ""}. */
-% define(("static void %s_forward"):format(block.name), "launch_list *list", "int " .. block.index, ("const %s *p"):format(block.parameters_type), "const workspace *w", ("const %s *s"):format(block.state), block.forward.reads and "const real *x")
+ * In a pass, one ${block.name}${read.x and ", its input at x" or ""}. */
+% define(("static void %s_forward"):format(block.name), "launch_list *list", read.l and index, read.p and p, read.w and "const workspace *w", read.s and s, read.x and "const real *x")
 % for _, launch in ipairs(block.forward.list) do
     % include(launch.template, launch)
 % end
 }
 
-% define(("static void %s_backward"):format(block.name), "launch_list *list", "int " .. block.index, ("const %s *p"):format(block.parameters_type), ("%s *g"):format(block.parameters_type), "const workspace *w", ("const %s *s"):format(block.state), block.backward.reads and "const real *x")
+% local read = block.backward.reads
+% define(("static void %s_backward"):format(block.name), "launch_list *list", read.l and index, read.p and p, read.g and ("%s *g"):format(block.parameters_type), read.w and "const workspace *w", read.s and s, read.x and "const real *x")
 % for _, launch in ipairs(block.backward.list) do
     % include(launch.template, launch)
 % end

@@ -119,12 +119,14 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 /* What a shard adds up for the parameters itself; the weights of products get their gradients from products over the
  * whole batch. */
 % for _, struct in ipairs(structs) do
+% if struct.small.lines[1] then
 typedef struct ${struct.gradients_type} {
 % for _, line in ipairs(struct.small.lines) do
     ${line}
 % end
 } ${struct.gradients_type};
 
+% end
 % end
 enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* of a shard, before the sums of tables */ };
 % end

@@ -71,7 +71,9 @@ INLINE void take_part(block_state *b, int group, int all, int parts, int index, 
 % end
 % for _, block in ipairs(device.blocks) do
 % local layer = block.loops > 1 and "at.layer % " .. block.count or "at.layer"
-% if #device.blocks > 1 then
+% if not block.first_phase then
+    enter_${block.name}(b, ${block.uses} - 1, first, all, training); /* nothing but products */
+% elseif #device.blocks > 1 then
     const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase};
     input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.uses} - 1, first, all, training);
     if (in_${block.name}) {

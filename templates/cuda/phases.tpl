@@ -5,8 +5,12 @@ INLINE void train_phase(int phase, int shard) {
     const block_state *b = block();
     % include("cuda/phase_choice.tpl", device.pass.train)
 % for _, block in ipairs(device.blocks) do
+% if block.forward.phases[1] then
     % call(block.name .. "_forward_phase", "phase", block.drops and not eval_dropout and "true")
+% end
+% if block.backward.phases[1] then
     ${block.name}_backward_phase(phase);
+% end
 % end
 }
 
@@ -70,6 +74,8 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
     const int phase = at.phase;
     % include("cuda/phase_choice.tpl", device.pass.evaluate)
 % for _, block in ipairs(device.blocks) do
+% if block.forward.phases[1] then
     % call(block.name .. "_forward_phase", "phase", block.drops and not eval_dropout and "false")
+% end
 % end
 }

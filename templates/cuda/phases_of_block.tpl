@@ -1,17 +1,29 @@
 % local asks = drops and not eval_dropout
 % include("cuda/block_names.tpl")
+% if forward.phases[1] then
 
 /* ${comment}
  * Of the way forward one phase. */
 % define(("INLINE void %s_forward_phase"):format(name), "int phase", asks and "const bool training")
+% if forward_reads.w then
     const workspace *w = &block()->work;
+% end
+% if forward_reads.s then
     const ${state} *s = &block()->${name};
+% end
     % include("cuda/phase_choice.tpl", forward)
 }
+% end
+% if backward.phases[1] then
 
 /* Of the way back: the workspace's gradient, of the ${name}'s output at first, becomes that of its input. */
 INLINE void ${name}_backward_phase(int phase) {
+% if backward_reads.w then
     const workspace *w = &block()->work;
+% end
+% if backward_reads.s then
     const ${state} *s = &block()->${name};
+% end
     % include("cuda/phase_choice.tpl", backward)
 }
+% end

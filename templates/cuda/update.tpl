@@ -187,7 +187,7 @@ INLINE void fold_gradients(void) {
     parameters *to = (parameters *)gradient;
     const gradients *g = (const gradients *)b->replica.partials;
 % for _, struct in ipairs(structs) do
-% if struct.block then
+% if struct.block and struct.small.members[1] then
     for (int l = 0; l < ${struct.count}; l++) {
 % local last = struct.first_use and struct.first_use .. " + l" or "l"
         const ${struct.gradients_type} *from = &g->${struct.block}[${last}];
@@ -204,7 +204,7 @@ INLINE void fold_gradients(void) {
         }
 % end
     }
-% else
+% elseif not struct.block then
 % for _, m in ipairs(struct.small.members) do
     % include("cuda/fold_member.tpl", { fold = "fold_shards", from = "g->" .. m.name, to = "to->" .. m.name, member = m })
 % end

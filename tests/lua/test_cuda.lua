@@ -177,6 +177,7 @@ function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_a
     lu.assertNil(files)
     lu.assertStrContains(message, "there is no device code for " .. case[2])
     lu.assertStrContains(message, "expected: --target cpu")
+    lu.assertEquals({ choice(plan, "gpu").value, choice(plan, "gpu, one model") }, { "none" })
   end
 end
 
@@ -185,7 +186,8 @@ end
 local function looped(width, encoding)
   local method = handles.METHODS.block
   method.options = { loops = "count" }
-  local plan, message = own("block:output(block:add(h, " .. ATTENDS .. "))", width, encoding, '1, "", { loops = 2 }')
+  local plan, message = own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
+    '1, "", { loops = 2 }')
   method.options = nil
   assert(plan, message)
   local text = {}

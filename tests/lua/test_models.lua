@@ -256,6 +256,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
     "the same value twice" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
   { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
+  { [[b:output(b:product("same", h, 16))]], 5, "the output of block layer is a product of its input", "behind it" },
+  { [[b:output(b:activation("a", b:product("same", h, 16), "relu"))]], 5, "is a product of its input", "behind it" },
   { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
   { [[b:output(b:product("wide", h, 32))]], 5, "handing on input of 16 channels and wide of 32", "equal widths" },
   { [[b:output(b:gate("g", h, "silu"))]], 5, "the input of the gate is input", "a product of two parts" },

@@ -1,4 +1,4 @@
-% if rotation.kind == "rope" then
-rotate(1, ${q});
+% if turned then
+rotate(1, ${turned});
 % end
 attend();

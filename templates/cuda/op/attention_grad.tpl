@@ -1,4 +1,4 @@
 % call("attend_backward", cuda.layer_gradients and gradients)
-% if rotation.kind == "rope" then
-rotate(-1, ${dq});
+% if turned then
+rotate(-1, ${turned});
 % end

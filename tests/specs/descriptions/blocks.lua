@@ -1,15 +1,17 @@
--- Feed-forward blocks, blocks of attention behind them, and a product, an activation and a dropout outside of blocks; the
--- embedding is read twice, so that nothing works in place on it.
+-- Feed-forward blocks, blocks of nothing but products, blocks of attention, and a product, an activation and a dropout
+-- outside of blocks; the embedding is read twice, so that nothing works in place on it.
 return function(net, model)
-  local x = net:embed("embedding", net:stream("source"), { scale = sqrt(model.width), place = net.additive })
+  local x = net:embed("embedding", net:stream("source"), { scale = 2, place = net.additive, dropout = 0.2 })
   local front = net:block("front", 2, "A norm ahead of a gate.")
   local h = front:input(x)
   local n = front:norm("norm1", h, "rms")
   front:output(front:add(h, front:feedforward(n, { hidden = model.feedforward, activation = "geglu", bias = false }),
     model.dropout))
-  local joined = net:add(front.result, x)
+  local mixer = net:block("mixer", 2, "Products alone.")
+  local m = mixer:input(net:add(front.result, x))
+  mixer:output(mixer:product("out", mixer:product("middle", m, 2 * model.width), model.width))
   local block = net:block("layer", model.layers, "Attention without a norm, and a norm behind a product.")
-  local a = block:input(joined)
+  local a = block:input(mixer.result)
   local s = block:add(a, block:attention("self", a, a), model.dropout)
   block:output(block:norm("norm1", block:add(s, block:product("mixed", s, model.width, { bias = true }))))
   local head = net:activation("head", net:product("head_sum", block.result, model.width, { bias = true }), "gelu_tanh")

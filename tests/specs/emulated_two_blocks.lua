@@ -1,9 +1,0 @@
--- A network of one's own with two kinds of blocks, and operations outside of them: device code in the emulation against the CPU half (tests/emulation/test_model.c).
-return {
-  task = { kind = "bucket_sort" },
-  encoding = { kind = "none" },
-  model = { source = "descriptions/two_blocks.lua", layers = 2, heads = 4, width = 48, feedforward = 80, dropout = 0.1 },
-  train = { lengths = { 1, 20 } },
-  eval = { lengths = { 1, 20 } },
-  precision = "float64",
-}
