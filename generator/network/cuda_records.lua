@@ -1,7 +1,7 @@
 -- The operations of a network as records for the templates of templates/cuda/op: the template, and by role the text of
 -- what it is handed.
 --
--- Input: the state of cuda.lua (device), a scope, an entry of a list. Output: { kind, template, training, ... }.
+-- Input: the state of cuda.lua (device), a scope, an entry of a list. Output: { template, training, ... }.
 -- Device code names things so: in a block w is the workspace, s the layer's state; outside of it b is the block of
 -- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
 
@@ -254,7 +254,7 @@ end
 function M.record(device, scope, training, at, op)
   local place = placer(device, scope, at)
   local record = (op.of_backward and back or forward)[op.kind](device, at, op.one, place, training)
-  record.kind, record.template, record.training = op.kind, OP:format(op.kind), training
+  record.template, record.training = OP:format(op.kind), training
   return record
 end
 
