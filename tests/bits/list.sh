@@ -46,7 +46,7 @@ cpu_bits() {
 
 device_bits() {
     ./longhand gen "tests/specs/$1.lua" --out "build/tests/specs/$1" >/dev/null &&
-        make -s LEVELS=best "build/release/tests/emulation/test_model.$1" &&
+        flock "$out" make -s LEVELS=best "build/release/tests/emulation/test_model.$1" && # they share a library
         LONGHAND_BITS=1 "build/release/tests/emulation/test_model.$1" 2>&1 | grep '^bits '
 }
 
