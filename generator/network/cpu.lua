@@ -120,7 +120,7 @@ end
 
 local function dropped(cpu, at, op)
   return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
-    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops }
+    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text }
 end
 
 local function norm_record(cpu, at, op, place)

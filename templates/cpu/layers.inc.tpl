@@ -9,20 +9,21 @@
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", about = about.layers })
 % if dropouts[1] then
 
-/* Masks for every sequence of the block at one site. */
-static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint16_t drop_below, int8_t *keep) {
+/* Masks of `width` channels for every sequence of the block at one site. */
+static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint16_t drop_below, int width,
+        int8_t *keep) {
     const lh_cpu_step *step = w->step;
 % if eval_dropout then
     uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, place)
             : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${cpu.places} * layer + place);
     for (int s = 0; s < w->sequences; s++)
-        dropout_keep(step->key, step->step, w->block->first_example + (uint32_t)s, site, w->length * WIDTH, drop_below,
-                keep + (size_t)s * (size_t)w->length * WIDTH);
+        dropout_keep(step->key, step->step, w->block->first_example + (uint32_t)s, site, w->length * width, drop_below,
+                keep + (size_t)s * (size_t)(w->length * width));
 % else
     for (int s = 0; s < w->sequences; s++)
         dropout_keep(step->key, step->step, w->block->first_example + (uint32_t)s,
-                lh_site(LH_DOMAIN_DROPOUT, layer, place), w->length * WIDTH, drop_below,
-                keep + (size_t)s * (size_t)w->length * WIDTH);
+                lh_site(LH_DOMAIN_DROPOUT, layer, place), w->length * width, drop_below,
+                keep + (size_t)s * (size_t)(w->length * width));
 % end
 }
 % end
@@ -74,7 +75,7 @@ static void embed(const workspace *w, real *x) {
     if (w->step->mode != LH_MODE_TRAIN) return;
 % end
 % if additive.dropout.kind == "bernoulli" then
-    draw_masks(w, 0, 0, ${additive.dropout.name}_DROP_BELOW, w->embedding_keep);
+    draw_masks(w, 0, 0, ${additive.dropout.name}_DROP_BELOW, WIDTH, w->embedding_keep);
     dropout_apply(w->tokens * WIDTH, w->embedding_keep, ${additive.dropout.name}_KEEP_SCALE, x);
 % end
 }

@@ -226,6 +226,18 @@ function TestOwn.test_a_width_of_the_model_s()
   b:output(b:norm("n", b:add(h, b:product("back", wide, model.width))))]]))
 end
 
+-- The mask of a sum has the sum's channels, not the model's.
+function TestOwn.test_masks_are_as_wide_as_what_they_drop()
+  local plan = good(with_block([[
+  local sum = b:add(b:product("one", h, 64), b:product("two", h, 64), 0.25)
+  b:output(b:norm("n", b:add(h, b:product("back", b:activation("bent", sum, "gelu"), model.width), 0.1)))]]))
+  local widths = {}
+  for _, record in ipairs(plan.cpu.blocks[1].forward) do
+    widths[#widths + 1] = record.dropout and record.dropout.width or nil
+  end
+  lu.assertEquals(widths, { "ONE_CHANNELS", "WIDTH" })
+end
+
 function TestOwn.test_a_decoder_of_ones_own()
   local plan = good(with_block(FULL), { "model.kind=decoder", "model.tied=true" })
   lu.assertEquals({ plan.decoder.separator, plan.attentions[1].mask.kind }, { 10, "causal" })
