@@ -46,8 +46,8 @@ local function scope_names(cpu, scope)
   return { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->" }
 end
 
-local function rows_of(at, value)
-  return at.w .. "rows", at.w .. "tokens", value
+local function rows_of(at)
+  return at.w .. "rows", at.w .. "tokens"
 end
 
 -- The width's part in the name of a function that is not for the width of the model.
@@ -114,7 +114,7 @@ function forward.product(cpu, at, op, place)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return { routine = name, rows = rows_of(at, op.x), x = place(op.x), panels = at.panels .. op.weight,
+  return { routine = name, rows = rows_of(at), x = place(op.x), panels = at.panels .. op.weight,
     bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) }
 end
 
@@ -124,7 +124,7 @@ local function dropped(cpu, at, op)
 end
 
 local function norm_record(cpu, at, op, place)
-  local _, tokens = rows_of(at, op.out)
+  local _, tokens = rows_of(at)
   return { routine = norm_function(cpu, op), self = at.self, tokens = tokens, scale = at.p .. op.p.name .. "_scale",
     offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
     rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
@@ -145,7 +145,7 @@ function forward.add_norm(cpu, at, op, place)
 end
 
 function forward.add(cpu, at, op, place)
-  local _, tokens = rows_of(at, op.out)
+  local _, tokens = rows_of(at)
   local drops = op.dropout and op.dropout.name or false
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
     .. suffix(op.out.width)
@@ -155,7 +155,7 @@ function forward.add(cpu, at, op, place)
 end
 
 local function elementwise(cpu, at, op, place, kernel)
-  local rows = rows_of(at, op.out)
+  local rows = rows_of(at)
   local key = kernel .. " " .. op.out.width.text
   return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
     kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
@@ -175,11 +175,6 @@ function forward.attention(_, at, op, place)
   return { name = op.family.name, self = at.self, kept = "&" .. at.kept .. op.family.name,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), out = place(op.out) }
-end
-
-function forward.place(cpu, at, op, place)
-  return { self = at.self, x = place(op.x), out = place(op.out),
-    dropout = op.dropout and dropped(cpu, at, op) or false }
 end
 
 function forward.embed(cpu, at, op, place)
@@ -214,7 +209,7 @@ end
 
 function back.norm_grad(cpu, at, b)
   local op = b.op
-  local _, tokens = rows_of(at, op.out)
+  local _, tokens = rows_of(at)
   local drops = b.dbranch and op.dropout.name or false
   local rms = op.norm == "rms"
   local added = op.kind == "norm" and b.adds
@@ -238,7 +233,7 @@ end
 
 function back.dropout_grad(cpu, at, b)
   local op = b.op
-  local _, tokens = rows_of(at, op.out)
+  local _, tokens = rows_of(at)
   local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
   return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
     width = op.out.width.text, drops = op.dropout.name }), tokens = tokens, dy = gradient(at, b.dy),
@@ -247,7 +242,7 @@ end
 
 function back.weight_grad(cpu, at, b, place)
   local op = b.op
-  local _, tokens = rows_of(at, op.x)
+  local _, tokens = rows_of(at)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
     op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
@@ -262,7 +257,7 @@ function back.input_grad(cpu, at, b, place)
   local other = b.relu and op.x.name or b.adds and "dx" or false
   local name = function_for(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
-  return { routine = name, rows = rows_of(at, op.x), dy = gradient(at, b.dy),
+  return { routine = name, rows = rows_of(at), dy = gradient(at, b.dy),
     panels = at.panels .. op.weight .. "_transposed", relu = b.relu and place(b.relu) or false,
     to = gradient(at, b.to) }
 end
@@ -272,7 +267,7 @@ local function elementwise_grad(cpu, at, b, place, kernel)
   local key = kernel .. " grad " .. op.out.width.text
   return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
     template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
-    rows = rows_of(at, op.out), x = place(b.kind == "relu_grad" and op.out or op.x),
+    rows = rows_of(at), x = place(b.kind == "relu_grad" and op.out or op.x),
     dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
 
@@ -297,24 +292,20 @@ function back.attention_grad(_, at, b, place)
 end
 
 function back.accumulate(cpu, at, b)
-  local _, tokens = rows_of(at, b.to)
+  local _, tokens = rows_of(at)
   local name = "add_rows" .. suffix(b.to.width)
   return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = b.to.width.text,
     drops = false }), tokens = tokens, from = gradient(at, b.from), to = gradient(at, b.to) }
 end
 
 function back.copy(_, at, b)
-  local _, tokens = rows_of(at, b.to)
+  local _, tokens = rows_of(at)
   return { tokens = tokens, width = b.to.width.text, from = gradient(at, b.from), to = gradient(at, b.to) }
 end
 
 function back.clear(_, at, b)
-  local _, tokens = rows_of(at, b.to)
+  local _, tokens = rows_of(at)
   return { tokens = tokens, width = b.to.width.text, to = gradient(at, b.to) }
-end
-
-function back.place_grad(_, at, b)
-  return { self = at.self, dy = gradient(at, b.dy), dropout = b.op.dropout and at.kept .. b.op.keep or false }
 end
 
 function back.classify_grad(_, at, b, place)
