@@ -157,7 +157,7 @@ function Project:plan(argument, sets)
 end
 
 -- The network of what was planned, as its description left it.
-function Project:network(spec)
+function Project.network(_, spec)
   return (model.network(spec.plan, spec.network))
 end
 

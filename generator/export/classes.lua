@@ -14,6 +14,7 @@
 
 local canonical = require("base.canonical")
 local forward = require("export.forward")
+local groups = require("export.groups")
 local names_module = require("export.names")
 local operations = require("export.operations")
 local tongues = require("base.tongues")
@@ -26,7 +27,7 @@ Class.__index = Class
 local function new_class(state, about)
   return setmetatable({ state = state, about = about or false, layer = false, modules = {}, needs = {},
     template = "python/class.tpl",
-    attributes = state.names:attributes(), dictionaries = {}, known = {}, is_block = about ~= nil }, Class)
+    attributes = names_module.attributes(), dictionaries = {}, known = {}, is_block = about ~= nil }, Class)
 end
 
 -- ---- modules ----
@@ -50,7 +51,7 @@ function Class:module(key, path, text)
   end
   local dictionary = self.dictionaries[folder]
   if not dictionary then
-    dictionary = { type = "nn.ModuleDict", entries = {}, taken = self.state.names:attributes() }
+    dictionary = { type = "nn.ModuleDict", entries = {}, taken = names_module.attributes() }
     dictionary.place, self.dictionaries[folder] = self:add(folder, dictionary), dictionary
   end
   local name = self.state.names:attribute(dictionary.taken, word)
@@ -87,16 +88,12 @@ end
 
 function Class:dropout(d)
   if not self.known[d.rate] then
-    local name = self.state.names:own_attribute(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
+    local name = names_module.own_attribute(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
       or "dropout")
     self.modules[#self.modules + 1] = { name = name, text = ("nn.Dropout(%.9g)"):format(d.rate) }
     self.known[d.rate] = "self." .. name
   end
   return self.known[d.rate]
-end
-
-function Class:tokens()
-  return "tokens"
 end
 
 -- The vectors of the tokens' places.
@@ -105,113 +102,6 @@ function Class:position(encoding, rows)
     return "sinusoid(place)"
   end
   return ("%s(place%s)"):format(self:table(rows), self.state.one_based and " - 1" or "")
-end
-
--- ---- what a scope's operations become ----
-
--- value -> the operations that read it, in order; `scope` for what is handed on.
-local function readers_of(scope)
-  local readers = {}
-  local function add(value, op)
-    readers[value] = readers[value] or {}
-    table.insert(readers[value], op)
-  end
-  for _, op in ipairs(scope.ops) do
-    for _, role in ipairs(op.about.roles) do
-      if op[role] then
-        add(op[role], op)
-      end
-    end
-    for _, value in ipairs(op.externals or {}) do
-      add(value, op)
-    end
-  end
-  if scope.last then
-    add(scope.last, scope)
-  end
-  return readers
-end
-
--- The operations of an attention: products, the attention, the product of its output.
-local function attention_group(op, readers)
-  local group = { path = op.path:gsub("%.$", ""), attention = op, ops = { [op] = true, [op.q.op] = true,
-    [op.kv.op] = true }, out = op.out, last = op, reads = { op.q.op.x } }
-  if op.kv.op.x ~= op.q.op.x then
-    group.reads[2] = op.kv.op.x
-  end
-  if op.direction then
-    group.ops[op.direction.op] = true
-  end
-  local output = readers[op.out][1]
-  if output.kind ~= "product" or output.p.tensors[1] ~= op.path .. "output" then
-    error({ unknown = ("attention %s without a product of its output"):format(op.family.name) }, 0)
-  end
-  group.ops[output], group.out, group.last = true, output.out, output
-  return group
-end
-
--- The folder that all tensors of a product lie in, or nil.
-local function folder_of(op)
-  local folder = op.kind == "product" and op.p.tensors[1]:match("^(.*)%.")
-  for _, path in ipairs(folder and op.p.tensors or {}) do
-    folder = folder and path:match("^(.*)%.") == folder and folder or nil
-  end
-  return folder or nil
-end
-
-local BETWEEN = { product = true, activation = true, gate = true }
-
--- Operations from..to of a scope as one module, if they read one value and only the last is read behind them.
-local function closed_group(scope, path, from, to, readers)
-  local group = { path = path, ops = {}, list = {}, out = scope.ops[to].out, last = scope.ops[to] }
-  local made = {}
-  for i = from, to do
-    local op = scope.ops[i]
-    if not BETWEEN[op.kind] or op.kind == "product" and folder_of(op) ~= path then
-      return nil
-    elseif not made[op.x] then
-      group.entry = group.entry or op.x
-      if group.entry ~= op.x then
-        return nil
-      end
-    end
-    group.ops[op], group.list[#group.list + 1], made[op.out] = true, op, true
-  end
-  for i = from, to - 1 do
-    for _, reader in ipairs(readers[scope.ops[i].out]) do
-      if not group.ops[reader] then
-        return nil
-      end
-    end
-  end
-  group.reads = { group.entry }
-  return group
-end
-
--- operation -> the group that it is a part of.
-local function groups_of(scope, readers)
-  local owner, first, last, paths = {}, {}, {}, {}
-  local function own(group)
-    for op in next, group and group.ops or {} do
-      owner[op] = group
-    end
-  end
-  for _, op in ipairs(scope.ops) do
-    if op.kind == "attention" then
-      own(attention_group(op, readers))
-    end
-  end
-  for i, op in ipairs(scope.ops) do
-    local path = not owner[op] and folder_of(op)
-    if path then
-      paths[#paths + 1] = not first[path] and path or nil
-      first[path], last[path] = first[path] or i, i
-    end
-  end
-  for _, path in ipairs(paths) do
-    own(closed_group(scope, path, first[path], last[path], readers))
-  end
-  return owner
 end
 
 -- ---- classes ----
@@ -302,11 +192,13 @@ local function attention_class(state, group)
   class.attention.layer_argument = class.layer and ", layer" or ""
   class.attention.query_bias, class.attention.memory_bias = bias_of(op.q.op.p), bias_of(op.kv.op.p)
   class.attention.output_bias = bias_of(group.last.p)
-  class = finish(state, class, group.path, op.family.name .. "_" .. group.path)
-  local is_only = class.name == "Attention"
-  class.attention.name, class.attention.class_prefix = class.name, is_only and "" or class.name
-  class.attention.prefix = is_only and "" or op.family.name .. "_"
-  return class
+  local found = finish(state, class, group.path, op.family.name .. "_" .. group.path)
+  if found == class then
+    local first = class.name == "Attention"
+    class.attention.name, class.attention.class_prefix = class.name, first and "" or class.name
+    class.attention.prefix = first and "" or names_module.snake(class.name) .. "_"
+  end
+  return found
 end
 
 -- A composite's module, called.
@@ -343,8 +235,7 @@ local function loop_item(state, class, op)
 end
 
 local function scope_items(state, class, scope)
-  local readers, items, gated = readers_of(scope), {}, {}
-  local owner, made = groups_of(scope, readers), scope == state.net
+  local items, gated, owner, made = {}, {}, groups.of(scope), scope == state.net
   rates_of(class, scope.ops)
   for _, op in ipairs(scope.ops) do
     gated[op.x or false] = operations.is_gated(op)

@@ -58,8 +58,8 @@ local function inputs_of(spec, trainer)
   return list
 end
 
--- The lines of stored.jsonl: inputs, draws, and the logits that the trainer makes of them; of a decoder also its answer,
--- which it has read for them.
+-- The lines of stored.jsonl: inputs, draws, and the logits that the trainer makes of them; of a decoder also the answer
+-- that it has read for them.
 local function stored_lines(spec, run, trainer)
   local inputs, code, message = inputs_of(spec, trainer)
   if not inputs then

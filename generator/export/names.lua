@@ -57,7 +57,7 @@ function M.new(tensors)
 end
 
 -- The names of one module's attributes.
-function Names:attributes()
+function M.attributes()
   return setmetatable({}, { __index = ATTRIBUTES })
 end
 
@@ -76,7 +76,7 @@ function Names:attribute(attributes, word)
 end
 
 -- An attribute that files know nothing of.
-function Names:own_attribute(attributes, word)
+function M.own_attribute(attributes, word)
   return free(attributes, word, "_")
 end
 
@@ -96,6 +96,11 @@ end
 -- "parallel_block" as "ParallelBlock".
 function M.camel(word)
   return (("_" .. word):gsub("_+(%w)", string.upper):gsub("_", ""))
+end
+
+-- "ParallelBlock" as "parallel_block".
+function M.snake(name)
+  return (name:gsub("(%u)", "_%1"):lower():gsub("^_", ""))
 end
 
 -- A class for what is called `word`.

@@ -82,7 +82,7 @@ function items.embed(op, class)
   local factor = op.scale == math.sqrt(op.p.columns.count) and "math.sqrt(WIDTH)"
     or op.scale and op.scale ~= 1 and number(op.scale)
   local kind = op.encoding and op.encoding.kind or "none"
-  local text = ("%s(%s)%s"):format(rows, class:tokens(op.stream), factor and " * " .. factor or "")
+  local text = ("%s(tokens)%s"):format(rows, factor and " * " .. factor or "")
   if kind ~= "none" then
     text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1]))
   end

@@ -81,12 +81,14 @@ local function places_input(net)
   return false
 end
 
--- What all attentions of a network need together; their positions are of one kind.
+-- What all attentions of a network need together. They may differ in all but what the file has once.
 local function needs_of(net, score)
   local needs, first = {}, net.used_families[1]
   for _, family in ipairs(net.used_families) do
-    if canonical.text(family.positions) ~= canonical.text(first.positions) then
-      error({ unknown = ("positions of attention %s that are not those of %s"):format(family.name, first.name) }, 0)
+    for _, field in ipairs({ "positions", "heads" }) do
+      if canonical.text(family[field]) ~= canonical.text(first[field]) then
+        error({ unknown = ("%s of attention %s that are not those of %s"):format(field, family.name, first.name) }, 0)
+      end
     end
     for need in next, facets.of(family, score).needs do
       needs[need] = true
@@ -104,11 +106,18 @@ local function attends_outside(net)
   return false
 end
 
--- Sizes with names: "LAYERS, WIDTH" = "5, 64".
+local LINE = 70 -- characters of names on a line of sizes
+
+-- Lines of sizes with names: "LAYERS, WIDTH = 5, 64".
 local function sizes_of(net)
-  local words, values, family = {}, {}, net.used_families[1]
+  local lines, words, values, family = {}, {}, {}, net.used_families[1]
   local function add(word, value)
-    words[#words + 1], values[#values + 1] = word, ("%d"):format(value)
+    if #table.concat(words, ", ") + #word > LINE then
+      words, values = {}, {}
+    end
+    words[#words + 1], values[#values + 1] = word, value
+    lines[#words == 1 and #lines + 1 or #lines] = ("%s = %s"):format(table.concat(words, ", "),
+      table.concat(values, ", "))
   end
   for _, block in ipairs(net.scopes) do
     add(block.count_name, block.count)
@@ -120,15 +129,6 @@ local function sizes_of(net)
     if width.text ~= "DIRECTION_WIDTH" then -- of generated C: filled up to whole vectors
       add(width.text, width.count)
     end
-  end
-  local lines, line, last = {}, 1, 1
-  while line <= #words do
-    last = line
-    while last < #words and #table.concat(words, ", ", line, last + 1) < 60 do
-      last = last + 1
-    end
-    lines[#lines + 1] = ("%s = %s"):format(table.concat(words, ", ", line, last), table.concat(values, ", ", line, last))
-    line = last + 1
   end
   return lines
 end
@@ -179,7 +179,7 @@ local function about(spec, run)
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
       run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
     ("%d parameters; %s %s%s."):format(plan.parameters, model.kind:find("^[aeiou]") and "an" or "a", model.kind,
-      model.source and ", whose network is " .. tongues.python(model.source) or ""),
+      model.source and ", whose network is " .. tongues.python(model.source:match("[^/]*$")) or ""),
   }
 end
 
