@@ -25,6 +25,8 @@ Scope.__index = Scope
 
 local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
 local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
+local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pass reads
+local MOST_PLACES = 256 -- of dropout in a repetition: lh_site has a byte for it
 
 -- A width with the name of its constant. Equal names are equal widths.
 function M.width(net, name, count)
@@ -77,6 +79,9 @@ local function site(scope, op, of)
     scope.masks[of] = number
     op.keep, op.place = of .. (number > 1 and number or "") .. "_keep", scope.places
     scope.places = scope.places + 1
+    if scope.places > MOST_PLACES then
+      checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d", MOST_PLACES)
+    end
   end
 end
 
@@ -262,6 +267,9 @@ function Scope:block(name, count, about, options)
   local loops = options.loops or 1
   if math.type(loops) ~= "integer" or loops < 1 then
     checks.fail(net, ("%s loops of block %s"):format(checks.shown(loops), name), "at least one")
+  elseif net.layers_before + count * loops > MOST_REPETITIONS then
+    checks.fail(net, ("the network's blocks run %d times"):format(net.layers_before + count * loops),
+      "at most %d times", MOST_REPETITIONS)
   end
   local block = M.scope(net, name, "block " .. name)
   block.count, block.loops, block.line = count, loops, checks.where(net)
