@@ -74,7 +74,7 @@ end
 local NORMS = { layer = "nn.LayerNorm(%s)", rms = "nn.RMSNorm(%s, eps=1e-5)" }
 
 function Class:norm(p)
-  return self:module(p, p.name, NORMS[p.norm]:format(p.columns.text))
+  return self:module(p, p.path or p.name, NORMS[p.norm]:format(p.columns.text))
 end
 
 function Class:table(p)
@@ -96,12 +96,23 @@ function Class:dropout(d)
   return self.known[d.rate]
 end
 
--- The vectors of the tokens' places.
-function Class:position(encoding, rows)
+-- The argument of the network's pass with a stream's tokens, and where those stand.
+function Class:tokens(stream)
+  return self.state.net.streams[2] and stream.name or "tokens"
+end
+
+local function made_for(state, what, stream)
+  local name = state.net.streams[2] and stream.name .. "_" .. what or what
+  state.made[what][stream] = name
+  return name
+end
+
+function Class:position(encoding, rows, stream)
+  local place = made_for(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
-    return "sinusoid(place)"
+    return ("sinusoid(%s)"):format(place)
   end
-  return ("%s(place%s)"):format(self:table(rows), self.state.one_based and " - 1" or "")
+  return ("%s(%s%s)"):format(self:table(rows), place, self.state.one_based and " - 1" or "")
 end
 
 -- ---- classes ----
@@ -156,15 +167,27 @@ local function composite_class(state, group, scope_name)
   return finish(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
--- What stands in the pass of a scope for what attentions need: names of arguments in a block, in the network where it
--- has them from.
-local NEEDS = { "positions", "distance", "shared" }
-local MADE = { positions = "place", distance = "distance", shared = "self.score" }
+-- What attentions need besides values, as arguments of a block's pass.
+local NEEDS = { "positions", "memory_positions", "distance", "shared" }
 
-local function needed(class, made)
+local function needed(class)
   local list = {}
   for _, need in ipairs(NEEDS) do
-    list[#list + 1] = class.needs[need] and (made and MADE[need] or need) or nil
+    list[#list + 1] = class.needs[need] and need or nil
+  end
+  return list
+end
+
+-- The same where the network's pass has made it, for what is of this stream.
+local function made(state, class, stream)
+  local list = needed(class)
+  for i, need in ipairs(list) do
+    if need == "shared" then
+      list[i] = "self.score"
+    else
+      local other = need == "memory_positions" and state.net.streams[2 - stream.index] or stream
+      list[i] = made_for(state, need == "distance" and "distance" or "place", other)
+    end
   end
   return list
 end
@@ -189,6 +212,7 @@ local function attention_class(state, group)
   class.arguments = table.concat(table.move(needed(class), 1, #NEEDS, #arguments + 1, arguments), ", ")
   class.attention = facts.text
   class.attention.arguments, class.attention.memory = class.arguments, group.reads[2] and "memory" or "h"
+  class.attention.memory_positions = class.needs.memory_positions and "memory_positions" or "positions"
   class.attention.layer_argument = class.layer and ", layer" or ""
   class.attention.query_bias, class.attention.memory_bias = bias_of(op.q.op.p), bias_of(op.kv.op.p)
   class.attention.output_bias = bias_of(group.last.p)
@@ -202,15 +226,16 @@ local function attention_class(state, group)
 end
 
 -- A composite's module, called.
-local function group_item(state, class, group, scope_name, made)
-  local part = group.attention and attention_class(state, group) or composite_class(state, group, scope_name)
+local function group_item(state, class, group, scope)
+  local part, outside = group.attention and attention_class(state, group), scope == state.net
+  part = part or composite_class(state, group, scope.name)
   add_needs(class, part)
-  if made and part.layer then
+  if outside and part.layer then
     error({ unknown = ("the layer that attention %s counts, outside of a block"):format(group.attention.family.name) },
       0)
   end
   local module = class:add(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
-  local more = needed(part, made)
+  local more = outside and made(state, part, group.out.stream) or needed(part)
   return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(of)
     local words = { of(1, 0), group.reads[2] and of(2, 0) or nil }
     return ("%s(%s)"):format(module, table.concat(table.move(more, 1, #more, #words + 1, words), ", "))
@@ -222,20 +247,21 @@ local block_class
 -- A block's repetitions, one after another.
 local function loop_item(state, class, op)
   local block, inner = op.block, block_class(state, op.block)
-  if block.loops > 1 then
-    error({ unknown = ("%s done %d times over with the same weights"):format(block.title, block.loops) }, 0)
+  local lines = inner.attends and state.in_layers or {}
+  if block.loops > 1 and #lines > 0 then -- a draw is of a layer, whenever it is done
+    error({ unknown = ("draws for each layer in %s, which is done %d times over"):format(block.title, block.loops) }, 0)
   end
   add_needs(class, inner)
   class.layer = false
   local text = inner.layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
-  local modules = class:add(block.path:match("^[^.]+"),
-    { text = ("nn.ModuleList(%s)"):format(text:format(inner.name, block.count_name)) })
-  return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name, modules = modules,
-    arguments = needed(inner, true), lines = inner.attends and state.in_layers or {} } }
+  local modules = class:module(block, (block.path:gsub("%.%%d%.$", "")),
+    ("nn.ModuleList(%s)"):format(text:format(inner.name, block.count_name)))
+  return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name, times = block.loops,
+    modules = modules, arguments = made(state, inner, op.x.stream), lines = lines } }
 end
 
 local function scope_items(state, class, scope)
-  local items, gated, owner, made = {}, {}, groups.of(scope), scope == state.net
+  local items, gated, owner = {}, {}, groups.of(scope)
   rates_of(class, scope.ops)
   for _, op in ipairs(scope.ops) do
     gated[op.x or false] = operations.is_gated(op)
@@ -244,7 +270,7 @@ local function scope_items(state, class, scope)
     local group = owner[op]
     class.attends = class.attends or op.kind == "attention"
     if group and group.last == op then
-      items[#items + 1] = group_item(state, class, group, scope.name, made)
+      items[#items + 1] = group_item(state, class, group, scope)
     elseif not group and op.kind == "block" then
       items[#items + 1] = loop_item(state, class, op)
     elseif not group and not gated[op.out] then
@@ -276,23 +302,26 @@ local function network_class(state)
   if #state.shared > 0 then
     class:add("score", { type = "nn.ParameterDict", entries = state.shared })
   end
+  local arguments = { "tokens", "positions", "distances" }
+  for _, stream in ipairs(state.net.streams) do
+    table.move({ stream.name, stream.name .. "_place", stream.name .. "_distance" }, 1, 3, #arguments + 1, arguments)
+  end
   class.lines = forward.lines({ items = items, result = state.net.classified, width = state.net.widths.WIDTH.count,
-    names = {}, arguments = { "tokens", "positions", "distances", "count", "place", "distance" } })
+    names = {}, arguments = arguments })
   return class
 end
 
 -- given: { name (of the network's class), tensors (the plan's), facets, shared (entries of the numbers that all layers
 -- of a score share), in_layers (lines ahead of what each repetition of a block with an attention does), one_based }
+-- made: stream -> name, of its places and of the distances between them, which the network's pass reads.
 function M.derive(net, given)
   local state = { net = net, names = names_module.new(given.tensors), facets = given.facets, shared = given.shared,
-    in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {} }
-  if net.streams[2] then
-    error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
-  end
+    in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
+    made = { place = {}, distance = {} } }
   local name = state.names:class(given.name)
   local network = network_class(state)
   network.name = name
-  return { list = state.list, network = network, renamed = state.names.renamed }
+  return { list = state.list, network = network, renamed = state.names.renamed, made = state.made }
 end
 
 return M

@@ -1,8 +1,9 @@
 -- The facets of attentions as templates/python has them: what each reads, and where positions and distances come from.
 --
--- Input: families of a plan (plan.attentions), the formula of the score. Output: M.of(family, score) for one attention:
--- { needs, layer, text }: needs: set of "positions", "distance", "shared"; layer: whether it counts layers; text: names
--- of the template. M.score(formula): facts of change_score, or false; M.places: where positions are made.
+-- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.of(op, score):
+-- { needs, layer, text }: needs: set of "positions", "memory_positions", "distance", "shared"; layer: whether it counts
+-- layers; text: names of the template. M.score(formula): facts of change_score, or false; M.places and
+-- M.places_of_streams: where positions are made.
 
 local shapes = require("expression.leaves")
 local text = require("expression.text")
@@ -76,8 +77,21 @@ local function mask_text(mask)
     or ("offset > %d"):format(mask.right)
 end
 
-function M.of(family, score)
-  local relative, scored = family.relative, family.score.kind ~= "none" and score or false
+-- Where queries and keys are of two streams, there is nothing that both count by.
+local function check_crossing(family)
+  local found = family.mask.kind ~= "none" and "mask" or family.relative.kind ~= "none" and "vectors of distances"
+    or family.normaliser.kind == "geometric" and "order of keys" or (family.score.kind or "none") ~= "none" and "score"
+  if found then
+    error({ unknown = ("the %s of attention %s, which is between two streams"):format(found, family.name) }, 0)
+  end
+end
+
+function M.of(op, score)
+  local family, crosses = op.family, op.q.stream ~= op.kv.stream
+  if crosses then
+    check_crossing(family)
+  end
+  local relative, scored = family.relative, (family.score.kind or "none") ~= "none" and score or false
   local names = {
     heads = family.heads,
     rope = family.rotation.kind == "rope" and family.rotation,
@@ -91,6 +105,7 @@ function M.of(family, score)
   return {
     needs = {
       positions = (names.rope or scored and scored.positions) and true or nil,
+      memory_positions = crosses and names.rope and true or nil,
       distance = (names.relative or scored and scored.distance) and true or nil,
       shared = scored and #scored.shared > 0 or nil,
     },
@@ -140,6 +155,20 @@ function M.places(positions, needs, additive)
     draws_distances = needs.distance and drawn or false, by_sequence = by_sequence }
   add_draws(facts, positions)
   return facts
+end
+
+-- The same of a network of two streams, whose tokens are counted. made: what its pass reads (classes.lua).
+function M.places_of_streams(streams, made)
+  local lines = {}
+  for _, stream in ipairs(streams) do
+    local place, distance = stream.name .. "_place", made.distance[stream]
+    if made.place[stream] or distance then
+      lines[#lines + 1] = ("%s = torch.arange(%s.shape[1])"):format(place, stream.name)
+    end
+    lines[#lines + 1] = distance and ("%s = %s - %s[:, None]"):format(distance, place, place) or nil
+  end
+  return { before_layers = lines, in_layers = {}, counts = false, draws_positions = false, draws_distances = false,
+    by_sequence = false, max_position = false, one_based = false }
 end
 
 return M

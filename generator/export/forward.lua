@@ -2,7 +2,8 @@
 --
 -- Input: items { out, reads, text, rank } (operations.lua) and loops over blocks { out, reads, loop } (classes.lua).
 -- Output: lines. What is read once is written where it is read, unless the line becomes too long; what has a name is
--- called as in the description, and what takes the place of the stream's value, once nothing reads that any more, `h`.
+-- called as in the description, and what takes the place of the stream's value, once nothing reads that any more, `h`;
+-- but what blocks read from outside keeps its name.
 
 local names = require("export.names")
 
@@ -77,7 +78,7 @@ end
 -- The name of a value: `h` where the one of that name is not read behind statement i; else `word`.
 function Pass:name(value, i, word)
   local free = not self.stream or (self.last[self.stream] or 0) <= i
-  if free and value.width.count == self.width then
+  if free and value.width.count == self.width and not value.is_external then
     self.stream = value
     return "h"
   end
@@ -121,11 +122,17 @@ function Pass:loop(item, i, lines)
   for _, argument in ipairs(loop.arguments) do
     arguments[#arguments + 1] = argument
   end
-  lines[#lines + 1] = ("for %s in %s:"):format(variable, loop.modules)
-  for _, line in ipairs(loop.lines) do
-    lines[#lines + 1] = "    " .. line
+  local heads, indent = { ("for %s in %s:"):format(variable, loop.modules) }, ""
+  if loop.times > 1 then
+    table.insert(heads, 1, ("for _ in range(%d):"):format(loop.times))
   end
-  wrapped(lines, ("    %s = %s(%s)"):format(name, variable, table.concat(arguments, ", ")), LINE + 8)
+  for _, head in ipairs(heads) do
+    lines[#lines + 1], indent = indent .. head, indent .. "    "
+  end
+  for _, line in ipairs(loop.lines) do
+    lines[#lines + 1] = indent .. line
+  end
+  wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")), LINE + 8)
 end
 
 -- given: { items, result (the value that is returned), width (of the stream), stream (the value that is `h` at first,

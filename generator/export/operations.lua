@@ -82,9 +82,9 @@ function items.embed(op, class)
   local factor = op.scale == math.sqrt(op.p.columns.count) and "math.sqrt(WIDTH)"
     or op.scale and op.scale ~= 1 and number(op.scale)
   local kind = op.encoding and op.encoding.kind or "none"
-  local text = ("%s(tokens)%s"):format(rows, factor and " * " .. factor or "")
+  local text = ("%s(%s)%s"):format(rows, class:tokens(op.stream), factor and " * " .. factor or "")
   if kind ~= "none" then
-    text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1]))
+    text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1], op.stream))
   end
   local rank = op.dropout and PRIMARY or kind ~= "none" and SUM or factor and PRODUCT or PRIMARY
   text = dropped(op.dropout and class:dropout(op.dropout), text)

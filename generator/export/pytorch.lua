@@ -81,36 +81,52 @@ local function places_input(net)
   return false
 end
 
--- What all attentions of a network need together. They may differ in all but what the file has once.
-local function needs_of(net, score)
-  local needs, first = {}, net.used_families[1]
-  for _, family in ipairs(net.used_families) do
+-- Its attentions: operations, in order.
+local function attentions_of(net)
+  local list = {}
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      list[#list + 1] = op.kind == "attention" and op or nil
+    end
+  end
+  return list
+end
+
+-- Attentions may differ in all but what the file has once.
+local function check_alike(net, attentions)
+  local first = attentions[1]
+  for _, op in ipairs(attentions) do
     for _, field in ipairs({ "positions", "heads" }) do
-      if canonical.text(family[field]) ~= canonical.text(first[field]) then
-        error({ unknown = ("%s of attention %s that are not those of %s"):format(field, family.name, first.name) }, 0)
+      if canonical.text(op.family[field]) ~= canonical.text(first.family[field]) then
+        error({ unknown = ("%s of attention %s that are not those of %s"):format(field, op.family.name,
+          first.family.name) }, 0)
       end
     end
-    for need in next, facets.of(family, score).needs do
+  end
+  for _, p in ipairs(net.late) do
+    local name = p.tensors[1][1]
+    if not name:find("^score%.") then
+      error({ unknown = ("%s, which only one of several attentions reads"):format(name) }, 0)
+    end
+  end
+end
+
+-- Where positions and distances come from, before the classes are known: of a network of one stream.
+local function places_of(positions, attentions, score, additive)
+  local needs = {}
+  for _, op in ipairs(attentions) do
+    for need in next, facets.of(op, score).needs do
       needs[need] = true
     end
   end
-  return needs
-end
-
-local function attends_outside(net)
-  for _, op in ipairs(net.ops) do
-    if op.kind == "attention" then
-      return true
-    end
-  end
-  return false
+  return facets.places(positions, needs, additive)
 end
 
 local LINE = 70 -- characters of names on a line of sizes
 
 -- Lines of sizes with names: "LAYERS, WIDTH = 5, 64".
-local function sizes_of(net)
-  local lines, words, values, family = {}, {}, {}, net.used_families[1]
+local function sizes_of(net, attentions)
+  local lines, words, values = {}, {}, {}
   local function add(word, value)
     if #table.concat(words, ", ") + #word > LINE then
       words, values = {}, {}
@@ -122,11 +138,11 @@ local function sizes_of(net)
   for _, block in ipairs(net.scopes) do
     add(block.count_name, block.count)
   end
-  if family then
-    add("HEADS", family.heads)
+  if attentions[1] then
+    add("HEADS", attentions[1].family.heads)
   end
   for _, width in ipairs(net.widths) do
-    if width.text ~= "DIRECTION_WIDTH" then -- of generated C: filled up to whole vectors
+    if not width.text:find("DIRECTION_WIDTH$") then -- of generated C: filled up to whole vectors
       add(width.text, width.count)
     end
   end
@@ -192,33 +208,57 @@ local function file_facts(spec, run)
   }
 end
 
-local function derive(spec, run, net)
-  local score = facets.score(net.used_families[1] and spec.score)
-  local facts, additive = file_facts(spec, run), places_input(net)
-  local first = net.used_families[1] or spec.plan.attentions[1]
-  for name, value in next, facets.places(first.positions, needs_of(net, score), additive) do
+local function add(facts, more)
+  for name, value in next, more do
     facts[name] = value
   end
-  add_calls(facts)
-  local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
-    one_based = facts.one_based, shared = score and score.shared or {}, in_layers = facts.in_layers,
-    facets = function(op)
-      return facets.of(op.family, score)
-    end })
-  if attends_outside(net) then
-    table.move(facts.in_layers, 1, #facts.in_layers, #facts.before_layers + 1, facts.before_layers)
+end
+
+-- Classes, and what stands ahead of the network's pass.
+local function add_network(facts, spec, net, attentions, score)
+  local additive, two = places_input(net), net.streams[2] ~= nil
+  local positions = (attentions[1] and attentions[1].family or spec.plan.attentions[1]).positions
+  if not two then
+    add(facts, places_of(positions, attentions, score, additive))
+  elseif not facts.decoder then
+    error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
+  elseif positions.kind ~= "index" or positions.distance.range then
+    error({ unknown = "positions that are drawn, of two streams" }, 0)
   end
-  facts.score, facts.constants, facts.sizes = score, score and score.constants or {}, sizes_of(net)
+  local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
+    one_based = facts.one_based, shared = score and score.shared or {}, in_layers = facts.in_layers or {},
+    facets = function(op)
+      return facets.of(op, score)
+    end })
+  add(facts, two and facets.places_of_streams(net.streams, found.made) or {})
+  for _, op in ipairs(attentions) do
+    local lines = op.scope == net and facts.in_layers or {}
+    table.move(lines, 1, #lines, #facts.before_layers + 1, facts.before_layers)
+  end
+  facts.streams = two and ("%s, %s"):format(net.streams[1].name, net.streams[2].name) or "tokens"
+  facts.stream_words = two and ("%s [B][S] and %s [B][T]"):format(net.streams[1].name, net.streams[2].name)
+    or "tokens [B][T]"
+  facts.two_streams, facts.star = two, two and "*" or ""
   facts.list, facts.network, facts.renamed = found.list, found.network, found.renamed
   facts.sinusoid = additive == "sinusoid"
-  for _, class in ipairs(found.list) do
-    facts.sinusoid = facts.sinusoid or class.attention and class.attention.relative == "transformer_xl" or false
+end
+
+local function derive(spec, run, net)
+  local attentions, facts = attentions_of(net), file_facts(spec, run)
+  local score = facets.score(attentions[1] and spec.score)
+  check_alike(net, attentions)
+  add_network(facts, spec, net, attentions, score)
+  add_calls(facts)
+  facts.score, facts.constants = score, score and score.constants or {}
+  facts.sizes = sizes_of(net, attentions)
+  for _, op in ipairs(attentions) do
+    facts.sinusoid = facts.sinusoid or op.family.relative.kind == "transformer_xl"
   end
-  local all = { found.network, table.unpack(found.list) }
+  local all = { facts.network, table.unpack(facts.list) }
   facts.functional = mentions(all, "F.")
-  facts.math = net.used_families[1] ~= nil or mentions(all, "math.")
+  facts.math = attentions[1] ~= nil or mentions(all, "math.")
   facts.norms = norms_of(net)
-  facts.path_in_file = #found.renamed > 0 and "name_in_file(owner)" or "owner"
+  facts.path_in_file = #facts.renamed > 0 and "name_in_file(owner)" or "owner"
   return facts
 end
 

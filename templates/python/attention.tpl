@@ -155,7 +155,7 @@ class ${name}(nn.Module):
         query, key, value = (x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
                              for x in (self.query(h), self.key(${memory}), self.value(${memory})))
 % if rope then
-        query, key = ${prefix}rotate(query, positions), ${prefix}rotate(key, positions)
+        query, key = ${prefix}rotate(query, positions), ${prefix}rotate(key, ${memory_positions})
 % end
 % if geometric and geometric.directional then
         score = self.geometric(query, key) + self.direction(h)

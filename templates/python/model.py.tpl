@@ -8,7 +8,7 @@ ${line}
     from model import decode, load, with_target
     model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
     target = decode(model, inputs, 5)
-    logits = model(with_target(inputs, target))[:, -5:]
+    logits = model(${star}with_target(inputs, target))[:, -5:]
 % else
     from model import load, with_outputs
     model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
@@ -178,8 +178,8 @@ class ${network.name}(nn.Module):
         super().__init__()
         % include("python/attributes.tpl", network)
 
-    def forward(self, tokens${forward_arguments}):
-        """Logits [B][T][CLASSES] of tokens [B][T].${forward_words}"""
+    def forward(self, ${streams}${forward_arguments}):
+        """Logits [B][T][CLASSES] of ${stream_words}.${forward_words}"""
 % if counts then
         count = tokens.shape[1]
 % end
@@ -262,7 +262,7 @@ def check(path=HERE / "stored.jsonl"):
 % else
         tokens = with_outputs([example["input"]], len(stored))
 % end
-        found = model(tokens${check_arguments})[0, -len(stored):]
+        found = model(${star}tokens${check_arguments})[0, -len(stored):]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
         worst = worst if difference <= worst else difference  # also where it is no number
         sequences, logits = sequences + 1, logits + stored.numel()

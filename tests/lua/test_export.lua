@@ -218,7 +218,8 @@ function TestPytorch.test_a_decoder_reads_its_target()
     'return F.linear(h, self.embed["token"].weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])')
   local pauses = model_text('{ task = { kind = "reverse_string", computation = 2 }, encoding = {}, '
     .. 'model = { kind = "decoder" } }')
-  assert_has(pauses, "torch.full((len(inputs), 2 * inputs.shape[1]), COMPUTATION)", "[inputs, room, separator, ")
+  assert_has(pauses, "torch.full((len(inputs), 2 * inputs.shape[1]), COMPUTATION)",
+    "    inputs = torch.cat([inputs, room], dim=1)\n")
 end
 
 local GOLDEN = "tests/golden/export/"
@@ -242,8 +243,9 @@ function TestPytorch.test_networks_are_the_golden_ones()
 end
 
 -- What is exported of a description; families: besides "self", by name.
-local function described(describe, encoding, families)
-  local of = planned(('{ task = { kind = "reverse_string" }, encoding = { %s } }'):format(encoding or ""))
+local function described(describe, encoding, families, more)
+  local of = planned(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
+    more or ""))
   local plan = of.plan
   local net = builder.build(describe, { model = { width = plan.width }, tokens = { count = 4, text = "TOKENS" },
     classes = { count = 2, padded = { count = 16, text = "CLASS_COLUMNS" } }, additive = plan.additive,
@@ -326,10 +328,21 @@ function TestPytorch.test_blocks_and_what_is_around_them()
   local half = facts.list[1]
   lu.assertEquals({ half.name, half.arguments, half.lines }, { "Half", "h, embedding",
     { "return self.first(h) + self.dropout(embedding)" } })
-  lu.assertEquals(facts.network.lines, { 'h = self.embedding_dropout(self.embed["token"](tokens) * 2)',
-    "half_output = h", "for half in self.halfs:", "    half_output = half(half_output, h)",
-    "return self.output(half_output + self.branch_dropout(h))" })
+  lu.assertEquals(facts.network.lines, { 'embedding = self.embedding_dropout(self.embed["token"](tokens) * 2)',
+    "h = embedding", "for half in self.halfs:", "    h = half(h, embedding)",
+    "return self.output(h + self.branch_dropout(embedding))" })
   lu.assertFalse(facts.math)
+end
+
+function TestPytorch.test_blocks_that_are_done_again()
+  local function again(b, h)
+    b:output(b:add(h, b:attention("self", h, h)))
+  end
+  lu.assertEquals(assert(described(in_block(again, { loops = 3 }), 'kind = "rope"')).network.lines, {
+    'h = self.embed["token"](tokens) * 2', "for _ in range(3):", "    for half in self.halfs:",
+    "        h = half(h, place)", "return self.output(h)" })
+  local _, problem = described(in_block(again, { loops = 3 }), 'kind = "rope", ' .. RANDOM:format('draw = "layer"'))
+  lu.assertEquals(problem, "does not know draws for each layer in block half, which is done 3 times over")
 end
 
 -- Names that Python or PyTorch needs, and modules in a folder of the same name.
@@ -379,6 +392,39 @@ function TestPytorch.test_attentions_of_several_families()
   lu.assertEquals(problem, "does not know heads of attention other that are not those of self")
 end
 
+-- Queries of one stream, keys of another.
+local function looks_across(net)
+  local source, target, tokens = net:stream("source"), net:stream("target"), net:table("token")
+  local memory = net:embed("memory", source, { table = tokens, place = net.additive })
+  local x = net:embed("embedding", target, { table = tokens, place = net.additive })
+  local b = net:block("layer", 2, "A block.", { path = "decoder.layers.%d." })
+  local h = b:input(x)
+  local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
+  b:output(b:add(s, b:attention("cross", s, b:external(memory))))
+  net:classify(net:readout(b.result, "last"), { tied = tokens })
+end
+
+local function with_cross(own)
+  return { cross = setmetatable({ crosses = true, cross = true, name = "cross", prefix = "cross_",
+    mask = own.relative.kind == "none" and { kind = "none" } or nil }, { __index = own }) }
+end
+
+local DECODER = 'model = { kind = "decoder" }'
+
+function TestPytorch.test_two_streams()
+  local text = rendered(described(looks_across, 'kind = "rope", additive = { kind = "sinusoid" }', with_cross, DECODER))
+  assert_has(text, "    def forward(self, source, target):", "of source [B][S] and target [B][T].",
+    "        source_place = torch.arange(source.shape[1])\n        target_place = torch.arange(target.shape[1])\n",
+    '        memory = self.embed["token"](source) + sinusoid(source_place)\n',
+    '        h = self.embed["token"](target) + sinusoid(target_place)\n',
+    '        for layer in self.decoder["layers"]:\n            h = layer(h, memory, target_place, source_place)\n',
+    "    def forward(self, h, memory, positions, memory_positions):",
+    "h = self.norm1(h + self.attention(h, positions))\n",
+    "return h + self.cross_attention(h, memory, positions, memory_positions)\n", "self.key(memory), self.value(memory)",
+    "cross_attention_rotate(key, memory_positions)", "    return inputs, torch.cat([separator, ",
+    "model(*with_target(inputs, target))", "found = model(*tokens)[0")
+end
+
 local function unknown_of(describe, ...)
   local facts, problem = described(describe, ...)
   lu.assertNil(facts)
@@ -386,11 +432,6 @@ local function unknown_of(describe, ...)
 end
 
 function TestPytorch.test_networks_that_python_cannot_say_are_named()
-  local function block(b, h)
-    b:output(b:norm("first", h))
-  end
-  lu.assertEquals(unknown_of(in_block(block, { loops = 3 })),
-    "does not know block half done 3 times over with the same weights")
   ops.recur = ops.activation -- an operation of tomorrow
   local recurs = unknown_of(in_block(function(b, h)
     local y = b:activation("bent", h, "relu")
@@ -404,12 +445,12 @@ function TestPytorch.test_networks_that_python_cannot_say_are_named()
     y.op.temperature = 2
     b:output(b:norm("first", y))
   end)), "does not know temperature of the operation activation (bent) of block half")
-  lu.assertEquals(unknown_of(in_block(function(b, h, net, x)
-    local memory = b:external(net:embed("memory", net:stream("target"), { table = x.op.p }))
-    b:output(b:add(h, b:attention("cross", h, memory)))
-  end), nil, function(own)
-    return { cross = setmetatable({ crosses = true, name = "cross", prefix = "cross_" }, { __index = own }) }
-  end), "does not know the stream target of the network beside source")
+  lu.assertEquals(unknown_of(looks_across, nil, with_cross),
+    "does not know the stream target of the network beside source")
+  lu.assertEquals(unknown_of(looks_across, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
+    "does not know positions that are drawn, of two streams")
+  lu.assertEquals(unknown_of(looks_across, 'relative = { kind = "shaw", clip = 2 }', with_cross, DECODER),
+    "does not know the mask of attention cross, which is between two streams")
 end
 
 -- ---- what models are compared at ----
