@@ -203,6 +203,32 @@ local function bias_of(p)
   return p.bias and "" or ", bias=False"
 end
 
+-- Functions and classes that an attention calls, by the facet that they hang on, which is what the fields have.
+local PARTS = {
+  { facet = "rope", fields = { "rope", "by_sequence" }, names = { "rotate" } },
+  { facet = "mask", fields = { "mask" }, names = { "hidden" } },
+  { facet = "relative", fields = { "relative", "clip", "relative_rows" }, names = { "Relative" } },
+  { facet = "geometric", fields = { "geometric" }, names = { "Geometric", "Direction", "match_first" } },
+}
+
+-- Each is there once. The first ones have names of their own, others that of the attention in front.
+local function name_parts(state, class)
+  local attention = class.attention
+  attention.new, attention.part = {}, {}
+  for _, row in ipairs(PARTS) do
+    local key, is_on = row.facet, attention[row.facet]
+    for _, field in ipairs(row.fields) do
+      key = key .. " " .. canonical.text(attention[field])
+    end
+    attention.new[row.facet] = is_on and not state.parts[key] or false
+    for _, name in ipairs(is_on and row.names or {}) do
+      local own = name:find("^%u") and class.name .. name or names_module.snake(class.name) .. "_" .. name
+      attention.part[name] = state.parts[key .. name] or state.parts[name] and own or name
+      state.parts[key .. name], state.parts[name], state.parts[key] = attention.part[name], true, true
+    end
+  end
+end
+
 -- The class of an attention, which the template writes.
 local function attention_class(state, group)
   local op, class = group.attention, new_class(state)
@@ -218,9 +244,8 @@ local function attention_class(state, group)
   class.attention.output_bias = bias_of(group.last.p)
   local found = finish(state, class, group.path, op.family.name .. "_" .. group.path)
   if found == class then
-    local first = class.name == "Attention"
-    class.attention.name, class.attention.class_prefix = class.name, first and "" or class.name
-    class.attention.prefix = first and "" or names_module.snake(class.name) .. "_"
+    class.attention.name = class.name
+    name_parts(state, class)
   end
   return found
 end
@@ -316,7 +341,7 @@ end
 -- made: stream -> name, of its places and of the distances between them, which the network's pass reads.
 function M.derive(net, given)
   local state = { net = net, names = names_module.new(given.tensors), facets = given.facets, shared = given.shared,
-    in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
+    in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {}, parts = {},
     made = { place = {}, distance = {} } }
   local name = state.names:class(given.name)
   local network = network_class(state)

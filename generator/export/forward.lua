@@ -20,7 +20,7 @@ function Pass:text(item)
     local value = item.reads[i]
     local inner = self.inner[value]
     if not inner then
-      return self.names[value] or value.name
+      return self.names[value] or value.width.count == self.width and not value.is_external and "h" or value.name
     end
     local text = self:text(inner)
     return inner.rank < rank and ("(%s)"):format(text) or text

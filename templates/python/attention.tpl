@@ -1,5 +1,5 @@
-% if rope then
-def ${prefix}rotate(vectors, positions):
+% if new.rope then
+def ${part.rotate}(vectors, positions):
     """Turns adjacent pairs of channels by their position; vectors [B][HEADS][T][D]."""
     width = WIDTH // HEADS
 % if rope.scaling.kind == "ntk" then
@@ -34,8 +34,8 @@ def ${prefix}rotate(vectors, positions):
 
 
 % end
-% if mask then
-def ${prefix}hidden(count):
+% if new.mask then
+def ${part.hidden}(count):
     """[T][T]: which keys (columns) a query (rows) does not see."""
     index = torch.arange(count)
     offset = index - index[:, None]
@@ -43,8 +43,8 @@ def ${prefix}hidden(count):
 
 
 % end
-% if relative == "transformer_xl" then
-class ${class_prefix}Relative(nn.Module):
+% if new.relative and relative == "transformer_xl" then
+class ${part.Relative}(nn.Module):
     """(q + u) k + (q + v) W R: u and v the two biases, R the sinusoid of the distance (Dai et al. 2019)."""
 
     def __init__(self):
@@ -60,8 +60,8 @@ class ${class_prefix}Relative(nn.Module):
         return content + torch.einsum("bhid,ijhd->bhij", query + self.position_bias[:, None], rows)
 
 
-% elseif relative == "shaw" then
-class ${class_prefix}Relative(nn.Module):
+% elseif new.relative then
+class ${part.Relative}(nn.Module):
     """q (k + a): a the learned vector of the distance, clipped, the same for all heads (Shaw et al. 2018)."""
 
     def __init__(self):
@@ -75,8 +75,8 @@ class ${class_prefix}Relative(nn.Module):
 
 
 % end
-% if geometric then
-class ${class_prefix}Geometric(nn.Module):
+% if new.geometric then
+class ${part.Geometric}(nn.Module):
     """scale (q + u) k + offset: how far each key matches (Csordas et al. 2022)."""
 
     def __init__(self):
@@ -91,7 +91,7 @@ class ${class_prefix}Geometric(nn.Module):
 
 
 % if geometric.directional then
-class ${class_prefix}Direction(nn.Linear):
+class ${part.Direction}(nn.Linear):
     """What a query gives all keys to its right, and all to its left: a map of the layer's input."""
 
     def __init__(self):
@@ -106,7 +106,7 @@ class ${class_prefix}Direction(nn.Linear):
 
 
 % end
-def ${prefix}match_first(score):
+def ${part.match_first}(score):
     """Weights [B][HEADS][T][T]: the chance that a key matches and none that is tried before it does. Keys are tried
     outwards, right before left."""
     index = torch.arange(score.shape[-1])
@@ -132,13 +132,13 @@ class ${name}(nn.Module):
         self.value = nn.Linear(WIDTH, WIDTH${memory_bias})
         self.output = nn.Linear(WIDTH, WIDTH${output_bias})
 % if relative then
-        self.relative = ${class_prefix}Relative()
+        self.relative = ${part.Relative}()
 % end
 % if geometric then
-        self.geometric = ${class_prefix}Geometric()
+        self.geometric = ${part.Geometric}()
 % end
 % if geometric and geometric.directional then
-        self.direction = ${class_prefix}Direction()
+        self.direction = ${part.Direction}()
 % end
 % if layer_argument ~= "" then
         self.layer = layer
@@ -155,7 +155,7 @@ class ${name}(nn.Module):
         query, key, value = (x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
                              for x in (self.query(h), self.key(${memory}), self.value(${memory})))
 % if rope then
-        query, key = ${prefix}rotate(query, positions), ${prefix}rotate(key, ${memory_positions})
+        query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions})
 % end
 % if geometric and geometric.directional then
         score = self.geometric(query, key) + self.direction(h)
@@ -170,10 +170,10 @@ class ${name}(nn.Module):
         score = change_score(score${score_pass})
 % end
 % if mask then
-        score = score.masked_fill(${prefix}hidden(h.shape[1]), -math.inf)
+        score = score.masked_fill(${part.hidden}(h.shape[1]), -math.inf)
 % end
 % if geometric then
-        mixed = ${prefix}match_first(score) @ value
+        mixed = ${part.match_first}(score) @ value
 % else
         mixed = score.softmax(dim=-1) @ value
 % end

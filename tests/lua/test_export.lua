@@ -360,7 +360,7 @@ function TestPytorch.test_names_that_are_taken()
   assert_lacks(text, '"up', "IN_NORMS", "import math")
 end
 
--- Two families of one network: functions and classes of the second have its name.
+-- Families of one network: what one has otherwise than those before it has its name.
 function TestPytorch.test_attentions_of_several_families()
   local function two(net)
     local x = net:embed("embedding", net:stream("source"))
@@ -377,15 +377,16 @@ function TestPytorch.test_attentions_of_several_families()
       return setmetatable(fields, { __index = own })
     end
     return { same = family({ name = "same", prefix = "same_" }), other = family({ name = "other", prefix = "other_",
-      rotation = { kind = "none" }, mask = { kind = "causal", right = 0 }, heads = change,
+      rotation = change and own.rotation or { kind = "rope", base = 50.0, scaling = { kind = "none" } },
+      mask = { kind = "causal", right = 0 }, heads = change,
       head_width = change and own.heads * own.head_width // change }) }
   end
   local text = rendered(described(two, 'kind = "rope"', families))
-  assert_has(text, "def rotate(", "def other_attention_hidden(", "class Attention(", "class OtherAttention(",
-    "masked_fill(other_attention_hidden(",
-    "    def forward(self, h, positions):\n        return h + self.attention(h, positions)",
-    "    def forward(self, h):\n        return h + self.attention(h)")
-  assert_lacks(text, "def other_attention_rotate", "class SameAttention")
+  assert_has(text, "def rotate(", "def hidden(", "class Attention(", "class OtherAttention(",
+    "masked_fill(hidden(h.shape[1])",
+    "def other_attention_rotate(", "query, key = rotate(query, positions)",
+    "query, key = other_attention_rotate(query, positions)", "self.attention = OtherAttention()")
+  assert_lacks(text, "other_attention_hidden", "class SameAttention", "same_attention")
   local _, problem = described(two, 'kind = "rope"', function(own)
     return families(own, 4)
   end)
@@ -421,7 +422,7 @@ function TestPytorch.test_two_streams()
     "    def forward(self, h, memory, positions, memory_positions):",
     "h = self.norm1(h + self.attention(h, positions))\n",
     "return h + self.cross_attention(h, memory, positions, memory_positions)\n", "self.key(memory), self.value(memory)",
-    "cross_attention_rotate(key, memory_positions)", "    return inputs, torch.cat([separator, ",
+    "rotate(query, positions), rotate(key, memory_positions)", "    return inputs, torch.cat([separator, ",
     "model(*with_target(inputs, target))", "found = model(*tokens)[0")
 end
 
