@@ -132,7 +132,7 @@ function TestDigests.test_own_task_by_its_bytes()
   lu.assertEquals(other_model, model)
 end
 
--- Where the learning rate falls, its steps are part of the plan; where it only warms up, or not even that, they are not.
+-- Where the learning rate falls, its steps are part of the plan; where it warms up at most, they are not.
 function TestDigests.test_the_steps_of_a_schedule_that_falls()
   local function digests(sets)
     local short, long = small(sets), small(sets)

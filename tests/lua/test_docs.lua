@@ -199,9 +199,9 @@ function TestTraining.test_the_spec_is_legal()
   lu.assertEquals(resolved.train.schedule, { kind = "cosine", warmup = 500, final = 0.1 })
 end
 
--- Every value of the axis is a plan of its own, and on the study's base, which says everything of another optimiser.
+-- Every optimiser of the axis is a plan of its own, on a base that says everything of another one.
 function TestTraining.test_the_axis_is_legal()
-  local path = support.write("optimizers.lua", ([[return { title = "optimizers", base = { task = { kind = "even_pairs" },
+  local path = support.write("optimizers.lua", ([[return { title = "rules", base = { task = { kind = "even_pairs" },
     model = { use = "small_encoder" }, train = { use = "ruoss" }, eval = { use = "quick" } }, %s }]]):format(
     indented("axes = {")))
   local study, message = grid.expand(project_module.new("."), path)
