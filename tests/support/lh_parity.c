@@ -101,8 +101,13 @@ lh_parity_case lh_parity_random_case(const lh_spec *spec) {
 /* No key matches at all; what matches is far below, about and above the least divisor; the first key always does. */
 void lh_parity_set_limit(lh_ref_model *model, int limit) {
     static const double offsets[LH_PARITY_LIMITS] = {-1e6, -45, -30, -12, 1e6};
-    for (int i = 0; i < model->tensor_count; i++)
-        if (strstr(model->tensors[i].name, "geometric.offset")) *model->tensors[i].value = offsets[limit];
+    int found = 0;
+    for (int i = 0; i < model->tensor_count; i++) {
+        if (!strstr(model->tensors[i].name, "geometric.offset")) continue;
+        *model->tensors[i].value = offsets[limit];
+        found++;
+    }
+    assert_true(found > 0);
 }
 
 /* ---- comparisons ---- */
