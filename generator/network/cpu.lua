@@ -68,7 +68,7 @@ local function place_in_block(cpu, scope, at, value, back)
 end
 
 -- Values of the network that only a block takes, as its input, lie where the block's first repetition reads; the last
--- result lies in `output`. mode: "train" or "evaluate".
+-- result lies in the `output` of its width. mode: "train" or "evaluate".
 local function place_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
@@ -77,7 +77,7 @@ local function place_in_network(cpu, value, mode)
   if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
     return ("w.%s[0].input"):format(block.name)
   end
-  return "w.output"
+  return "w." .. buffers.of_stream("output", value)
 end
 
 local function placer(cpu, scope, at, mode)
@@ -189,10 +189,11 @@ function forward.block(cpu, at, op, place, mode)
   local each = ("w.%s[l].input"):format(block.name)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
+  local home = "w." .. buffers.of_stream("output", op.out)
   return { self = at.self, name = block.name, uses = block.uses,
-    input = kept and each or own and ("l > 0 ? w.output : %s"):format(own) or "w.output",
-    output = (kept or last ~= "w.output") and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or "w.output",
-      last) or "w.output" }
+    input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
+    output = (kept or last ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, last)
+      or home }
 end
 
 function forward.classify(_, at, op, place)
@@ -393,10 +394,11 @@ local function member_lines(list)
   return texts
 end
 
--- What lay_out takes: always, and in training alone.
+-- What lay_out takes: always, and in training alone. by_mode: training takes more.
 local function rooms_of(list)
-  local rooms = { always = {}, training = {} }
+  local rooms = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do
+    rooms.by_mode = rooms.by_mode or b.training or b.form == "family"
     table.insert(b.training and rooms.training or rooms.always, { template = ("cpu/room/%s.tpl"):format(b.form),
       name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false })
   end

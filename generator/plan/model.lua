@@ -92,7 +92,7 @@ end
 local function given_of(plan, model)
   return {
     model = model,
-    tokens = { count = plan.tokens, text = "TOKENS" },
+    tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families_of(plan),
     additive = plan.additive,
@@ -285,9 +285,22 @@ local function settle_constants(plan, net)
   plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
 end
 
+-- A family's layers are those of the block that it is in.
+local function settle_stacks(net)
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "attention" then
+        op.family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+          state = block.name .. "_state" }
+      end
+    end
+  end
+end
+
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   settle_constants(plan, net)
+  settle_stacks(net)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
