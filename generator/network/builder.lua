@@ -140,11 +140,14 @@ local function dropout(net, use, rate)
       return d
     end
   end
-  local taken = false
+  local taken, name, number = {}, use.name, 1
   for _, d in ipairs(net.dropouts) do
-    taken = taken or d.name == use.name
+    taken[d.name] = true
   end
-  local d = { name = taken and use.other or use.name, use = use.kind, rate = rate }
+  while taken[name] do
+    name, number = use.other .. (number > 1 and "_" .. number or ""), number + 1
+  end
+  local d = { name = name, use = use.kind, rate = rate }
   net.dropouts[#net.dropouts + 1] = d
   return d
 end

@@ -17,9 +17,23 @@ local M = {}
 
 local OP = "cpu/op/%s.tpl"
 
+-- Functions of kernels/cpu that could be called as one that is named after a value.
+local KERNELS = [[relu gelu gelu_tanh silu swiglu geglu layer_norm rms_norm norm_row rms_row bias dropout class
+  matmul_weight tied_class add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm
+  rms_add_norm_sum rms_add_dropout_norm rms_add_dropout_norm_sum]]
+
+-- The names of all functions of a generated file.
+local function taken_names()
+  local names = {}
+  for name in KERNELS:gmatch("%S+") do
+    names[name], names[name .. "_grad"] = true, true
+  end
+  return names
+end
+
 -- Functions of generated code, each once: by what they are compiled for, named after their first use.
-local function functions()
-  return { list = {}, by_key = {}, names = {} }
+local function functions(names)
+  return { list = {}, by_key = {}, names = names }
 end
 
 local function function_for(set, key, name, new)
@@ -463,8 +477,9 @@ local function most_places(net)
 end
 
 function M.derive(net, lists, structs, dropout_evaluates)
+  local taken = taken_names()
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
-    products = functions(), gradients = functions(), rows = functions() }
+    products = functions(taken), gradients = functions(taken), rows = functions(taken) }
   local panels_of = {}
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels
@@ -475,9 +490,7 @@ function M.derive(net, lists, structs, dropout_evaluates)
   end
   local pass = { train = forward_records(cpu, net, "train"), evaluate = forward_records(cpu, net, "evaluate"),
     backward = backward_records(cpu, net), trace = trace_records(cpu) }
-  pass.reads = has(pass.train, function(r)
-    return r.kind ~= "embed" and r.kind ~= "block"
-  end)
+  pass.reads = has(pass.train, names("p->"))
   pass.drops = has(pass.train, function(r)
     return r.kind ~= "embed" and r.dropout
   end)

@@ -24,6 +24,8 @@ local GATES = { "swiglu", "geglu" }
 local HIDDEN = { 16, 32, 48 }
 local RATES = { 0, 0, 0.1, 0.3 }
 local DEPTHS = { 1, 1, 2, 3 }
+-- Names that generated code has for something else, too.
+local NAMES = { "map", "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
 
 -- What is written so far; `scope` is the variable that the methods are called on.
 local Writer = {}
@@ -46,15 +48,16 @@ function Writer:unique(prefix)
   return prefix .. self.counts[prefix]
 end
 
--- A name of its own within the scope.
+-- A name of its own within the scope; the first has no number behind it.
 function Writer:name(prefix)
-  self.names = self.names + 1
-  return prefix .. self.names
+  local number = (self.names[prefix] or 0) + 1
+  self.names[prefix] = number
+  return number == 1 and prefix or prefix .. "_" .. number
 end
 
 -- The same for a value of so many channels: a name stands for one width in the whole network.
 function Writer:sized(prefix, width)
-  return self:name(prefix .. width .. "_")
+  return self:name(prefix .. width)
 end
 
 function Writer:rate()
@@ -90,7 +93,7 @@ function branches.feedforward(w, y)
 end
 
 function branches.map(w, y)
-  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("map", w.width), y, w.width,
+  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name(w.random:pick(NAMES)), y, w.width,
     w:bool())
 end
 
@@ -216,7 +219,7 @@ local function repetitions(w, once)
 end
 
 local function block(w, number, x, width, attends)
-  local inner = setmetatable({ scope = "b" .. number, names = 0, older = {}, width = width, attends = false },
+  local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false },
     { __index = w })
   local count, loops = repetitions(w, attends and w.single == "layers")
   w:line("local b%d = net:block(\"layer%d\", %d, \"A random block.\"%s)", number, number, count,
@@ -280,7 +283,7 @@ end
 function M.random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
-  local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = 0, older = {}, used = {},
+  local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
     families = options.families, single = options.single, width = width, model = width, detours = random:chance(3),
     tied = options.tied ~= false, dropout = random:chance(2) }, Writer)
   local streams = options.streams == 2 and random:chance(3) and 2 or 1

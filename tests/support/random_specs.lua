@@ -59,7 +59,14 @@ function M.random(id)
     given.width // heads[number % #heads + 1], given.width), given.text
 end
 
--- Calls f with the plan of a random spec while its description stands in for that of the spec's kind.
+-- Calls f while a description stands in for those of encoders and decoders.
+function M.describe(description, f)
+  described = description
+  f()
+  described = nil
+end
+
+-- Calls f with the plan of a random spec, and while its description stands in.
 -- folder: where the spec is written.
 function M.with(project, id, folder, f)
   local text, description = M.random(id)
@@ -67,10 +74,10 @@ function M.with(project, id, folder, f)
   local file = assert(io.open(path, "wb"))
   file:write(text, "\n--[[\n", description, "]]\n")
   file:close()
-  described = assert(load(description))()
-  local spec, message = project:plan(path)
-  f(assert(spec, message).plan)
-  described = nil
+  M.describe(assert(load(description))(), function()
+    local spec, message = project:plan(path)
+    f(assert(spec, message).plan)
+  end)
 end
 
 return M
