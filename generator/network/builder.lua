@@ -22,6 +22,7 @@ local Scope = {}
 Scope.__index = Scope
 
 local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
+M.MOST_PLACES = 256 -- where a scope drops out, and of a whole network where evaluation does: longhand/rng.h
 local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
 
 -- The line of the description that runs now, and its file.
@@ -157,6 +158,10 @@ local function site(scope, op, of)
   if op.dropout then
     local number = (scope.masks[of] or 0) + 1
     scope.masks[of] = number
+    if scope.places == M.MOST_PLACES then
+      fail(scope.net, ("%s has more places where something is dropped out"):format(scope.title), "at most %d",
+        M.MOST_PLACES)
+    end
     op.keep, op.place = of .. (number > 1 and number or "") .. "_keep", scope.places
     scope.places = scope.places + 1
   end
@@ -504,6 +509,15 @@ function Scope:classify(readout, options)
     columns = net.classes, init = net.initial, bias = true }) or nil }
   local padded = net.classes.padded
   net.classified = push(self, op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
+end
+
+-- Where a scope drops out, at most.
+function M.most_places(net)
+  local most = net.places
+  for _, block in ipairs(net.scopes) do
+    most = math.max(most, block.places)
+  end
+  return most
 end
 
 function M.scope(net, name, title)

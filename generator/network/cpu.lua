@@ -12,6 +12,7 @@
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
+local builder = require("network.builder")
 
 local M = {}
 
@@ -468,14 +469,6 @@ local function block_of(cpu, block, panels)
   }
 end
 
-local function most_places(net)
-  local most = net.places
-  for _, block in ipairs(net.scopes) do
-    most = math.max(most, block.places)
-  end
-  return most
-end
-
 function M.derive(net, lists, structs, dropout_evaluates)
   local taken = taken_names()
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
@@ -496,7 +489,8 @@ function M.derive(net, lists, structs, dropout_evaluates)
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    room = per_row(cpu.buffers.workspace), tied = net.classified.op.tied and true or false, places = most_places(net) }
+    room = per_row(cpu.buffers.workspace), tied = net.classified.op.tied and true or false,
+    places = builder.most_places(net) }
 end
 
 return M

@@ -285,6 +285,16 @@ local function settle_constants(plan, net)
   plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
 end
 
+-- Evaluation has the places of all layers in one part of its counter (templates: EVAL_DROPOUT_DOMAIN).
+local function check_places(plan, net)
+  local places, layers = builder.most_places(net), net.layers_before + 1
+  if plan.eval_dropout and places * layers > builder.MOST_PLACES then
+    error({ problem = true, field = "eval.dropout",
+      what = ("%d places of %d layers, with those outside of blocks as one, are too many to drop out in evaluation")
+        :format(places, layers), expected = ("false, or at most %d"):format(builder.MOST_PLACES) }, 0)
+  end
+end
+
 -- A family's layers are those of the block that it is in.
 local function settle_stacks(net)
   for _, block in ipairs(net.scopes) do
@@ -300,6 +310,7 @@ end
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   settle_constants(plan, net)
+  check_places(plan, net)
   settle_stacks(net)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors

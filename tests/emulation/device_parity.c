@@ -26,6 +26,7 @@ static inputs open_inputs(const lh_device_model *m, const lh_device_question *q)
                              .T = {batch->tokens},
                              .label_count = batch->labels,
                              .step = batch->step,
+                             .draw = batch->draw,
                              .key = {batch->key.word[0], batch->key.word[1]},
                              .rate = 1e-3,
                              .correct2 = 1000,
@@ -88,8 +89,7 @@ void lh_device_check_made(lh_device_model *m, lh_parity_batch *made, lh_model_cu
     double loss = lh_parity_run(m->reference, made, logits);
     lh_device_question q = {made->batch, made->drawn, made->mask, logits, loss};
     lh_device_check_training(m, &q, cut, m->tolerance->gradient);
-    q.batch.dropping = LH_REF_NO_DROPOUT; /* evaluation never drops out */
-    q.batch.backward = false;
+    lh_parity_evaluate(m->spec, &q.batch);
     q.loss = lh_ref_run(m->reference, &q.batch, logits);
     lh_device_check_evaluation(m, &q, cut);
     free(logits);

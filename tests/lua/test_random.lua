@@ -20,14 +20,14 @@ local function files_of(plan)
   return text
 end
 
--- A description in place of the encoder's: its plan, and its files by name.
-local function made(describe, encoding, width)
+-- A description in place of the encoder's, in a spec with these fields: its plan, and its files by name.
+local function made(describe, encoding, width, eval)
   local plan
   random_specs.describe(describe, function()
     local path = support.write("network.lua", ([[
-return { task = { kind = "bucket_sort" }, encoding = { %s }, train = { lengths = { 1, 18 } },
+return { task = { kind = "bucket_sort" }, encoding = { %s }, train = { lengths = { 1, 18 } }, eval = { %s },
   model = { layers = 2, heads = 2, width = %d, feedforward = 32, dropout = 0 } }
-]]):format(encoding or 'kind = "none"', width or 16))
+]]):format(encoding or 'kind = "none"', eval or "", width or 16))
     plan = assert(project:plan(path)).plan
   end)
   return plan, files_of(plan)
@@ -209,6 +209,30 @@ function TestNames.test_room_for_the_addresses_of_many_arrays()
   end))
   lu.assertEquals(few.cuda.block_state, 1024)
   lu.assertTrue(many.cuda.block_state >= 512 + 8 * #many.device.blocks[1].members)
+end
+
+TestPlaces = {}
+
+-- What is found of a description whose block of `layers` drops out at so many places.
+local function dropping(places, layers)
+  local ok, problem = pcall(made, embedded(function(net, x)
+    local b = net:block("layer", layers, "A block.")
+    local h = b:input(x)
+    local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
+    for _ = 1, places do
+      s = b:add(s, h, 0.1)
+    end
+    b:output(b:norm("norm2", s))
+    return b.result
+  end), nil, nil, "dropout = true")
+  return not ok and tostring(problem) or nil
+end
+
+-- A part of dropout's counter tells places apart: there are as many as it has numbers.
+function TestPlaces.test_too_many_places_are_refused()
+  lu.assertNil(dropping(4, 63))
+  lu.assertStrContains(dropping(4, 64), "eval.dropout: 4 places of 65 layers")
+  lu.assertStrContains(dropping(257, 1), "block layer has more places where something is dropped out")
 end
 
 support.run()

@@ -36,7 +36,7 @@ return {
   encoding = { %s },
   model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0 },
   train = { use = "ruoss", lengths = { 1, 18 } },
-  eval = { lengths = { 1, 18 }, examples = 4 },
+  eval = { lengths = { 1, 18 }, examples = 4, dropout = %s },
   precision = "float64",
 }
 ]]
@@ -56,7 +56,7 @@ function M.random(id)
     single = encoding.layers and "layers" or true, tied = not encoding.both })
   local heads = HEAD_WIDTHS[given.width]
   return SPEC:format(encoding[1], given.tied and "decoder" or "encoder", given.layers,
-    given.width // heads[number % #heads + 1], given.width), given.text
+    given.width // heads[number % #heads + 1], given.width, number % 3 == 0), given.text
 end
 
 -- Calls f while a description stands in for those of encoders and decoders.
