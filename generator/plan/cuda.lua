@@ -41,7 +41,8 @@ local LIBRARY_SHARDS = 256 -- a sequence each, of most batches
 local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- of evaluation: tokens times width, about a gigabyte of activations
 -- Channels of a head that a thread of a wide model has in registers, if they can be cut so.
 local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
-local BLOCK_STATE = 1024 -- bytes of shared memory for addresses
+local BLOCK_STATE = 1024 -- bytes of shared memory for what all threads of a block know: enough for most models
+local OTHER_STATE, STATE_STEP = 512, 256 -- of it, what is no array of the network's, at most; it grows in steps
 
 local PRODUCTS = {
   float32 = { "cuda/product_fma.cu" },
@@ -159,6 +160,15 @@ local function chip_shards(plan, most)
   return math.min(train.batch, most)
 end
 
+-- An address for each array of the network, and what every model has.
+local function block_state(device)
+  local arrays = #device.always + #device.training
+  for _, block in ipairs(device.blocks) do
+    arrays = arrays + #block.members + 2 -- all its layers, and what loops have besides
+  end
+  return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
+end
+
 -- A network that has no device code is one for CPUs alone: plan.no_device_code says why.
 local function derive_network(plan, net, lists, given)
   local ok, made = xpcall(network.derive, function(err)
@@ -214,7 +224,6 @@ function M.derive(plan, net, lists)
     pairs = keeps or geometric and not library,
     pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
       and true or false,
-    block_state = BLOCK_STATE,
     constants = constants(plan),
   }
   derive_network(plan, net, lists, {
@@ -224,6 +233,7 @@ function M.derive(plan, net, lists)
     pair_scores = plan.cuda.pair_scores,
     uniform_count = scored and family.score.cuda.gathers.uniform and family.score.cuda.uniform_count or false,
   })
+  plan.cuda.block_state = plan.device and block_state(plan.device) or BLOCK_STATE
   plan.cuda.kernels = plan.device and kernels(plan, multiplies) or {}
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
