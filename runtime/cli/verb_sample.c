@@ -41,7 +41,7 @@ static lh_status print_examples(const lh_spec *spec, const lh_source *source, in
 /* Training examples with inputs of this length, in the file's order within each shape. */
 static lh_status print_file(const lh_spec *spec, int length, int64_t count, bool text, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
-    lh_source source = {{{0, 0}}, 0, LH_DOMAIN_DATA, 0, NULL};
+    lh_source source = {{{0, 0}}, 0, LH_DOMAIN_DATA, 0, NULL, NULL};
     lh_status status = LH_OK;
     if (lh_corpus_shape_of(corpus, length) == 0)
         return lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens",
@@ -74,6 +74,6 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     if (spec->corpus != NULL && seeded)
         return lh_fail(error, LH_ERR_USAGE, "--seed: the examples of a file are not drawn");
     if (spec->corpus != NULL) return print_file(spec, (int)length, count, text, error);
-    lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL};
+    lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL, NULL};
     return print_examples(spec, &source, (int)length, count, text, error);
 }
