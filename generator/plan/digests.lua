@@ -12,7 +12,7 @@ local M = {}
 -- What runs of before have in their digests. The interface of generated code and runtime, LH_ABI, decides no bit.
 local DIGEST_ABI = 2
 
--- The task without what only evaluation reads, or the trainer compares itself: of a file for validation that there is one.
+-- Of a file for validation counts that there is one: the trainer compares what was made with its help.
 local function made_identity(given)
   local identity = {}
   for name, value in pairs(given) do
@@ -30,8 +30,8 @@ local function task_identity(plan)
   local task, scaling = plan.task, family.rotation.scaling or {}
   local given = resolved.task
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
-    or task.data and not task.data.made and { data = { task.input_count, task.output_count }, original_length = scaling.original_length,
-      computation = given.computation }
+    or task.data and not task.data.made and { data = { task.input_count, task.output_count },
+      original_length = scaling.original_length, computation = given.computation }
     or made_identity(given)
 end
 

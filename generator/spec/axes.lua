@@ -55,8 +55,9 @@ end
 local function check_name(context, path, name)
   local names = names_of(context.task)
   local near = diagnostics.nearest(name, names)
-  add(context, { path .. "." .. name, path }, { what = ("%s has no axis %s"):format(what_of(context.task),
-    diagnostics.show(name)), expected = table.concat(names, ", "), hint = near and ('did you mean "%s"?'):format(near) })
+  add(context, { path .. "." .. name, path }, {
+    what = ("%s has no axis %s"):format(what_of(context.task), diagnostics.show(name)),
+    expected = table.concat(names, ", "), hint = near and ('did you mean "%s"?'):format(near) })
 end
 
 -- Values that are past what the axis has.
@@ -98,6 +99,12 @@ local function check_splits(context, path, splits)
   end
 end
 
+-- A value that the spec has, and not another field's as its default.
+local function given(context, path, value)
+  local origin = context.origins[path]
+  return origin and not origin.default and value or nil
+end
+
 -- What an evaluation goes by, and of which sets, against what the task has.
 function M.check(context)
   local eval, facts = context.resolved.eval, context.task
@@ -110,8 +117,8 @@ function M.check(context)
       end
     end
     if facts.data then
-      check_by(context, path .. ".by", section.by)
-      check_splits(context, path .. ".splits", section.splits)
+      check_by(context, path .. ".by", given(context, path .. ".by", section.by))
+      check_splits(context, path .. ".splits", given(context, path .. ".splits", section.splits))
     end
   end
 end

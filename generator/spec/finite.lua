@@ -1,8 +1,8 @@
 -- Finite data: a file of examples, or a task that makes all of its examples when a run begins.
 --
--- Input: the context of validate.lua with the resolved task, the node of that section. Output: the facts of the task with
--- `data` = { train, eval, validation, longest, seed, made }, paths as they are shown, made: by the task; what a sampler
--- has and finite data has not is gone from the resolved spec. Errors go to the diagnostics.
+-- Input: the context of validate.lua with the resolved task, the node of that section. Output: the facts of the task
+-- with `data` = { train, eval, validation, longest, seed, made }, paths as they are shown, made: by the task; what a
+-- sampler has and finite data has not is gone from the resolved spec. Errors go to the diagnostics.
 
 local axes = require("spec.axes")
 local schema = require("spec.schema")
@@ -58,7 +58,8 @@ function M.made(context, facts, task)
     own[name] = value
   end
   drop_all_lengths(context, ("task.kind = %q, which makes its examples"):format(facts.kind))
-  own.data = { made = true, seed = task.seed or 0, longest = tasks.length(facts.input_length, 1) + tasks.length(facts.output_length, 1),
+  own.data = { made = true, seed = task.seed or 0,
+    longest = tasks.length(facts.input_length, 1) + tasks.length(facts.output_length, 1),
     validation = context.files.validation and context.files.validation.shown }
   return own
 end

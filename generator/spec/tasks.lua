@@ -3,9 +3,9 @@
 -- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n; and in
 -- `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is nil or a
--- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }. A task of
--- finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. The facts of a user's own
--- file have its text, too; those of a spec's task have `computation`, its computation tokens per input token.
+-- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }. A task
+-- of finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. The facts of a user's
+-- own file have its text, too; those of a spec's task have `computation`, its computation tokens per input token.
 -- Invariants: formulas hold digits, n, + - * / ( ) and blanks only; they give integers >= 1 for the lengths of
 -- LENGTHS_TRIED. `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
@@ -197,7 +197,8 @@ local function read_axis(facts, key, value)
   local name, text, doc = key:match("^axis +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
   local range, rest = read_range(text or "")
   if not name or KEYWORDS[name] then
-    return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has", "axis <name>: 1 to 9; what it says"
+    return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has",
+      "axis <name>: 1 to 9; what it says"
   elseif not range or rest ~= "" then
     return nil, "it has no range", "the least value, to, the greatest, a semicolon, what it says"
   elseif #(facts.axes or {}) == MOST_AXES then
@@ -333,7 +334,7 @@ local function read_task(kind, path, text, d)
   end
   if facts.axes and not facts.sets then
     report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks of finite data")
-  elseif facts.sets and (facts.input_length or ""):find("n") or facts.sets and (facts.output_length or ""):find("n") then
+  elseif facts.sets and ((facts.input_length or "") .. (facts.output_length or "")):find("n") then
     report(lines[1], "a length depends on n", "the greatest lengths that examples have, as numbers, beside sets")
   end
   if TAKEN[kind] then
@@ -350,8 +351,8 @@ function M.own(path, text, d)
   local kind = path:match("([^/]*)%.c$")
   local facts = read_task(kind, path, text, d)
   if facts and facts.sets then
-    d:add({ path = path, line = 1, col = 1, what = "a task of one's own has no sets", expected = "a sampler; or examples "
-      .. "in files: task.data" })
+    d:add({ path = path, line = 1, col = 1, what = "a task of one's own has no sets",
+      expected = "a sampler; or examples in files: task.data" })
     return nil
   elseif facts and not text:find("lh_task_sample%s+lh_task_" .. kind .. "%s*;") then
     d:add({ path = path, line = 1, col = 1, what = ("the line `lh_task_sample lh_task_%s;` is missing"):format(kind),

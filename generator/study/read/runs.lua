@@ -215,7 +215,7 @@ local function score_within(run)
   if data then
     split_by_length(run)
   end
-  local others = run.facts.data ~= nil and not data -- sets: these are training examples
+  local others = run.facts.data ~= nil and run.facts.data.by ~= nil and not data -- the split says which set it is
   if not run.test and run.train and (data or others or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0) then
     run.test, run.train, run.within = run.train, nil, true
     run.seen = others or data and run.facts.data ~= nil and run.facts.data.eval == nil
