@@ -88,6 +88,20 @@ void lh_data_files_help(FILE *out, const lh_spec *spec) {
     lh_options_rows(out, options + first_option(spec), OPTIONS - first_option(spec));
 }
 
+lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error) {
+    *set = NULL;
+    if (name == NULL) return LH_OK;
+    if (spec->corpus == NULL)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--split: this trainer's examples are drawn, and there are no sets of them");
+    for (int i = 0; i < LH_SETS; i++)
+        if (strcmp(name, lh_set_name[i]) == 0) *set = lh_corpus_set(spec->corpus, (lh_set)i);
+    if (*set != NULL) return LH_OK;
+    return lh_fail(error, LH_ERR_USAGE, "--split: there are no examples of '%.40s'\n  expected: train%s%s", name,
+                   lh_corpus_set(spec->corpus, LH_SET_TEST) != NULL ? ", test" : "",
+                   lh_corpus_set(spec->corpus, LH_SET_VALIDATION) != NULL ? ", validation" : "");
+}
+
 lh_status lh_data_files_select(const lh_spec *spec, lh_lengths *wanted, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;

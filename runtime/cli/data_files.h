@@ -20,6 +20,9 @@ void lh_data_files_close(lh_data_files *files);
 /* What --help says of the flags that a spec has. */
 void lh_data_files_help(FILE *out, const lh_spec *spec);
 
+/* The set that a flag --split names; NULL where it was not given. LH_ERR_USAGE: there is no such set. */
+lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
+
 /* In place of `wanted`, task lengths that a flag gave, or a verb's standard ones (given: false): with finite data, the
  * shapes with these input lengths, or else the shortest and the longest. LH_ERR_INPUT where training examples of a given
  * length are missing. */

@@ -23,7 +23,7 @@ typedef struct gathering {
     const lh_by *by;
     candidate *found;
     int64_t count;
-    bool seen[LH_MOST_AXES]; /* some example has a value on this axis */
+    bool any_value; /* some example has a value on some axis */
 } gathering;
 
 unsigned lh_sets_of(const char *text) {
@@ -54,7 +54,7 @@ static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place,
         int axis = g->by->of[i].axis;
         value[i] = axis == LH_BY_LENGTH ? g->corpus->sizes[n - 1].input : set->values[place * g->task->axes + axis];
         if (value[i] == LH_NO_VALUE) continue;
-        g->seen[i] = true;
+        g->any_value = true;
         wanted = wanted && (g->by->of[i].all || lh_lengths_have(&g->by->of[i].values, value[i]));
     }
     return wanted;
@@ -88,12 +88,10 @@ static void cut(gathering *g) {
 }
 
 static lh_status check_found(const gathering *g, lh_error *error) {
-    for (int i = 0; i < g->by->count; i++)
-        if (!g->seen[i])
-            return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s says anything of %s", g->corpus->eval.path,
-                           g->groups->name[i]);
-    if (g->count > 0) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", g->corpus->eval.path);
+    if (g->count == 0)
+        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", g->corpus->eval.path);
+    if (g->any_value) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets says anything of %s", g->groups->name[0]);
 }
 
 static lh_status gather(gathering *g, lh_error *error) {
