@@ -247,15 +247,18 @@ $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 
-# Networks as tables, for the interpreter in double: those of specs, of the random specs, and ANY_NETWORKS more.
+# Networks as tables, for the interpreter in double: those of specs, also of such as have vectors but no code among the
+# tests, those of the random specs, and ANY_NETWORKS more.
 ANY_NETWORKS ?= 30
-NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua))
+NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua \
+	$(patsubst tests/reference/%.safetensors,tests/specs/networks/%.lua,$(wildcard tests/reference/*.safetensors))))
 NETWORK_SOURCES := tests/support/networks.c.tpl tests/support/random_specs.lua tests/lua/networks.lua tests/lua/random.lua \
 	$(shell find generator -name '*.lua')
 
 build/tests/networks: FORCE
 	@mkdir -p $(@D)
-	@echo "$(ANY_NETWORKS) $(RANDOM_SPECS)" | cmp -s - $@ || echo "$(ANY_NETWORKS) $(RANDOM_SPECS)" > $@
+	@echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" | cmp -s - $@ || \
+		echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" > $@
 
 build/tests/networks.c: tests/support/render_networks.lua build/tests/networks $(NETWORK_SPECS) $(NETWORK_SOURCES)
 	$(or $(LUA),lua5.4) $< $@ $(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)

@@ -330,6 +330,11 @@ local function warn_cadence(resolved, warn)
     warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
       train.steps))
   end
+  local warmup = train.schedule and train.schedule.warmup or 0
+  if warmup > train.steps then
+    warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
+      warmup, train.steps))
+  end
   local keep = train.checkpoint.keep
   if type(keep) == "table" and keep[#keep] > train.steps then
     warn(("train.checkpoint.keep: step %d is past the last step, %d"):format(keep[#keep], train.steps))
@@ -377,11 +382,24 @@ local function warn_dropout(resolved, warn)
   end
 end
 
+-- A rate that falls does so behind its warm-up. How many steps epochs have, the trainer finds out, and says the same.
+local function schedule(context)
+  local train = context.resolved.train
+  local warmup, steps = train.schedule and train.schedule.warmup, train.steps
+  if warmup and steps and train.schedule.kind and train.schedule.kind ~= "constant" and warmup >= steps then
+    add(context, { "train.schedule.warmup", "train.steps" }, {
+      what = ("%d steps of warm-up are all of the %d"):format(warmup, steps),
+      expected = ("below train.steps = %d; the rate falls behind them"):format(steps),
+      notes = { note(context, "train.steps", steps) } })
+  end
+end
+
 -- Applies all rules; returns the warnings.
 function M.apply(context)
   local resolved = context.resolved
   head_width(context)
   shards(context)
+  schedule(context)
   yarn_ramp(context)
   geometric_alone(context)
   causal(context)

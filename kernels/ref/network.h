@@ -101,6 +101,7 @@ typedef struct lh_ref_shape {
 typedef struct lh_ref_network {
     const char *id;      /* of the spec */
     int classes, places; /* places: dropout sites of a scope, at most */
+    int first_class;     /* where logits are products with the table of tokens: the row of the first one */
     int tensor_count, family_count, scope_count;
     const lh_ref_shape *tensors;
     const lh_ref_family *families;

@@ -183,13 +183,20 @@ void lh_ref_sum_backward(run *r, record *at) {
 
 /* ---- logits and loss ---- */
 
-/* The weight of the logits [width][classes]: a tensor, or the first rows of the tied table, transposed; for free. */
+/* Where an element of the logits' weight stands in its tensor [width][classes], or in the tied table [tokens][width]. */
+static int weight_at(const run *r, const record *at, int channel, int class) {
+    const lh_ref_network *network = r->model->network;
+    if (!at->op->tied) return channel * network->classes + class;
+    return (network->first_class + class) * read(at, 0)->width + channel;
+}
+
+/* The weight of the logits [width][classes]; for free. */
 static double *output_weight(const run *r, const record *at) {
     const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT);
     int C = read(at, 0)->width, V = r->model->network->classes;
     double *out = doubles((size_t)C * (size_t)V);
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) out[c * V + v] = at->op->tied ? weight->value[v * C + c] : weight->value[c * V + v];
+        for (int v = 0; v < V; v++) out[c * V + v] = weight->value[weight_at(r, at, c, v)];
     return out;
 }
 
@@ -197,7 +204,7 @@ static void output_weight_grad(const run *r, const record *at, const double *dwe
     double *gradient = gradient_of(at, LH_REF_WEIGHT);
     int C = read(at, 0)->width, V = r->model->network->classes;
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) gradient[at->op->tied ? v * C + c : c * V + v] += dweight[c * V + v];
+        for (int v = 0; v < V; v++) gradient[weight_at(r, at, c, v)] += dweight[c * V + v];
 }
 
 /* The last tokens of x have labels. The gradient of the logits is made on the way. */

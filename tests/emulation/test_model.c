@@ -402,8 +402,8 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     cpu_gradient(&p, gradient, &sums);
     void *kept = memcpy(lh_model_reserve(bytes), gradient, bytes);
     double norm = length(gradient, NULL, count);
-    lh_update update = {.parameters = p.parameters, .gradient = gradient, .gradient_norm = norm, .learning_rate = 1e-2,
-                        .step = 1};
+    lh_update update = {
+        .parameters = p.parameters, .gradient = gradient, .gradient_norm = norm, .learning_rate = 1e-2, .step = 1};
     for (int i = 0; i < SPEC->optimizer.states; i++) update.state[i] = lh_model_reserve(bytes);
     for (size_t at_chunk = 0; at_chunk < count; at_chunk += LH_CHUNK)
         plainest()->update(&update, at_chunk, LH_CHUNK, &ignored);
@@ -412,7 +412,8 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
         int64_t columns = t->shape[t->rank - 1], elements = (t->rank == 2 ? t->shape[0] : 1) * columns;
         for (int64_t e = 0; e < elements; e++) {
             size_t from = (size_t)(t->offset + e / columns * t->stride + e % columns);
-            double want = updated_by_twin(text.spec.resolved, t, 1e-2, norm, at(kept, from), at(before, from)), got = at(p.parameters, from);
+            double want = updated_by_twin(text.spec.resolved, t, 1e-2, norm, at(kept, from), at(before, from)),
+                   got = at(p.parameters, from);
             if (!(fabs(got - want) <= (SPEC->cuda->real_bytes == 8 ? 1e-15 : 2e-7) * (1 + fabs(want))))
                 fail_msg("%s: element %lld is %.17g, expected %.17g", t->name, (long long)e, got, want);
         }

@@ -1,5 +1,5 @@
 /* Device code (tests/specs/parity_*.lua) in the emulation against the stored vectors of an independent implementation
- * and against kernels/ref: every encoding that has vectors, in float32 and in float64. */
+ * and against kernels/ref: all that have vectors, in float32 and in float64. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -15,7 +15,9 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sin
     longhand_spec_parity_float64_rope_yarn, longhand_spec_parity_float64_relative, longhand_spec_parity_rand_relative,
     longhand_spec_parity_rand_relative_clamped, longhand_spec_parity_float64_rand_relative_difference,
     longhand_spec_parity_shaw, longhand_spec_parity_alibi, longhand_spec_parity_float64_alibi_learned,
-    longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw, longhand_spec_parity_geometric_plain;
+    longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw, longhand_spec_parity_geometric_plain,
+    longhand_spec_parity_decoder_rope, longhand_spec_parity_decoder_relative,
+    longhand_spec_parity_float64_decoder_alibi;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -38,6 +40,9 @@ static const lh_parity_case CASES[] = {
     {"geometric", &longhand_spec_parity_float64_geometric},
     {"geometric_raw", &longhand_spec_parity_geometric_raw},
     {"geometric_plain", &longhand_spec_parity_geometric_plain},
+    {"decoder_rope", &longhand_spec_parity_decoder_rope},
+    {"decoder_relative", &longhand_spec_parity_decoder_relative},
+    {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -58,7 +63,7 @@ static model open_model(const lh_parity_case *about) {
     model m = {about,
                about->spec,
                about->spec->cuda->real_bytes,
-               lh_vectors_open(about->encoding),
+               lh_vectors_open(about->vectors),
                NULL,
                NULL,
                lh_parity_tolerance_of(about->spec->cuda->real_bytes)};
@@ -174,12 +179,12 @@ static void check_training(const model *m, const question *q, lh_model_cut cut, 
 
 /* ---- against the stored vectors ---- */
 
-static void test_cases_cover_every_stored_encoding(void **state) {
+static void test_cases_cover_every_stored_network(void **state) {
     (void)state;
-    for (int i = 0; i < LH_VECTORS_ENCODINGS; i++) {
-        int covered = 0;
-        for (int c = 0; c < CASE_COUNT; c++) covered += strcmp(CASES[c].encoding, lh_vectors_encoding[i]) == 0;
-        if (covered != 1) fail_msg("%d cases of %s", covered, lh_vectors_encoding[i]);
+    for (int i = 0; i < LH_VECTORS_FILES; i++) {
+        int covered = 0, wanted = lh_vectors_compiled(lh_vectors_name[i]);
+        for (int c = 0; c < CASE_COUNT; c++) covered += strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
+        if (covered != wanted) fail_msg("%d cases of %s, not %d", covered, lh_vectors_name[i], wanted);
     }
 }
 
@@ -192,8 +197,9 @@ static question stored_question(const lh_vectors_case *stored) {
 }
 
 static void check_stored(model *m) {
+    lh_vectors_facts facts = lh_vectors_facts_of(m->file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
-        lh_vectors_case stored = lh_vectors_case_of(m->file, lh_vectors_length[i]);
+        lh_vectors_case stored = lh_vectors_case_of(m->file, facts.length[i]);
         question q = stored_question(&stored);
         check_evaluation(m, &q, (lh_model_cut){.shards = i + 1, .team = 2});
         lh_vectors_case_free(&stored);
@@ -208,7 +214,7 @@ static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) 
 /* The stored gradients are rounded to float32, so that a model in float64 is compared to that. */
 static void check_stored_gradient(model *m) {
     if (lh_network_drops(m->reference->network)) return;
-    lh_vectors_case stored = lh_vectors_case_of(m->file, LH_VECTORS_GRADIENT_LENGTH);
+    lh_vectors_case stored = lh_vectors_case_of(m->file, lh_vectors_facts_of(m->file).gradient_length);
     question q = stored_question(&stored);
     lh_parity_stored_gradients(m->file, m->reference);
     check_training(m, &q, (lh_model_cut){2, 2, 0}, fmax(m->tolerance->gradient, 0x1p-24));
@@ -288,7 +294,7 @@ static void test_random_networks_match_reference(void **state) {
 #endif
 
 static void check_limits(model *m) {
-    if (!strstr(m->about->encoding, "geometric")) return;
+    if (!m->reference->network->families->geometric) return;
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(m->reference, i);
         lh_parity_load(m->spec, m->real_bytes, m->reference, m->parameters);
@@ -325,7 +331,7 @@ static void test_layers_read_draws_of_their_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases_cover_every_stored_encoding),
+        cmocka_unit_test(test_cases_cover_every_stored_network),
         cmocka_unit_test(test_evaluation_of_stored_batches_gives_stored_logits),
         cmocka_unit_test(test_step_on_stored_batch_gives_stored_gradients),
         cmocka_unit_test(test_every_length_and_cut_matches_reference),

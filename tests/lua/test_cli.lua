@@ -98,7 +98,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["train a -- --gpu"] = "hint: did you mean --device cuda?",
     ["train a -- --batch-size 5"] = "train.batch is a field of the spec: --set train.batch=... before the --",
     ["train a -- --d-model 5"] = "model.width is a field of the spec",
-    ["train a -- --weight-decay 5"] = "Adam has no weight decay here",
+    ["train a -- --weight-decay 5"] = "train.optimizer.weight_decay is a field of the spec: --set train.opt",
     ["train a -- --frobnicate"] = "hint: there are --steps --seed --seeds",
     ["train a -- steps"] = "train: 'steps' is not a flag",
     ["train a -- --steps five"] = "--steps: 'five' is not an integer",

@@ -67,6 +67,12 @@ local FIELDS = {
   { "train.optimizer.beta1", 0.5, true, false },
   { "train.optimizer.beta2", 0.5, true, false },
   { "train.optimizer.epsilon", 0.5, true, false },
+  { "train.optimizer.weight_decay", 0.5, true, false, { ["train.optimizer.kind"] = "adamw" } },
+  { "train.optimizer.decays", "matrices", true, false, { ["train.optimizer.kind"] = "adamw" } },
+  { "train.optimizer.momentum", 0.5, true, false, { ["train.optimizer"] = "{ kind = 'sgd', momentum = 0.9 }" } },
+  { "train.schedule.kind", "linear", true, false, { ["train.schedule.kind"] = "cosine" } },
+  { "train.schedule.warmup", 7, true, false, { ["train.schedule.warmup"] = "5" } },
+  { "train.schedule.final", 0.5, true, false, { ["train.schedule.kind"] = "cosine" } },
   { "train.clip.kind", "none", true, false },
   { "train.clip.max_norm", 0.5, true, false },
   { "train.log_every", 5, false, false },
@@ -124,6 +130,29 @@ function TestDigests.test_own_task_by_its_bytes()
   local other_plan, other_model = digests("here", text .. "/* another */\n")
   lu.assertNotEquals(other_plan, plan)
   lu.assertEquals(other_model, model)
+end
+
+-- Where the learning rate falls, its steps are part of the plan; where it warms up at most, they are not.
+function TestDigests.test_the_steps_of_a_schedule_that_falls()
+  local function digests(sets)
+    local short, long = small(sets), small(sets)
+    short["train.steps"], long["train.steps"] = "500", "1000"
+    return build(resolve(short)).digest, build(resolve(long)).digest
+  end
+  for _, kind in ipairs({ "linear", "cosine" }) do
+    local short, long = digests({ ["train.schedule.kind"] = kind })
+    lu.assertNotEquals(short, long)
+  end
+  local short, long = digests({ ["train.schedule.warmup"] = "5" })
+  lu.assertEquals(short, long)
+  local plain = digests()
+  lu.assertNotEquals(short, plain)
+  lu.assertEquals({ digests({ ["train.schedule"] = "{ kind = 'constant', warmup = 0 }" }) }, { plain, plain })
+  local function of_epochs(epochs)
+    return (plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
+      (", train = { epochs = %d, schedule = { kind = 'linear' } }"):format(epochs))).digest
+  end
+  lu.assertNotEquals(of_epochs(4), of_epochs(5))
 end
 
 -- Written or not, what a network has by default is no part of a spec: plans from before there were other norms,

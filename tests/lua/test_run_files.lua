@@ -337,6 +337,17 @@ function TestTrained.test_no_program_of_a_run_folder_is_started()
   lu.assertNil(lfs.attributes(touched, "mode"))
 end
 
+function TestTrained.test_respec_has_every_field_of_training()
+  for _, train in ipairs({ "optimizer = { kind = 'adamw', decays = 'matrices' }, schedule = { warmup = 5 }",
+    "optimizer = { kind = 'sgd', momentum = 0.9 }, schedule = { kind = 'cosine', warmup = 5, final = 0.25 }",
+    "optimizer = { kind = 'sgd' }, schedule = { kind = 'linear' }" }) do
+    local text = ("return { task = { kind = 'even_pairs' }, train = { steps = 90, %s } }"):format(train)
+    local resolved = assert(support.check(support.write("again.lua", text)))
+    local again = assert(support.check(support.write("again.lua", (assert(respec.text(resolved))))))
+    lu.assertEquals(again, resolved)
+  end
+end
+
 -- What is written again from run.json is one table of known fields, whatever its strings hold.
 function TestTrained.test_respec_takes_no_code()
   local own = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'

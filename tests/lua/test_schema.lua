@@ -101,10 +101,17 @@ local CASES = {
   { "train.learning_rate", "1", "0", "0 is not above 0" },
   { "train.lengths", "{ 3, 9, step = 2 }", "{ 9, 3 }", "train.lengths[2]: 3 is below the first length, 9" },
   { "train.optimizer", "{ kind = 'adam' }", "adam", '"adam" is a string' },
-  { "train.optimizer.kind", "adam", "sgd", 'there is no kind "sgd"' },
+  { "train.optimizer.kind", "sgd", "sdg", 'did you mean "sgd"?' },
   { "train.optimizer.beta1", "0", "1", "1 is not below 1" },
   { "train.optimizer.beta2", "0.99", "-1", "-1 is below 0" },
   { "train.optimizer.epsilon", "1e-6", "0", "0 is not above 0" },
+  { "train.optimizer.weight_decay", "0", "-0.1", "-0.1 is below 0", { "train.optimizer.kind=adamw" } },
+  { "train.optimizer.decays", "matrices", "weights", "expected: all, matrices", { "train.optimizer.kind=adamw" } },
+  { "train.optimizer.momentum", "0.9", "1", "1 is not below 1", { "train.optimizer.kind=sgd" } },
+  { "train.schedule", "{ kind = 'constant' }", "cosine", '"cosine" is a string' },
+  { "train.schedule.kind", "linear", "step", "expected: constant, linear, cosine" },
+  { "train.schedule.warmup", "100", "0.5", "0.5 is not an integer" },
+  { "train.schedule.final", "0.1", "1", "1 is not below 1", { "train.schedule.kind=cosine" } },
   { "train.clip", "{ kind = 'none' }", "none", '"none" is a string' },
   { "train.clip.kind", "none", "value", "expected: none, global_norm" },
   { "train.clip.max_norm", "0.5", "0", "0 is not above 0" },
@@ -222,7 +229,8 @@ function TestSchema.test_absent_follows_the_features()
     local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))
     return table.concat(schema.absent(resolved), " ")
   end
-  local off = " EVAL_DROPOUT"
+  local updates = " adamw_update kernels/cpu/sgd.h momentum"
+  local off = updates .. " EVAL_DROPOUT"
   local score = " score_pair score_tables" .. off
   local drawn = "FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
@@ -257,8 +265,15 @@ function TestSchema.test_absent_follows_the_features()
     turns .. "signed_sinusoid position_bias visible " .. geometric
     .. "FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    turns .. relative .. "FIRST_POSITION signed_distances sinusoid score_pair score_tables")
+    turns .. relative .. "FIRST_POSITION signed_distances sinusoid score_pair score_tables" .. updates)
   lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
+  local function updated(optimizer)
+    return (absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))
+  end
+  lu.assertEquals(updated("{ kind = 'adamw' }"), "adam_update kernels/cpu/sgd.h momentum EVAL_DROPOUT")
+  lu.assertEquals(updated("{ kind = 'adamw', weight_decay = 0 }"), updated("{ kind = 'adam' }"))
+  lu.assertEquals(updated("{ kind = 'sgd' }"), "adam_update adamw_update momentum EVAL_DROPOUT")
+  lu.assertEquals(updated("{ kind = 'sgd', momentum = 0.9 }"), "adam_update adamw_update EVAL_DROPOUT")
 end
 
 support.run()

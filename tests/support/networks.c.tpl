@@ -55,8 +55,8 @@ static const lh_ref_network networks[] = {
 % for n, network in ipairs(networks) do
 % local tensors, families, scopes = #network.tensors, #network.families, #network.scopes
 % local list = families > 0 and "families_" .. n or "NULL"
-    {"${network.id}", ${network.classes}, ${network.places}, ${tensors}, ${families}, ${scopes}, tensors_${n}, ${list},
-     scopes_${n}},
+    {"${network.id}", ${network.classes}, ${network.places}, ${network.first_class}, ${tensors}, ${families}, ${scopes},
+     tensors_${n}, ${list}, scopes_${n}},
 % end
 };
 % local count = #networks
