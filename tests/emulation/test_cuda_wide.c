@@ -115,7 +115,7 @@ static void run_fleet(const lh_spec *spec, int count, outcome *outcomes) {
         const lh_key key = lh_key_of_seed(9);
         const lh_condition condition = {.n = 4,
                                         .examples = EXAMPLES,
-                                        .source = {key, 0, LH_DOMAIN_EVAL, 0, NULL},
+                                        .source = {key, 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
                                         .draw = {key, 0, LH_SHARED, LH_DOMAIN_EVAL}};
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
         lh_assert_ok(engine->ops->evaluate(engine, &condition, &outcomes[i].sums, NULL, &error), &error);
@@ -256,7 +256,7 @@ static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
         const lh_lengths lengths = {NULL, 0, 1, LONGEST, 1};
         const lh_condition condition = {.n = 4,
                                         .examples = EXAMPLES,
-                                        .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL},
+                                        .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
                                         .draw = {lh_key_of_seed(9), 0, LH_SHARED, LH_DOMAIN_EVAL}};
         use_device(&wide, (lh_emulation){.failing_call = calls[call], .failing_result = 999});
         lh_spec spec = toy(&wide);

@@ -96,7 +96,7 @@ static problem open_problem(int n, lh_mode mode) {
     problem p = {.n = n, .shape = lh_shape_at(SPEC, n, SEQUENCES)};
     lh_error error;
     lh_key key = lh_key_of_seed(SEED);
-    lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL};
+    lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL, NULL};
     p.draw = mode == LH_MODE_TRAIN ? (lh_draw){key, STEP, LH_SHARED, LH_DOMAIN_POSITIONS}
                                    : (lh_draw){key, STEP, DRAW, LH_DOMAIN_EVAL};
     assert_int_equal(lh_batch_open(&p.batch, SPEC, n, SEQUENCES, &error), LH_OK);
