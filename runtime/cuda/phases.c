@@ -57,7 +57,7 @@ static bool meets(int phase) { return phase == LH_CUDA_BEGIN || phase == LH_CUDA
 static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
                            lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
-    lh_cuda_place place = {launch->phase, launch->layer, pass->first};
+    lh_cuda_place place = {launch->phase, launch->layer, pass->first, pass->before};
     void *arguments[] = {pass->arguments, &place};
     if (!meets(launch->phase)) {
         CUresult result =

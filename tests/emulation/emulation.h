@@ -24,7 +24,7 @@ typedef struct lh_emulation {
     int watchdog;        /* whether the device says that it has one */
     size_t block_memory; /* shared memory that a block may ask for, bytes */
     size_t memory;       /* of the device, bytes */
-    unsigned order;      /* of blocks, of warps in a block, of threads in a warp */
+    unsigned order;      /* of blocks, of warps in a block, of threads in a warp; of streams */
     int patience;        /* times that spinning threads may look again before they are taken to be deadlocked */
 
     const char *failing_call; /* call of the driver's API that fails, or NULL: none */
