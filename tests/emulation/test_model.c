@@ -391,6 +391,24 @@ static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
     close_problem(&p);
 }
 
+/* Of steps of a wide model that were started together. */
+static void test_step_behind_one_that_was_not_made_is_not_made(void **state) {
+    static const lh_cuda_result states[] = {{.state = LH_CUDA_NOT_RUN}, {.state = LH_CUDA_NOT_FINITE}};
+    (void)state;
+    if (SPEC->cuda->launches == NULL) return; /* all steps are in one launch */
+    problem p = open_problem(5, LH_MODE_TRAIN);
+    lh_cuda_step step = device_step(&p);
+    for (int i = 0; i < 2; i++) {
+        lh_model_step d =
+            lh_model_train_behind(SPEC, p.parameters, p.tables, &step, (lh_model_cut){SHARDS, 2, 0}, &states[i]);
+        assert_int_equal(d.result.state, LH_CUDA_NOT_RUN);
+        assert_memory_equal(d.parameters, p.parameters, d.bytes);
+        assert_true(largest(d.moment2, (size_t)SPEC->parameter_storage) == 0);
+        lh_model_step_free(&d);
+    }
+    close_problem(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient_of_every_length_is_that_of_the_cpu),
@@ -400,6 +418,7 @@ int main(void) {
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
+        cmocka_unit_test(test_step_behind_one_that_was_not_made_is_not_made),
     };
     cmocka_set_test_filter(getenv("LONGHAND_TESTS")); /* a pattern of names; tests/ptx/check.sh asks for some only */
     return cmocka_run_group_tests_name(SPEC->id, tests, NULL, NULL);
