@@ -189,7 +189,7 @@ function forward.block(cpu, at, op, place, mode)
   local each = ("w.%s[l].input"):format(block.name)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
-  return { self = at.self, name = block.name, uses = block.uses,
+  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
     input = kept and each or own and ("l > 0 ? w.output : %s"):format(own) or "w.output",
     output = (kept or last ~= "w.output") and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or "w.output",
       last) or "w.output" }

@@ -188,7 +188,7 @@ end
 local function check_layers(plan, net, file)
   for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
     for _, op in ipairs(scope.ops) do
-      local times = scope == net and 1 or scope.count * scope.loops
+      local times = scope.count or 1
       if op.kind == "attention" and counts_layers(op.family) and (times ~= plan.layers or scope == net) then
         error({ problem = true, path = file.path, line = op.line, col = 1,
           what = ("attention %s is there %d times"):format(op.family.name, times),
@@ -285,6 +285,18 @@ local function settle_constants(plan, net)
   plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
 end
 
+-- In evaluation a byte of the counter has the place of all dropouts of a pass: draw_masks of cpu/layers.inc.tpl.
+local MOST_PLACES = 256
+
+local function check_places(plan, net)
+  if plan.eval_dropout and plan.cpu.places * (net.layers_before + 1) > MOST_PLACES then
+    error({ problem = true, field = "eval.dropout",
+      what = ("%d places in %d repetitions of blocks are more than the counter knows"):format(plan.cpu.places,
+        net.layers_before),
+      expected = ("false, or places times (repetitions + 1) of at most %d"):format(MOST_PLACES) }, 0)
+  end
+end
+
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   settle_constants(plan, net)
@@ -296,6 +308,7 @@ function M.derive(plan, file)
   local executed = lists.derive(net)
   plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
   plan.cpu = cpu.derive(net, executed, derived.structs, plan.eval_dropout)
+  check_places(plan, net)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)
   return net, executed
