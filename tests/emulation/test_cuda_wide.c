@@ -3,6 +3,8 @@
  * those of the toy as it is. What phases compute is tested by test_model.c. */
 #include "support/lh_test.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include "emulation.h"
 #include "longhand/cuda_place.h"
 #include "runtime/cuda/fleet_parts.h"
+#include "support/lh_run.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"
 
@@ -47,8 +50,7 @@ static int few_together(const lh_shape *shape) {
     return 20;
 }
 
-static void use_device(const lh_cuda_program *program, lh_emulation emulation) {
-    lh_error error;
+static void make_wide(lh_emulation emulation) {
     if (emulation.multiprocessors == 0) emulation.multiprocessors = 1;
     lh_emulation_set(&emulation);
     lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
@@ -60,6 +62,11 @@ static void use_device(const lh_cuda_program *program, lh_emulation emulation) {
     memset(passes, 0, sizeof passes);
     memset(sequences, 0, sizeof sequences);
     tokens = 0;
+}
+
+static void use_device(const lh_cuda_program *program, lh_emulation emulation) {
+    lh_error error;
+    make_wide(emulation);
     lh_assert_ok(lh_cuda_device_open(&device, program, 0, &error), &error);
 }
 
@@ -296,6 +303,44 @@ static void test_compiler_differs_by_device_and_shapes(void **state) {
         assert_string_not_equal(strstr(names[i], "algorithms"), strstr(names[(i + 1) % 3], "algorithms"));
 }
 
+static atomic_bool signals;
+
+static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
+    lh_toy_spec.task->sample(rng, n, example);
+    if (rng->counter[3] == 11 && rng->counter[2] == 2 && atomic_exchange(&signals, false)) raise(SIGTERM);
+}
+
+/* While steps are in the stream: they are waited for, and the checkpoint is that of the last. */
+static void test_training_stopped_by_a_signal_goes_on_to_the_same_bits(void **state) {
+    static const char *const commands[] = {"whole", "cut", "cut"}, *const files[] = {"metrics.jsonl", "eval.jsonl"};
+    make_wide((lh_emulation){.order = LH_EMULATION_DESCENDING});
+    lh_spec spec = toy(&wide);
+    lh_task task = *lh_toy_spec.task;
+    task.sample = sample_and_signal;
+    spec.task = &task;
+    for (int i = 0; i < 3; i++) {
+        char command[128];
+        snprintf(command, sizeof command, "train --device cuda --out %s --steps 40 --seeds 3:4%s", commands[i],
+                 i == 2 ? " --resume" : "");
+        atomic_store(&signals, i == 1);
+        lh_run_result result = lh_run_main(&spec, *state, command, NULL);
+        if (result.code != (i == 1 ? LH_STOPPED : 0)) fail_msg("%s: %d\n%s", command, result.code, result.err);
+    }
+    for (int seed = 3; seed <= 4; seed++) {
+        char a[128], b[128];
+        const char *place = "toy/0123456789abcdef/lr0.01-seed";
+        snprintf(a, sizeof a, "whole/%s%d/checkpoint.safetensors", place, seed);
+        snprintf(b, sizeof b, "cut/%s%d/checkpoint.safetensors", place, seed);
+        lh_assert_same_file(*state, a, b);
+        for (int i = 0; i < 2; i++) {
+            snprintf(a, sizeof a, "whole/%s%d/%s", place, seed, files[i]);
+            snprintf(b, sizeof b, "cut/%s%d/%s", place, seed, files[i]);
+            lh_assert_same_lines(*state, a, b);
+        }
+    }
+    assert_int_equal(lh_emulation_held(), 0);
+}
+
 static void test_fleet_names_the_library(void **state) {
     (void)state;
     lh_error error;
@@ -399,6 +444,8 @@ int main(void) {
         cmocka_unit_test(test_fleet_has_the_bits_of_the_toy_as_it_is),
         cmocka_unit_test(test_steps_together_are_no_more_than_their_launches_allow),
         cmocka_unit_test(test_step_that_is_not_finite_ends_those_that_were_started_with_it),
+        cmocka_unit_test_setup_teardown(test_training_stopped_by_a_signal_goes_on_to_the_same_bits,
+                                        lh_test_make_directory, lh_test_remove_directory),
         cmocka_unit_test(test_fleet_names_the_library),
         cmocka_unit_test(test_compiler_differs_by_device_and_shapes),
         cmocka_unit_test(test_open_failing_calls_release_everything),
