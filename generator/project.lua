@@ -135,7 +135,7 @@ local function add_plan(spec, d)
   local problem
   spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score,
     network = spec.network })
-  if problem and problem.path == (spec.network or {}).path then
+  if problem and spec.network and problem.path == spec.network.path then
     d:source(problem.path, spec.network.text)
   end
   if problem then
