@@ -30,8 +30,8 @@ local KNOWN = {
     normaliser = { kind = { geometric = ANY }, normalised = ANY, directional = ANY },
     score = ANY, parameters = ANY,
   },
-  task = { kind = ANY, source = ANY, data = ANY, eval = ANY, input_symbols = ANY, output_symbols = ANY, longest = ANY,
-    options = ANY, computation = ANY },
+  task = { kind = ANY, source = ANY, data = ANY, eval = ANY, validation = ANY, input_symbols = ANY,
+    output_symbols = ANY, longest = ANY, axes = ANY, seed = ANY, options = ANY, computation = ANY },
 }
 
 local function first_unknown(value, known, path)
