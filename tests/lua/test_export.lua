@@ -1,7 +1,9 @@
 -- What `export pytorch` writes: formulas as Python, what it knows, the draws that it compares at.
 
 local support = dofile("tests/lua/support.lua")
+package.path = "tests/support/?.lua;" .. package.path
 
+local random_specs = require("random_specs") -- before whatever plans
 local builder = require("network.builder")
 local examples = require("export.examples")
 local lu = require("luaunit")
@@ -334,6 +336,16 @@ function TestPytorch.test_blocks_and_what_is_around_them()
   lu.assertFalse(facts.math)
 end
 
+-- A comment becomes a docstring, whatever is in it.
+function TestPytorch.test_comments_of_blocks()
+  local text = rendered(described(function(net)
+    local b = net:block("half", 1, [[a "block" of C:\new"]])
+    b:output(b:norm("first", b:input(net:embed("embedding", net:stream("source")))))
+    net:classify(net:readout(b.result, "last"))
+  end))
+  assert_has(text, [[    """a 'block' of C:/new'"""]])
+end
+
 function TestPytorch.test_blocks_that_are_done_again()
   local function again(b, h)
     b:output(b:add(h, b:attention("self", h, h)))
@@ -452,6 +464,29 @@ function TestPytorch.test_networks_that_python_cannot_say_are_named()
     "does not know positions that are drawn, of two streams")
   lu.assertEquals(unknown_of(looks_across, 'relative = { kind = "shaw", clip = 2 }', with_cross, DECODER),
     "does not know the mask of attention cross, which is between two streams")
+end
+
+local RANDOM_NETWORKS = 30
+
+-- Networks that nobody has thought of: of each a file whose lines have room, with a use of every module that it makes.
+function TestPytorch.test_random_networks()
+  for number = 1, RANDOM_NETWORKS do
+    local text, description = random_specs.random("random_" .. number)
+    local path = support.write("random.lua", (text:gsub("dropout = true", "dropout = false")))
+    random_specs.describe(assert(load(description))(), function()
+      local of = assert(project:plan(path))
+      local written = rendered(pytorch.facts(of, RUN, project:network(of)))
+      for line in written:gmatch("[^\n]+") do
+        lu.assertTrue(#line <= 120, line)
+      end
+      for class in written:gmatch("class %w+%(nn%.Module%):\n(.-)\n\n\n") do
+        for name in class:gmatch("\n        self%.([%w_]+) = ") do
+          local _, count = class:gsub("self%." .. name .. "%f[^%w_]", "")
+          lu.assertTrue(count > 1, name .. " of " .. class)
+        end
+      end
+    end)
+  end
 end
 
 -- ---- what models are compared at ----
