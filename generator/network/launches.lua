@@ -7,9 +7,9 @@
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase, ops }       the phase's name; entries
 -- Biases and rectifiers ride on forward products: they round as ours do, the sum first, then what is added to it. Other
--- activations do not, as elementary functions are our own; nor does the gradient of a bias, whose order of sums is part of
--- the bits: it is an operation before the product that reads the same rows. The gradient of a rectifier is in one phase
--- with it, and would save no launch.
+-- activations do not, as elementary functions are our own; nor does the gradient of a bias, whose order of sums is part
+-- of the bits: it is an operation before the product that reads the same rows. The gradient of a rectifier is in one
+-- phase with it, and would save no launch.
 
 local M = {}
 
