@@ -58,8 +58,9 @@ typedef struct lh_ref_operation {
     int tensor[LH_REF_TENSORS]; /* numbers within the scope, -1: none */
     int parts;                  /* of a product */
     lh_ref_nonlinearity f;
-    bool rms, tied; /* a norm; the weight of the logits is the table of tokens */
-    double scale;   /* of embedded vectors */
+    bool rms, tied;  /* a norm; the weight of the logits is the table of tokens, */
+    int first_class; /* from this row on */
+    double scale;    /* of embedded vectors */
     lh_ref_additive additive;
     double rate; /* dropout at this place of the scope; 0: none */
     int place;
@@ -101,7 +102,6 @@ typedef struct lh_ref_shape {
 typedef struct lh_ref_network {
     const char *id;      /* of the spec */
     int classes, places; /* places: dropout sites of a scope, at most */
-    int first_class;     /* where logits are products with the table of tokens: the row of the first one */
     int tensor_count, family_count, scope_count;
     const lh_ref_shape *tensors;
     const lh_ref_family *families;

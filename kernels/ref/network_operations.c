@@ -183,11 +183,9 @@ void lh_ref_sum_backward(run *r, record *at) {
 
 /* ---- logits and loss ---- */
 
-/* Where an element of the logits' weight stands in its tensor [width][classes], or in the tied table [tokens][width]. */
-static int weight_at(const run *r, const record *at, int channel, int class) {
-    const lh_ref_network *network = r->model->network;
-    if (!at->op->tied) return channel * network->classes + class;
-    return (network->first_class + class) * read(at, 0)->width + channel;
+/* Where the weight of class v lies for channel c: in a tensor [width][classes], or in rows of the tied table. */
+static int weight_place(const run *r, const record *at, int c, int v) {
+    return at->op->tied ? (at->op->first_class + v) * read(at, 0)->width + c : c * r->model->network->classes + v;
 }
 
 /* The weight of the logits [width][classes]; for free. */
@@ -196,7 +194,7 @@ static double *output_weight(const run *r, const record *at) {
     int C = read(at, 0)->width, V = r->model->network->classes;
     double *out = doubles((size_t)C * (size_t)V);
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) out[c * V + v] = weight->value[weight_at(r, at, c, v)];
+        for (int v = 0; v < V; v++) out[c * V + v] = weight->value[weight_place(r, at, c, v)];
     return out;
 }
 
@@ -204,7 +202,7 @@ static void output_weight_grad(const run *r, const record *at, const double *dwe
     double *gradient = gradient_of(at, LH_REF_WEIGHT);
     int C = read(at, 0)->width, V = r->model->network->classes;
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) gradient[weight_at(r, at, c, v)] += dweight[c * V + v];
+        for (int v = 0; v < V; v++) gradient[weight_place(r, at, c, v)] += dweight[c * V + v];
 }
 
 /* The last tokens of x have labels. The gradient of the logits is made on the way. */

@@ -229,7 +229,7 @@ b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block
   good(more, { "model.options.loops=64" })
   local made, message = planned(more, { "model.options.loops=64", "eval.dropout=true" })
   lu.assertTrue(made == nil)
-  lu.assertStrContains(message, "eval.dropout: 2 places in 128 repetitions of blocks are more than the counter knows")
+  lu.assertStrContains(message, "eval.dropout: 2 places of 129 layers")
 end
 
 -- A block whose parameters are used by several repetitions: there once, and traced each time.

@@ -202,6 +202,7 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
                            .shape = shape,
                            .key = batch->key,
                            .step = batch->step,
+                           .draw = {.example = batch->draw},
                            .positions = {batch->positions},
                            .distances = {drawn},
                            .parameters = t.parameters,
@@ -293,6 +294,12 @@ void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint3
                                 .first_example = first_example,
                                 .loss_scale = 1.0 / (LH_PARITY_SEQUENCES * labels),
                                 .backward = true};
+}
+
+void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch) {
+    batch->backward = false;
+    batch->dropping = spec->eval.dropout ? LH_REF_IN_EVALUATION : LH_REF_NO_DROPOUT;
+    batch->draw = 3;
 }
 
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits) {

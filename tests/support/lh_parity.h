@@ -102,6 +102,9 @@ typedef struct lh_parity_batch {
 void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint32_t first_example,
                           lh_parity_batch *out);
 
+/* Makes a batch one of an evaluation of the spec's. */
+void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch);
+
 /* What kernels/ref makes of a batch: the summed loss; logits [sequences][labels][classes] written; the gradients. */
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits);
 

@@ -52,7 +52,7 @@ local project = require("project").new(".")
 local list = {}
 local function add(plan)
   local network = reference.derive(model.network(plan))
-  network.id, network.first_class = plan.id, plan.decoder and plan.decoder.first_output or 0
+  network.id = plan.id
   list[#list + 1] = network
 end
 for _, name in ipairs({ table.unpack(arg, 3) }) do
@@ -64,7 +64,7 @@ for _, name in ipairs({ table.unpack(arg, 3) }) do
 end
 for number = 1, tonumber(arg[2]) do
   local network = any_network(number)
-  network.id, network.first_class = "any_" .. number, 0
+  network.id = "any_" .. number
   list[#list + 1] = network
 end
 local text, err = render.render("networks.c.tpl", { networks = list }, function(name)
