@@ -12,14 +12,29 @@
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
+local builder = require("network.builder")
 
 local M = {}
 
 local OP = "cpu/op/%s.tpl"
 
+-- Functions of kernels/cpu that could be called as one that is named after a value.
+local KERNELS = [[relu gelu gelu_tanh silu swiglu geglu layer_norm rms_norm norm_row rms_row bias dropout class
+  matmul_weight tied_class add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm
+  rms_add_norm_sum rms_add_dropout_norm rms_add_dropout_norm_sum]]
+
+-- The names of all functions of a generated file.
+local function taken_names()
+  local names = {}
+  for name in KERNELS:gmatch("%S+") do
+    names[name], names[name .. "_grad"] = true, true
+  end
+  return names
+end
+
 -- Functions of generated code, each once: by what they are compiled for, named after their first use.
-local function functions()
-  return { list = {}, by_key = {}, names = {} }
+local function functions(names)
+  return { list = {}, by_key = {}, names = names }
 end
 
 local function function_for(set, key, name, new)
@@ -68,7 +83,7 @@ local function place_in_block(cpu, scope, at, value, back)
 end
 
 -- Values of the network that only a block takes, as its input, lie where the block's first repetition reads; the last
--- result lies in `output`. mode: "train" or "evaluate".
+-- result lies in the `output` of its width. mode: "train" or "evaluate".
 local function place_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
@@ -77,7 +92,7 @@ local function place_in_network(cpu, value, mode)
   if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
     return ("w.%s[0].input"):format(block.name)
   end
-  return "w.output"
+  return "w." .. buffers.of_stream("output", value)
 end
 
 local function placer(cpu, scope, at, mode)
@@ -189,10 +204,11 @@ function forward.block(cpu, at, op, place, mode)
   local each = ("w.%s[l].input"):format(block.name)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
-  return { self = at.self, name = block.name, uses = block.uses,
-    input = kept and each or own and ("l > 0 ? w.output : %s"):format(own) or "w.output",
-    output = (kept or last ~= "w.output") and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or "w.output",
-      last) or "w.output" }
+  local home = "w." .. buffers.of_stream("output", op.out)
+  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
+    input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
+    output = (kept or last ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, last)
+      or home }
 end
 
 function forward.classify(_, at, op, place)
@@ -393,10 +409,11 @@ local function member_lines(list)
   return texts
 end
 
--- What lay_out takes: always, and in training alone.
+-- What lay_out takes: always, and in training alone. by_mode: training takes more.
 local function rooms_of(list)
-  local rooms = { always = {}, training = {} }
+  local rooms = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do
+    rooms.by_mode = rooms.by_mode or b.training or b.form == "family"
     table.insert(b.training and rooms.training or rooms.always, { template = ("cpu/room/%s.tpl"):format(b.form),
       name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false })
   end
@@ -452,17 +469,10 @@ local function block_of(cpu, block, panels)
   }
 end
 
-local function most_places(net)
-  local most = net.places
-  for _, block in ipairs(net.scopes) do
-    most = math.max(most, block.places)
-  end
-  return most
-end
-
 function M.derive(net, lists, structs, dropout_evaluates)
+  local taken = taken_names()
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
-    products = functions(), gradients = functions(), rows = functions() }
+    products = functions(taken), gradients = functions(taken), rows = functions(taken) }
   local panels_of = {}
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels
@@ -473,15 +483,14 @@ function M.derive(net, lists, structs, dropout_evaluates)
   end
   local pass = { train = forward_records(cpu, net, "train"), evaluate = forward_records(cpu, net, "evaluate"),
     backward = backward_records(cpu, net), trace = trace_records(cpu) }
-  pass.reads = has(pass.train, function(r)
-    return r.kind ~= "embed" and r.kind ~= "block"
-  end)
+  pass.reads = has(pass.train, names("p->"))
   pass.drops = has(pass.train, function(r)
     return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    room = per_row(cpu.buffers.workspace), tied = net.classified.op.tied and true or false, places = most_places(net) }
+    room = per_row(cpu.buffers.workspace), tied = net.classified.op.tied and true or false,
+    places = builder.most_places(net) }
 end
 
 return M

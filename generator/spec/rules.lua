@@ -4,6 +4,7 @@
 -- Output: errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are
 -- missing or wrong is silent, since that has been said.
 
+local axes = require("spec.axes")
 local diagnostics = require("base.diagnostics")
 local features = require("spec.features")
 local locate = require("spec.locate")
@@ -182,10 +183,11 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
   if facts.data then
     local most = facts.data.longest and tasks.most_tokens(facts) or 0
     if most > limit then
-      add(context, { "task.longest", "task.data", path }, {
+      local lower = facts.data.made and "" or ", lower task.longest"
+      add(context, { facts.data.made and "task.kind" or "task.longest", "task.data", path }, {
         what = ("%d tokens are past %s"):format(most, what), notes = { note(context, path, value) },
         expected = ("at most %s tokens; %s"):format(limit_text, why),
-        hint = ("raise %s to %d, lower task.longest, or %s"):format(path, most - beyond, way_out) })
+        hint = ("raise %s to %d%s, or %s"):format(path, most - beyond, lower, way_out) })
     end
     return
   end
@@ -403,6 +405,7 @@ function M.apply(context)
   causal(context)
   drawing(context)
   encoding_limits(context)
+  axes.check(context)
   local warnings = {}
   local function warn(text)
     warnings[#warnings + 1] = text

@@ -178,6 +178,14 @@ function TestUsual.test_words_mean_what_there_is()
   end
 end
 
+-- Wherever somebody stands, a spec's files are those beside it.
+function TestUsual.test_files_of_a_spec_become_flags()
+  local flags = require("spec.trainer_flags")
+  local files = { validation = { real = "/a/items.csv", shown = "items.csv" }, data = { real = "/a/t.jsonl" } }
+  lu.assertEquals(flags.of_files(files), { "--data=/a/t.jsonl", "--validation=/a/items.csv" })
+  lu.assertEquals(flags.of_files({}), {})
+end
+
 TestHelp = {}
 
 -- The launcher shows this file without Lua.

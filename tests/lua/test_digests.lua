@@ -208,6 +208,24 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertNotEquals(other_model, model)
 end
 
+-- What a task makes: its options and its seed, and of a file for validation that there is one.
+function TestDigests.test_made_data_by_what_makes_it()
+  local kind = "kind = 'latin_square'"
+  local base, model = task_digests(kind)
+  lu.assertEquals({ task_digests(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",
+    ", train = { epochs = 4 }, eval = { by = { vectors = true, puzzle = { 1, 9 } }, splits = { 'validation' } }") },
+    { base, model })
+  lu.assertEquals(plans.of_task(kind .. ", seed = 0").resolved.task, plans.of_task(kind).resolved.task)
+  local seen = { [base] = true }
+  for _, fields in ipairs({ "seed = 1", "options = { puzzles = 30 }", "validation = 'a.csv'" }) do
+    local digest, other_model = task_digests(kind .. ", " .. fields)
+    lu.assertNil(seen[digest], fields)
+    lu.assertEquals(other_model == model, not fields:find("options"), fields)
+    seen[digest] = true
+  end
+  lu.assertEquals(task_digests(kind .. ", validation = 'b/c.csv'"), (task_digests(kind .. ", validation = 'a.csv'")))
+end
+
 -- Written or not, the first choice is the choice; another is another task, and so is another number of computation
 -- tokens. A model that knows computation tokens takes any number of them.
 function TestDigests.test_options_and_computation_tokens_change_the_data()
@@ -244,7 +262,8 @@ function TestDigests.test_finite_data_by_what_longest_settles()
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
-  local seen = { id = true, source = true, ["train.epochs"] = true, ["model.source"] = true, ["model.options"] = true }
+  local seen = { id = true, source = true, ["train.epochs"] = true, ["model.source"] = true, ["model.options"] = true,
+    ["eval.by"] = true, ["eval.splits"] = true, ["eval.during.by"] = true, ["eval.during.splits"] = true }
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- ways to choose a task: see below
   end

@@ -4,7 +4,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local builder = require("network.builder")
+local checks = require("network.checks")
 local grid = require("study.grid.grid")
 local handles = require("network.handles")
 local lfs = require("lfs")
@@ -115,7 +115,7 @@ function TestOwnNetwork.test_limits()
   lu.assertStrContains(networks, "128 MB")
   lu.assertEquals({ sandbox.INSTRUCTIONS, sandbox.MEMORY }, { 5000000, 128 * 1024 })
   lu.assertStrContains(networks, "up to 40 of a-z, 0-9 and _")
-  lu.assertStrContains(builder.NAME_TEXT, "up to 40 of a-z, 0-9 and _")
+  lu.assertStrContains(checks.NAME_TEXT, "up to 40 of a-z, 0-9 and _")
 end
 
 -- What the page and the example's README show of `plan` is what it prints, and the mistake is told as it says.

@@ -13,6 +13,8 @@ local RANDOM = "encoding.positions.kind=randomized"
 local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=5", "task.output_symbols=2" }
+local AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'digits', 'carry' }" }
+local DURING_AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'carry' }", "eval.during.every=5" }
 local WINDOW = "encoding.kind=window"
 local GEOMETRIC = "encoding.normaliser.kind=geometric"
 local DURING = "eval.during.every=5"
@@ -27,6 +29,9 @@ local CASES = {
   { "task.source", "../tasks/own/first_repeat.c", "nowhere.c", "cannot read tests/golden/specs/nowhere.c" },
   { "task.data", "train.jsonl", "7", "7 does not fit here", DATA },
   { "task.eval", "test.jsonl", "{}", "a table does not fit here", DATA },
+  { "task.validation", "items.csv", "true", "true does not fit here", DATA },
+  { "task.axes", "{ 'digits', 'carry' }", "{ 'digits', 'digits' }", '"digits" stands twice', DATA },
+  { "task.seed", "7", "-1", "-1 is below 0", { "task.kind=latin_square" } },
   { "task.input_symbols", "{ 'a', 'b' }", "{ 'a', 'a' }", 'the symbol "a" stands twice', DATA },
   { "task.output_symbols", "4096", "4097", "4097 symbols are out of range", DATA },
   { "task.longest", "100000", "1", "1 is below 2", DATA },
@@ -117,6 +122,9 @@ local CASES = {
   { "train.checkpoint.keep", "{ 100, 200 }", "first", "expected: last, all, or an ascending list of steps" },
   { "eval", "{ draws = 2 }", "1", "1 does not fit here" },
   { "eval.lengths", "{ list = { 6, 10, 50 } }", "{ 6, 10, 50 }", "write { list = { 6, 10, 50 } }" },
+  { "eval.by", "{ digits = { 0, 50 }, length = { list = { 2, 4 } }, carry = true }", "{ digits = 5 }",
+    "eval.by.digits: 5 does not fit here", AXES },
+  { "eval.splits", "{ 'test', 'train' }", "{ 'tests' }", 'did you mean "test"?', DATA },
   { "eval.examples", "1", "0", "0 is below 1" },
   { "eval.batch", "64", "0", "0 is below 1" },
   { "eval.draws", "4", "0", "0 is below 1" },
@@ -124,13 +132,16 @@ local CASES = {
   { "eval.during", "{ every = 5 }", "{ examples = 5 }", "eval.during.every: is missing" },
   { "eval.during.every", "5", "0", "0 is below 1" },
   { "eval.during.lengths", "{ 50, 60 }", "50", "write { 50, 50 }", { DURING } },
+  { "eval.during.by", "{ carry = { 0, 8, step = 2 } }", "{ 5 }", "a table does not fit here", DURING_AXES },
+  { "eval.during.splits", "{ 'train' }", "{}", "expected: a list of train, test, validation", DURING_AXES },
   { "eval.during.examples", "64", "none", '"none" is a string', { DURING } },
 }
 
 local function check_with(case, text)
   local sets = support.sets(case[5] or {})
   sets[#sets + 1] = { path = case[1], text = text }
-  local spec = case[5] == DATA and "bare" or "plain" -- of finite data the file says what lengths there are
+  local finite = case[5] and case[5][1] == DATA[1] or case[1] == "task.seed"
+  local spec = finite and "bare" or "plain" -- of finite data the file says what lengths there are
   return support.check(("tests/golden/specs/%s.lua"):format(spec), sets)
 end
 
@@ -164,7 +175,7 @@ end
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
     lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
-    symbols = true, options = true, settings = true }
+    symbols = true, options = true, settings = true, by = true, names = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)
