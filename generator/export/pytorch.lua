@@ -114,6 +114,22 @@ local function check_alike(net, attentions)
   end
 end
 
+-- The facts of the score: one formula, or one for each of several attentions, which then is the same.
+local function score_of(formula, attentions)
+  if not formula or not formula.families then
+    return facets.score(attentions[1] and formula)
+  end
+  local first, name
+  for _, op in ipairs(attentions) do
+    local score = facets.score(formula.families[op.family.name])
+    if score and first and canonical.text(score) ~= canonical.text(first) then
+      error({ unknown = ("the score of attention %s, which is not that of %s"):format(op.family.name, name) }, 0)
+    end
+    first, name = first or score, name or score and op.family.name
+  end
+  return first or false
+end
+
 -- Where positions and distances come from, before the classes are known: of a network of one stream.
 local function places_of(positions, attentions, score, additive)
   local needs = {}
@@ -248,7 +264,7 @@ end
 
 local function derive(spec, run, net)
   local attentions, facts = attentions_of(net), file_facts(spec, run)
-  local score = facets.score(attentions[1] and spec.score)
+  local score = score_of(spec.score, attentions)
   check_alike(net, attentions)
   add_network(facts, spec, net, attentions, score)
   add_calls(facts)
