@@ -1,15 +1,16 @@
 -- The classes of a network: one for each block, one for what the description composes in a folder of its own (a
 -- feed-forward network, an attention), one for the network.
 --
--- Input: a network (builder.lua), unfused; facets(attention) gives what the forward pass of one needs
--- (attention_facts.lua). Output, M.derive: { list, network, renamed }: classes in the order in which Python wants them,
--- that of the network apart. A class:
+-- Input: a network (builder.lua), unfused; facets(attention) gives what one needs (facets.lua). Output, M.derive:
+-- { list, network, renamed, made }: classes in the order in which Python wants them, that of the network apart; made:
+-- of places and of distances, stream -> name, what the network's pass reads. A class:
+--   template        what writes it
 --   name, about     about: its docstring's text, or false
 --   layer           whether it is made with the number of its layer
 --   modules         { name, text }, or { name, type, entries { name, text } }: attributes
 --   arguments       text of its forward pass's arguments
 --   lines           its forward pass
---   attention       of an attention: what the template writes it from; it has no modules and lines then
+--   attention       of an attention: what its template reads; it has no modules and lines then
 -- An error { unknown = words } where the network has what Python cannot say here.
 
 local canonical = require("base.canonical")
@@ -26,8 +27,8 @@ Class.__index = Class
 
 local function new_class(state, about)
   return setmetatable({ state = state, about = about or false, layer = false, modules = {}, needs = {},
-    template = "python/class.tpl",
-    attributes = names_module.attributes(), dictionaries = {}, known = {}, is_block = about ~= nil }, Class)
+    template = "python/class.tpl", attributes = names_module.attributes(), dictionaries = {}, known = {},
+    is_block = about ~= nil }, Class)
 end
 
 -- ---- modules ----
@@ -144,26 +145,17 @@ local function rates_of(class, ops)
   end
 end
 
-local function operations_of(class, list)
-  local items, gated = {}, {}
-  for _, op in ipairs(list) do
-    gated[op.x or false] = operations.is_gated(op)
-  end
-  for _, op in ipairs(list) do
-    if not gated[op.out] then
-      items[#items + 1] = operations.item(op, class)
-    end
-  end
-  return items
-end
-
 -- The class of a composite of products, such as a feed-forward network.
 local function composite_class(state, group, scope_name)
   local class = new_class(state)
   class.folder = group.path
   class.arguments = "h"
-  class.lines = forward.lines({ items = operations_of(class, group.list), result = group.out,
-    width = group.entry.width.count, stream = group.entry, names = { [group.entry] = "h" }, arguments = { "self" } })
+  local items = {}
+  for i, op in ipairs(operations.own_items(group.list)) do
+    items[i] = operations.item(op, class)
+  end
+  class.lines = forward.lines({ items = items, result = group.out, width = group.entry.width.count,
+    stream = group.entry, names = { [group.entry] = "h" }, arguments = {} })
   return finish(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
@@ -286,19 +278,16 @@ local function loop_item(state, class, op)
 end
 
 local function scope_items(state, class, scope)
-  local items, gated, owner = {}, {}, groups.of(scope)
+  local items, owner = {}, groups.of(scope)
   rates_of(class, scope.ops)
-  for _, op in ipairs(scope.ops) do
-    gated[op.x or false] = operations.is_gated(op)
-  end
-  for _, op in ipairs(scope.ops) do
+  for _, op in ipairs(operations.own_items(scope.ops)) do
     local group = owner[op]
     class.attends = class.attends or op.kind == "attention"
     if group and group.last == op then
       items[#items + 1] = group_item(state, class, group, scope)
     elseif not group and op.kind == "block" then
       items[#items + 1] = loop_item(state, class, op)
-    elseif not group and not gated[op.out] then
+    elseif not group then
       items[#items + 1] = operations.item(op, class)
     end
   end
@@ -338,7 +327,6 @@ end
 
 -- given: { name (of the network's class), tensors (the plan's), facets, shared (entries of the numbers that all layers
 -- of a score share), in_layers (lines ahead of what each repetition of a block with an attention does), one_based }
--- made: stream -> name, of its places and of the distances between them, which the network's pass reads.
 function M.derive(net, given)
   local state = { net = net, names = names_module.new(given.tensors), facets = given.facets, shared = given.shared,
     in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {}, parts = {},

@@ -30,8 +30,8 @@ local KNOWN = {
     normaliser = { kind = { geometric = ANY }, normalised = ANY, directional = ANY },
     score = ANY, parameters = ANY,
   },
-  task = { kind = ANY, source = ANY, data = ANY, eval = ANY, input_symbols = ANY, output_symbols = ANY, longest = ANY,
-    options = ANY, computation = ANY },
+  task = { kind = ANY, source = ANY, data = ANY, eval = ANY, validation = ANY, input_symbols = ANY,
+    output_symbols = ANY, longest = ANY, axes = ANY, seed = ANY, options = ANY, computation = ANY },
 }
 
 local function first_unknown(value, known, path)
@@ -92,15 +92,18 @@ local function attentions_of(net)
   return list
 end
 
+local function draws(family)
+  return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
+end
+
 -- Attentions may differ in all but what the file has once.
 local function check_alike(net, attentions)
-  local first = attentions[1]
   for _, op in ipairs(attentions) do
-    for _, field in ipairs({ "positions", "heads" }) do
-      if canonical.text(op.family[field]) ~= canonical.text(first.family[field]) then
-        error({ unknown = ("%s of attention %s that are not those of %s"):format(field, op.family.name,
-          first.family.name) }, 0)
-      end
+    local first, own = attentions[1].family, op.family
+    local other = own.heads ~= first.heads and "heads" or (draws(own) or draws(first))
+      and canonical.text(own.positions) ~= canonical.text(first.positions) and "positions"
+    if other then
+      error({ unknown = ("%s of attention %s that are not those of %s"):format(other, own.name, first.name) }, 0)
     end
   end
   for _, p in ipairs(net.late) do
@@ -208,7 +211,7 @@ local function file_facts(spec, run)
   }
 end
 
-local function add(facts, more)
+local function add_all(facts, more)
   for name, value in next, more do
     facts[name] = value
   end
@@ -217,12 +220,12 @@ end
 -- Classes, and what stands ahead of the network's pass.
 local function add_network(facts, spec, net, attentions, score)
   local additive, two = places_input(net), net.streams[2] ~= nil
-  local positions = (attentions[1] and attentions[1].family or spec.plan.attentions[1]).positions
+  local family = attentions[1] and attentions[1].family or spec.plan.attentions[1]
   if not two then
-    add(facts, places_of(positions, attentions, score, additive))
+    add_all(facts, places_of(family.positions, attentions, score, additive))
   elseif not facts.decoder then
     error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
-  elseif positions.kind ~= "index" or positions.distance.range then
+  elseif draws(family) then
     error({ unknown = "positions that are drawn, of two streams" }, 0)
   end
   local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
@@ -230,7 +233,7 @@ local function add_network(facts, spec, net, attentions, score)
     facets = function(op)
       return facets.of(op, score)
     end })
-  add(facts, two and facets.places_of_streams(net.streams, found.made) or {})
+  add_all(facts, two and facets.places_of_streams(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
     local lines = op.scope == net and facts.in_layers or {}
     table.move(lines, 1, #lines, #facts.before_layers + 1, facts.before_layers)
