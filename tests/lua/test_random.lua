@@ -178,6 +178,16 @@ function TestNames.test_names_that_kernels_and_other_functions_have()
   check_names(text, "names of functions")
 end
 
+-- What nothing calls is left out of device code, whatever a value is called; compilers refuse it there.
+function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
+  for kind, has in pairs({ layer = true, rms = false }) do
+    local _, text = made(attending("layer", function(b, s)
+      return b:norm("norm1", b:product("layer_norm", s, 16), kind)
+    end))
+    lu.assertEquals(text["device.cu"]:find("NOINLINE void layer_norm(", 1, true) ~= nil, has, kind)
+  end
+end
+
 -- Every rate is named after what it drops out first; what is named so already gets a number.
 function TestNames.test_dropouts_of_several_rates_and_one_name()
   local plan, text = made(embedded(function(net, x)
