@@ -72,8 +72,8 @@ typedef struct model_pass {
 
 static void run_launches(const lh_spec *spec, const model_pass *pass) {
     const lh_cuda_program *cuda = spec->cuda;
-    lh_cuda_launch list[256];
-    assert_in_range(cuda->most_launches, 1, 256);
+    assert_true(cuda->most_launches > 0);
+    lh_cuda_launch *list = lh_model_reserve((size_t)cuda->most_launches * sizeof *list);
     int count = cuda->launches(&pass->shape, pass->mode, pass->workspace, pass->parameters, pass->gradient, list);
     assert_in_range(count, 1, cuda->most_launches);
     for (int i = 0; i < count; i++) {
@@ -83,6 +83,7 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
             launch(spec, pass->mode == LH_MODE_TRAIN ? cuda->train_kernel : cuda->evaluate_kernel, pass->blocks,
                    pass->arguments, (lh_cuda_place){list[i].phase, list[i].layer, pass->first});
     }
+    free(list);
 }
 
 /* Of so many sequences of a step. */
