@@ -1,12 +1,16 @@
--- What `export pytorch` writes: formulas as Python, what it knows, the draws that it compares at.
+-- What `export pytorch` writes: formulas as Python, the facets of attention, what it knows, the draws that it compares
+-- at. Networks: test_export_network.lua.
 
 local support = dofile("tests/lua/support.lua")
 
+local examples = require("export.examples")
+local exports = require("exports")
 local lu = require("luaunit")
-local project = require("project").new(".")
 local pytorch = require("export.pytorch")
-local render = require("render.render")
 local torch = require("expression.torch")
+
+local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text
+local RANDOM = exports.RANDOM
 
 local function body_of(encoding)
   local _, info, d = support.check_text(('return { task = { kind = "even_pairs" }, encoding = %s }'):format(encoding))
@@ -71,9 +75,9 @@ function TestPytorch.tearDown()
 end
 
 local function problem_of(more)
-  local spec = { plan = { eval_dropout = false }, resolved = { encoding = { rotation = { kind = "none" },
-    relative = { kind = "none" }, positions = { kind = "index" }, additive = { kind = "none" } },
-    model = { kind = "encoder", layers = 1 }, task = { kind = "x" } } }
+  local spec = { plan = { eval_dropout = false, attentions = { { name = "self" } } }, resolved = {
+    encoding = { rotation = { kind = "none" }, relative = { kind = "none" }, positions = { kind = "index" },
+      additive = { kind = "none" } }, model = { kind = "encoder", layers = 1 }, task = { kind = "x" } } }
   more(spec.resolved, spec.plan)
   return pytorch.problem(spec)
 end
@@ -88,39 +92,21 @@ function TestPytorch.test_what_it_does_not_know_is_named()
     'does not know encoding.normaliser.kind = "entmax"')
   lu.assertEquals(problem_of(function(spec) spec.encoding.positions.range = "centred" end),
     'does not know encoding.positions.range = "centred"')
-  lu.assertEquals(problem_of(function(spec) spec.model.kind = "decoder" end), 'does not know model.kind = "decoder"')
-  lu.assertNil(problem_of(function(spec) spec.model.init = "torch" end)) -- weights are those of the checkpoint
-  lu.assertEquals(problem_of(function(spec) spec.model.norm = { place = "pre" } end),
-    'does not know model.norm = {"place":"pre"}')
-  lu.assertEquals(problem_of(function(spec) spec.model.source = "a.lua" end), 'does not know model.source = "a.lua"')
   lu.assertEquals(problem_of(function(spec) spec.task.curriculum = 3 end), "does not know task.curriculum = 3")
   lu.assertStrContains(problem_of(function(_, plan) plan.eval_dropout = true end), "eval.dropout = true")
 end
 
-local function model_text(spec)
-  local planned, message = project:plan(support.write("model.lua", "return " .. spec))
-  assert(planned, message)
-  local run = { info = { seed = 0, learning_rate = 1 }, metadata = {} }
-  local text, err = render.render("python/model.py.tpl", pytorch.facts(planned, run), function(...)
-    return project:template(...)
-  end)
-  return text or error(project:template_error(err))
+-- Facets of one family; one that it goes without is false.
+function TestPytorch.test_what_it_does_not_know_of_a_family_is_named()
+  lu.assertNil(problem_of(function(spec) spec.encoding.self = { mask = false, rotation = { kind = "rope" } } end))
+  lu.assertEquals(problem_of(function(spec) spec.encoding.self = { rotation = { kind = "spin" } } end),
+    'does not know encoding.self.rotation.kind = "spin"')
+  lu.assertEquals(problem_of(function(spec) spec.encoding.cross = { mask = false } end),
+    'does not know encoding.cross = {"mask":false}')
 end
 
 local function text_of(encoding, more)
   return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
-end
-
-local function assert_has(text, ...)
-  for _, words in ipairs({ ... }) do
-    lu.assertStrContains(text, words)
-  end
-end
-
-local function assert_lacks(text, ...)
-  for _, words in ipairs({ ... }) do
-    lu.assertNotStrContains(text, words)
-  end
 end
 
 function TestPytorch.test_geometric_has_what_it_uses()
@@ -134,16 +120,14 @@ function TestPytorch.test_geometric_has_what_it_uses()
   assert_lacks(text_of('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
 end
 
-local RANDOM = 'positions = { kind = "randomized", max_position = 2000, %s }, '
-
 function TestPytorch.test_positions_from_one()
   local one = text_of(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
-  assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, drawn, ascending", "self.position(positions - 1)",
-    "return (1 + torch.randperm(MAX_POSITION))[:count].sort().values")
+  assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, drawn, ascending",
+    'self.embed["position"](place - 1)', "return (1 + torch.randperm(MAX_POSITION))[:count].sort().values")
   assert_has(text_of(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
     "ascending ones from 1 to MAX_POSITION", "drawn = 1 + torch.randperm(MAX_POSITION)[:count - 1]")
   local zero = text_of(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
-  assert_has(zero, "self.position(positions)", "distinct ones below MAX_POSITION, drawn.",
+  assert_has(zero, 'self.embed["position"](place)', "distinct ones below MAX_POSITION, drawn.",
     "return torch.randperm(MAX_POSITION)[:count]\n")
 end
 
@@ -186,24 +170,24 @@ function TestPytorch.test_requests_have_every_draw()
     for i = 1, count - 1 do
       input[i] = 0
     end
-    local got = pytorch.request(plan({ position_range = 16, distance_range = 16 }), input, 1)
+    local got = examples.request(plan({ position_range = 16, distance_range = 16 }), input, 1)
     assert_draws(got.positions, count, 0, 16)
     assert_draws(got.distances, count, 0, 16)
     lu.assertEquals(got.distances[1], 0)
   end
-  local one = pytorch.request(plan({ position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 }, 14)
+  local one = examples.request(plan({ position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 }, 14)
   assert_draws(one.positions, 16, 1, 17)
   assert_draws(one.distances, 16, 0, 17)
   local computing = plan({ position_range = 16, computation = { all = 4 } })
-  assert_draws(pytorch.request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
-  lu.assertEquals(pytorch.request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
-  lu.assertNil(pytorch.request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
+  assert_draws(examples.request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
+  lu.assertEquals(examples.request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
+  lu.assertNil(examples.request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
 end
 
 function TestPytorch.test_lengths_reach_past_training()
-  lu.assertEquals(pytorch.lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40, 80 })
-  lu.assertEquals(pytorch.lengths({ train = { lengths = { list = { 3, 5 } } } }), { 3, 5, 10 })
-  lu.assertEquals(pytorch.lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })
+  lu.assertEquals(examples.lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40, 80 })
+  lu.assertEquals(examples.lengths({ train = { lengths = { list = { 3, 5 } } } }), { 3, 5, 10 })
+  lu.assertEquals(examples.lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })
 end
 
 os.exit(lu.LuaUnit.run())
