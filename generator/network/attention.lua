@@ -109,7 +109,7 @@ local function compose(builder, scope, name, queries, keys, options)
   builder.check_value(scope, keys, "the keys of attention")
   local family, is = family_of(builder, scope, name, options), names_of(name, options)
   local C, path, self_attends = scope.net.widths.WIDTH, is.path, queries == keys
-  if queries.stream ~= keys.stream and not family.crosses then
+  if queries.stream ~= keys.stream and not family.cross then
     builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
       "the attention \"cross\" where a stream looks at another")
   end

@@ -272,13 +272,14 @@ function Scope:gate(name, x, kind)
   return push(self, { kind = "gate", x = x, activation = kind }, name, x.width.of)
 end
 
-function Scope:norm(name, x, kind)
+-- path: of its tensors in files, else its name.
+function Scope:norm(name, x, kind, path)
   check_value(self, x, "the input of a norm")
   kind = kind or "layer"
   if not ops.norm.kinds[kind] then
     fail(self.net, ("the norm %s"):format(shown(kind)), "one of %s", ops.names(ops.norm.kinds))
   end
-  local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width })
+  local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width, path = path or name })
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end
 

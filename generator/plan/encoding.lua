@@ -7,7 +7,6 @@
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
-local features = require("spec.features")
 local mask_facet = require("plan.facets.mask")
 local normaliser_facet = require("plan.facets.normaliser")
 local positions_facet = require("plan.facets.positions")
@@ -56,8 +55,8 @@ local function derive_family(plan, family, facts)
   local encoding = facets_of(resolved.encoding, family.name)
   family.positions = positions_facet.plan(encoding, family.layers)
   family.rotation = rotation_facet.plan(encoding, family,
-    (costs.token_counts(resolved.train.lengths, facts.task)))
-  family.mask = mask_facet.plan(encoding, features.is_causal(resolved))
+    costs.longest(resolved.train.lengths, facts.task))
+  family.mask = mask_facet.plan(encoding, family.causal)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
   family.score = score_facet.plan(encoding.score and facts.score, family, plan.precision)

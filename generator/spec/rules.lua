@@ -341,7 +341,7 @@ end
 -- A window's right side where nothing to the right is seen.
 local function warn_mask(context, warn)
   local mask = context.resolved.encoding.mask
-  if features.is_causal(context.resolved) and mask and (mask.right or 0) > 0
+  if context.resolved.model.kind == "decoder" and mask and (mask.right or 0) > 0
     and place(context, "encoding.mask.right") then
     warn(("encoding.mask.right: %d has no effect: a decoder sees no key behind the query"):format(mask.right))
   end

@@ -245,11 +245,13 @@ local function choice_of(context, given)
   return choice
 end
 
--- The facts of a task, which specs share, with what one spec says.
-local function with_computation(facts, computation)
+-- The facts of a task, which specs share, with what one spec says: of its tokens, and whether input and target are
+-- streams of their own.
+local function with_streams(facts, resolved)
   local new = facts and copy(facts)
   if new then
-    new.computation = computation
+    new.computation = resolved.task.computation
+    new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
   end
   return new
 end
@@ -287,7 +289,7 @@ local function settle_task(context)
   end
   local facts = choice == "data" and data_facts(context, given, task) or context.own_task or context.tasks[task.kind]
   task.options = options.settle(context, facts)
-  context.task = with_computation(facts, task.computation)
+  context.task = with_streams(facts, context.resolved)
   settle_steps(context, context.task)
 end
 
