@@ -550,12 +550,14 @@ local function check_names_differ(scope)
   end
 end
 
--- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial.
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial;
+-- first_output: the token that is the first of the output's symbols.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk
   net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
+  net.first_output = given.first_output or 0
   net.additive_dropout = given.additive and given.additive.dropout_rate or nil
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
   net.layers_before = 0

@@ -20,14 +20,8 @@ local M = {}
 -- What is made for one sequence on both sides, and so cannot be where queries and keys are of two.
 local function refuse_one_sided(family)
   local positions, found = family.positions, nil
-  if family.relative.kind ~= "none" then
-    found = { "relative", "vectors of distances are made", "none" }
-  elseif family.normaliser.kind == "geometric" then
+  if family.normaliser.kind == "geometric" then
     found = { "normaliser", "geometric attention tries keys outwards", "softmax" }
-  elseif family.mask.kind ~= "none" then
-    found = { "mask", "keys are seen by their distance", "full; else a query may see none" }
-  elseif family.score.kind ~= "none" then
-    found = { "score", "tables of a score are made", "no score" }
   elseif positions.kind ~= "index" then
     found = { "positions", "positions are drawn", "index" }
   end
@@ -67,10 +61,10 @@ end
 -- `shared`, headers of the kernels.
 local function derive_shared(plan)
   local wanted = {}
-  plan.sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
+  plan.any_sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
   for _, family in ipairs(plan.attentions) do
     local scored, geometric = family.score.kind ~= "none", family.normaliser.kind == "geometric"
-    plan.sums = plan.sums or family.sums
+    plan.any_sums = plan.any_sums or family.sums
     family.behind = family.relative.behind or scored
     family.behind_previous = plan.last_behind
     plan.last_behind = family.behind and family.name or plan.last_behind

@@ -84,7 +84,7 @@ end
 local function widths(net)
   local list = {}
   for _, width in ipairs(net.widths) do
-    if width.text ~= "WIDTH" and width.text ~= "DIRECTION_WIDTH" then
+    if width.text ~= "WIDTH" and not width.text:find("DIRECTION_WIDTH$") then
       list[#list + 1] = { name = width.text, count = width.count }
     end
   end
@@ -96,6 +96,7 @@ local function given_of(plan, model)
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
+    first_output = plan.decoder and plan.decoder.first_output or nil,
     families = families_of(plan),
     additive = plan.additive,
   }

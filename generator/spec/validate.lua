@@ -324,11 +324,11 @@ local function origin_text(origin)
 end
 
 -- The formula of a score, or nil; positions that only a score reads are drawn anew for every block. family: whose own
--- encoding it is; layers: of the attentions that it is for.
-local function resolve_formula(context, texts, encoding, family, layers)
+-- encoding it is; of: the family that it is for.
+local function resolve_formula(context, texts, encoding, family, of)
   local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
-  local formula = score.resolve(context, texts, { path = path, encoding = encoding, layers = layers,
-    score = nodes.score, parameters = nodes.parameters })
+  local formula = score.resolve(context, texts, { path = path, encoding = encoding,
+    layers = families.layers(context.resolved.model, of), cross = of == "cross", score = nodes.score, parameters = nodes.parameters })
   if formula and encoding.positions.kind == "randomized"
     and features.score_reads_positions({ encoding = encoding })
     and context.origins[path .. ".positions.draw"] == DEFAULT then
@@ -345,13 +345,13 @@ local function resolve_score(context, texts)
   if not encoding or not names then
     return nil
   elseif not names[2] then
-    return resolve_formula(context, texts, encoding, nil, families.layers(model, names[1]))
+    return resolve_formula(context, texts, encoding, nil, names[1])
   end
   local formulas, before = {}, context.diagnostics:count()
   for _, name in ipairs(names) do
     local own = encoding[name]
     if context.diagnostics:count() == before then
-      formulas[name] = resolve_formula(context, texts, own or encoding, own and name, families.layers(model, name))
+      formulas[name] = resolve_formula(context, texts, own or encoding, own and name, name)
     end
   end
   for _, name in ipairs(names) do

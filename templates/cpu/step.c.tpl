@@ -28,7 +28,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % include("cpu/family.tpl", family)
 
 % end
-% if sums then
+% if any_sums then
 % include("cpu/shard_sums.tpl")
 
 % end
@@ -42,7 +42,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % include("cpu/begin_step.tpl")
 
-% if sums then
+% if any_sums then
 % for _, family in ipairs(attentions) do
 % if family.sums then
 % include("cpu/end_sums.tpl", family)
@@ -159,7 +159,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .shared_bytes = shared_bytes,
         .workspace_bytes = workspace_bytes,
         .begin_step = begin_step,
-% if sums then
+% if any_sums then
         .begin_shard = begin_shard,
         .train_block = train_block,
         .end_shard = end_shard,

@@ -41,7 +41,7 @@ typedef struct workspace {
 % if by_sequence then
     int32_t *position, *position_scratch; /* [tokens] of every sequence, drawn by embed; [MAX_POSITION] */
 % end
-% if sums then
+% if any_sums then
     shard_sums sums;
 % end
 } workspace;
@@ -84,7 +84,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->rows = round_up(w->tokens, TILE_ROWS);
     size_t row = (size_t)w->rows * sizeof(real);
 % end
-% if sums then
+% if any_sums then
     if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
 % end
 % for _, block in ipairs(cpu.blocks) do

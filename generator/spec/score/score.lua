@@ -2,7 +2,7 @@
 --
 -- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and of what:
 --   path        "encoding", or of one family of attentions "encoding.cross"
---   encoding    its table in the resolved spec; layers: of the family
+--   encoding    its table in the resolved spec; layers: of the family; cross: its queries look at another sequence
 --   score, parameters   the nodes that values.lua found
 -- Output: encoding.score (the formula as text) and encoding.parameters (plain data); the formula itself { root, builder,
 -- parameters } for the planner, parameters sorted by name, only those which the formula reads. Errors are in the
@@ -96,7 +96,7 @@ end
 local function builder_for(resolved, of)
   local positions = of.encoding.positions
   local first = positions.range == "one_based" and 1 or 0
-  return ir.new({ heads = resolved.model.heads, layers = of.layers,
+  return ir.new({ heads = resolved.model.heads, layers = of.layers, cross = of.cross,
     positions = positions.kind == "index" and "index" or positions.reading or "drawn",
     first_position = first, max_position = positions.max_position and positions.max_position + first })
 end
