@@ -15,6 +15,7 @@
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
+local rooms = require("network.cpu_rooms")
 
 local M = {}
 
@@ -49,10 +50,7 @@ local function scope_names(cpu, scope)
   return { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->" }
 end
 
--- Of which stream a length, tokens or rows are, where a network has several.
-local function of_stream(net, stream)
-  return net.streams[2] and stream.name .. "." or ""
-end
+local of_stream = rooms.of_stream
 
 local function rows_of(cpu, at, stream)
   local of = at.w .. of_stream(cpu.net, stream)
@@ -366,15 +364,6 @@ local function backward_records(cpu, scope)
   return records
 end
 
--- The families of attentions that a list of buffers keeps.
-local function families_in(list)
-  local names = {}
-  for _, b in ipairs(list) do
-    names[#names + 1] = b.family and b.family.name or nil
-  end
-  return names
-end
-
 -- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
 local function trace_records(cpu)
   local records = {}
@@ -385,76 +374,10 @@ local function trace_records(cpu)
         tokens = record.traced }
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
-      record.families = families_in(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
+      record.families = rooms.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
     end
   end
   return records
-end
-
-local GROUPED = 60 -- columns of a line of members that takes one more
-local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
-
-local function shape_text(net, buffer)
-  local tokens = ("[%stokens]"):format(of_stream(net, buffer.stream))
-  return buffer.form == "row" and tokens or ("%s[%s]"):format(tokens, (buffer.width.text:gsub(" %* ", " ")))
-end
-
--- Buffers as members of a struct: neighbours of one shape stand in one line.
-local function member_lines(net, list)
-  local lines = {}
-  for _, b in ipairs(list) do
-    local last, shape = lines[#lines], b.form ~= "family" and shape_text(net, b)
-    if b.form == "family" then
-      lines[#lines + 1] = { text = ("%s_kept %s;"):format(b.family.name, b.family.name) }
-    elseif last and last.form == b.form and last.shape == shape and last.said == b.about
-      and last.training == b.training and #last.text < GROUPED then
-      last.text = ("%s, *%s;"):format(last.text:sub(1, -2), b.name)
-    else
-      lines[#lines + 1] = { form = b.form, shape = shape, said = b.about, training = b.training,
-        text = ("%s *%s;"):format(MEMBERS[b.form], b.name) }
-    end
-  end
-  local texts = {}
-  for i, line in ipairs(lines) do
-    local about = line.shape and line.shape .. (line.said and " " .. line.said or "")
-    texts[i] = line.text .. (about and (" /* %s */"):format(about) or "")
-  end
-  return texts
-end
-
--- The lengths of a family's sides in a workspace.
-local function sides(family)
-  local queries, keys = ("w->%slength"):format(family.queries.at), ("w->%slength"):format(family.keys.at)
-  return family.cross and queries .. ", " .. keys or queries
-end
-
--- What lay_out takes: always, and in training alone. Rows of one of several streams have no word of their own.
-local function rooms_of(net, list, at, used)
-  local rooms = { always = {}, training = {} }
-  for _, b in ipairs(list) do
-    local rows = b.stream and ("w->%srows"):format(of_stream(net, b.stream)) or false
-    table.insert(b.training and rooms.training or rooms.always, { template = ("cpu/room/%s.tpl"):format(b.form),
-      at = at, used = used, name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false, rows = rows,
-      row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
-      lengths = b.family and sides(b.family) })
-  end
-  return rooms
-end
-
--- What buffers take in training of a row of every stream: numbers of its values, bytes of its masks.
-local function per_row(net, list)
-  local rooms = {}
-  for s in ipairs(net.streams) do
-    rooms[s] = { reals = 0, bytes = 0 }
-  end
-  for _, b in ipairs(list) do
-    local room = b.stream and rooms[b.stream.index + 1]
-    if room then
-      room.reals = room.reals + (b.form == "rows" and b.width.count or b.form == "row" and 1 or 0)
-      room.bytes = room.bytes + (b.form == "keep" and b.width.count or 0)
-    end
-  end
-  return rooms
 end
 
 local function has(records, test)
@@ -485,8 +408,8 @@ local function block_of(cpu, block, panels)
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
-    members = member_lines(cpu.net, kept), rooms = rooms_of(cpu.net, kept, "s->", "used"),
-    rooms_per_row = per_row(cpu.net, kept), families = families_in(kept),
+    members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"),
+    rooms_per_row = rooms.per_row(cpu.net, kept), families = rooms.families(kept),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
     panels = #panels > 0,
     drops = has(made, function(r)
@@ -512,15 +435,15 @@ end
 
 -- What a layer's state calls the queries and the keys of its attention, by family.
 local function attended(cpu)
-  local names = {}
+  local places = {}
   for _, scope in ipairs(cpu.lists.order) do
     for _, op in ipairs(cpu.lists[scope].forward) do
       if op.kind == "attention" then
-        names[op.family.name] = { queries = op.q.name, keys = op.kv.name }
+        places[op.family.name] = { queries = op.q.name, keys = op.kv.name }
       end
     end
   end
-  return names
+  return places
 end
 
 local function most_places(net)
@@ -550,9 +473,11 @@ function M.derive(net, lists, structs, dropout_evaluates)
   pass.drops = has(pass.train, function(r)
     return r.kind ~= "embed" and r.dropout
   end)
+  local workspace = cpu.buffers.workspace
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
-    rows = cpu.rows.list, members = member_lines(net, cpu.buffers.workspace), rooms = rooms_of(net, cpu.buffers.workspace, "w->", "&used"),
-    rooms_per_row = per_row(net, cpu.buffers.workspace), tied = net.classified.op.tied and true or false, places = most_places(net),
+    rows = cpu.rows.list, members = rooms.members(net, workspace), rooms = rooms.of(net, workspace, "w->", "&used"),
+    rooms_per_row = rooms.per_row(net, workspace), tied = net.classified.op.tied and true or false,
+    places = most_places(net),
     embeddings = embeddings(cpu), attended = attended(cpu), labelled = of_stream(net, net.classified.op.x.stream) }
 end
 

@@ -203,6 +203,10 @@ local function check_layers(plan, net, file)
 end
 
 local function build_own(plan, model, file)
+  if plan.streams[2] then
+    error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",
+      expected = "encoder, decoder" }, 0)
+  end
   local read
   local function build(describe, chunk)
     return builder.build(function(net)
