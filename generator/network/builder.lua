@@ -10,9 +10,11 @@
 --
 -- The order of a description is the order of sums: contributions to a gradient come in reverse. Two values of one name
 -- share a buffer: composites call theirs `branch`, which the sum behind it reads at once; all others differ.
--- A mistake in a description is an error { problem = true, what, expected, line } of the description's text.
+-- A mistake in a description is an error of checks.lua.
 
 local attention = require("network.attention")
+local checks = require("network.checks")
+local feedforward = require("network.feedforward")
 local initial = require("network.initial")
 local ops = require("network.ops")
 
@@ -22,97 +24,18 @@ local Scope = {}
 Scope.__index = Scope
 
 local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
+M.MOST_PLACES = 256 -- where a scope drops out, and of a whole network where evaluation does: longhand/rng.h
 local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
-
--- The line of the description that runs now, and its file.
-local function where(net)
-  for level = 2, 40 do
-    local info = debug.getinfo(level, "Sl")
-    if not info then
-      break
-    elseif info.source == net.chunk then
-      return info.currentline
-    end
-  end
-  return nil
-end
-
--- what was found, what was expected; at the line that an operation stands on, or where the description is now.
-local function fail_at(line, what, ...)
-  local expected = select("#", ...) > 0 and string.format(...) or nil
-  error({ problem = true, what = what, expected = expected, line = line }, 0)
-end
-
-local function fail(net, what, ...)
-  fail_at(where(net), what, ...)
-end
-
-M.fail = fail
-
-local function shown(value)
-  return type(value) == "string" and ("%q"):format(value) or tostring(value)
-end
-
-local LONGEST_NAME = 40
-
-function M.is_name(name)
-  return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= LONGEST_NAME
-end
-
-M.NAME_TEXT = ("up to %d of a-z, 0-9 and _, a letter first"):format(LONGEST_NAME)
-
-local function check_name(net, name, of_what)
-  if not M.is_name(name) then
-    fail(net, ("%s cannot be the name of %s"):format(shown(name), of_what), "%s", M.NAME_TEXT)
-  end
-end
-
-local function is_value(x)
-  return type(x) == "table" and x.width ~= nil and x.scope ~= nil
-end
-
--- A value that an operation of this scope may read: made before, here; or handed in from outside.
-local function expect_value(scope, value, role)
-  local net = scope.net
-  if not is_value(value) then
-    fail(net, ("%s is %s"):format(role, value == nil and "nil" or "a " .. type(value)),
-      "a value that an operation before has made")
-  elseif value.scope ~= scope then
-    fail(net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
-      "a value of %s: block:input(value) and block:external(value) bring one in, block.result is what it gives",
-      scope.title)
-  end
-end
-
--- The same for the operation that reads it.
-local function check_value(scope, value, role)
-  expect_value(scope, value, role)
-  value.reads = (value.reads or 0) + 1
-  return value
-end
-
-local function words(value)
-  return ("%s [%s]"):format(value.name, value.width.text)
-end
-
-local function same_width(scope, a, b, doing)
-  if a.width.count ~= b.width.count then
-    fail(scope.net, ("%s %s of %d channels and %s of %d"):format(doing, a.name, a.width.count, b.name, b.width.count),
-      "equal widths")
-  elseif a.stream ~= b.stream then
-    fail(scope.net, ("%s %s of stream %s and %s of stream %s"):format(doing, a.name, a.stream.name, b.name,
-      b.stream.name), "values of one stream")
-  end
-end
+local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pass reads
 
 -- A width with the name of its constant. Equal names are equal widths.
 function M.width(net, name, count)
   if math.type(count) ~= "integer" or count < WIDEST_VECTOR or count % WIDEST_VECTOR ~= 0 then
-    fail(net, ("a width of %s"):format(shown(count)), "a multiple of %d", WIDEST_VECTOR)
+    checks.fail(net, ("a width of %s"):format(checks.shown(count)), "a multiple of %d", WIDEST_VECTOR)
   end
   local known = net.widths[name]
   if known and known.count ~= count then
-    fail(net, ("%s is %d already, and %d here"):format(name:lower(), known.count, count), "another name")
+    checks.fail(net, ("%s is %d already, and %d here"):format(name:lower(), known.count, count), "another name")
   elseif not known then
     known = { count = count, text = name }
     net.widths[name] = known
@@ -133,18 +56,21 @@ local function dropout(net, use, rate)
   if rate == nil or rate == 0 then
     return nil
   elseif type(rate) ~= "number" or rate < 0 or rate >= 1 then
-    fail(net, ("a dropout of %s"):format(shown(rate)), "a share from 0 to below 1")
+    checks.fail(net, ("a dropout of %s"):format(checks.shown(rate)), "a share from 0 to below 1")
   end
   for _, d in ipairs(net.dropouts) do
     if d.rate == rate and d.use == use.kind then
       return d
     end
   end
-  local taken = false
+  local taken, name, number = {}, use.name, 1
   for _, d in ipairs(net.dropouts) do
-    taken = taken or d.name == use.name
+    taken[d.name] = true
   end
-  local d = { name = taken and use.other or use.name, use = use.kind, rate = rate }
+  while taken[name] do
+    name, number = use.other .. (number > 1 and "_" .. number or ""), number + 1
+  end
+  local d = { name = name, use = use.kind, rate = rate }
   net.dropouts[#net.dropouts + 1] = d
   return d
 end
@@ -156,6 +82,10 @@ local function site(scope, op, of)
     scope.masks[of] = number
     op.keep, op.place = of .. (number > 1 and number or "") .. "_keep", scope.places
     scope.places = scope.places + 1
+    if scope.places > M.MOST_PLACES then
+      checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d",
+        M.MOST_PLACES)
+    end
   end
 end
 
@@ -167,15 +97,16 @@ end
 local function push(scope, op, name, width, of_stream)
   local net = scope.net
   if scope.result then
-    fail(net, ("an operation behind the output of %s"):format(scope.title), "block:output(value) as its last line")
+    checks.fail(net, ("an operation behind the output of %s"):format(scope.title),
+      "block:output(value) as its last line")
   end
-  check_name(net, name, "a value")
+  checks.name(net, name, "a value")
   net.operations = (net.operations or 0) + 1
   if net.operations > MOST_OPERATIONS then
-    fail(net, "the network has too many operations", "at most %d", MOST_OPERATIONS)
+    checks.fail(net, "the network has too many operations", "at most %d", MOST_OPERATIONS)
   end
   op.about = ops[op.kind]
-  op.scope, op.line = scope, where(net)
+  op.scope, op.line = scope, checks.where(net)
   local first = op[op.about.roles[1]]
   op.out = new_value(scope, name, width, first and first.stream or op.stream, of_stream)
   op.out.op = op
@@ -183,33 +114,11 @@ local function push(scope, op, name, width, of_stream)
   return op.out
 end
 
--- What the members of a parameter's struct may be called (parameters.lua), and its tensors.
-local MEMBERS = { "", "_bias", "_scale", "_offset" }
-
-local function take_names(scope, parameter)
-  local taken = scope.taken
-  for _, ending in ipairs(MEMBERS) do
-    local other = taken[parameter.name .. ending] or taken[parameter.name:gsub(ending .. "$", "")]
-    if other and other ~= parameter then
-      fail(scope.net, ("%s and %s are parameters of %s"):format(other.name, parameter.name, scope.title),
-        "different names, also with _bias, _scale or _offset behind them")
-    end
-  end
-  taken[parameter.name] = parameter
-  for _, tensor in ipairs(parameter.kind == "weight" and parameter.tensors or {}) do
-    local own = tensor .. ".weight"
-    if taken[own] then
-      fail(scope.net, ("two tensors of %s are named %s"):format(scope.title, tensor), "different names")
-    end
-    taken[own] = parameter
-  end
-end
-
 -- Declares a parameter; what is declared first lies first.
 function Scope:declare(parameter)
   local net = self.net
-  check_name(net, parameter.name, "a parameter")
-  take_names(self, parameter)
+  checks.name(net, parameter.name, "a parameter")
+  checks.parameter_names(self, parameter)
   parameter.scope = self
   self.parameters[#self.parameters + 1] = parameter
   return parameter
@@ -235,14 +144,14 @@ end
 --   options.declared  the parameter is declared by the caller, in its own place
 function Scope:product(name, x, width, options)
   options = options or {}
-  check_value(self, x, "the input of a product")
-  check_name(self.net, name, "a value")
+  checks.read(self, x, "the input of a product")
+  checks.name(self.net, name, "a value")
   if math.type(width) == "integer" then
     local model = self.net.widths.WIDTH
     width = width == model.count and model or width == x.width.count and x.width
       or M.width(self.net, name:upper() .. "_CHANNELS", width)
   elseif type(width) ~= "table" then
-    fail(self.net, ("the product %s has %s columns"):format(name, shown(width)), "a number of columns")
+    checks.fail(self.net, ("the product %s has %s columns"):format(name, checks.shown(width)), "a number of columns")
   end
   local weight = options.weight or name
   local p = weight_of(self, weight, x, width, options.tensors or { weight }, options)
@@ -254,40 +163,36 @@ function Scope:product(name, x, width, options)
 end
 
 function Scope:activation(name, x, kind)
-  check_value(self, x, "the input of an activation")
-  if not ops.activation.kinds[kind] then
-    fail(self.net, ("the activation %s"):format(shown(kind)), "one of %s", ops.names(ops.activation.kinds))
-  end
+  checks.read(self, x, "the input of an activation")
+  checks.kind(self.net, ops.activation.kinds, kind, "activation")
   return push(self, { kind = "activation", x = x, activation = kind }, name, x.width)
 end
 
 -- y = f(first half of x) times the second half.
 function Scope:gate(name, x, kind)
-  check_value(self, x, "the input of a gate")
-  if not ops.gate.kinds[kind] then
-    fail(self.net, ("the gate %s"):format(shown(kind)), "one of %s", ops.names(ops.gate.kinds))
-  elseif not x.width.factor or x.width.factor ~= 2 then
-    fail(self.net, ("the input of the gate is %s"):format(words(x)), "a product of two parts: gate and up")
+  checks.read(self, x, "the input of a gate")
+  checks.kind(self.net, ops.gate.kinds, kind, "gate")
+  if x.width.factor ~= 2 then
+    checks.fail(self.net, ("the input of the gate is %s [%s]"):format(x.name, x.width.text),
+      "a product of two parts: gate and up")
   end
   return push(self, { kind = "gate", x = x, activation = kind }, name, x.width.of)
 end
 
 -- path: of its tensors in files, else its name.
 function Scope:norm(name, x, kind, path)
-  check_value(self, x, "the input of a norm")
+  checks.read(self, x, "the input of a norm")
   kind = kind or "layer"
-  if not ops.norm.kinds[kind] then
-    fail(self.net, ("the norm %s"):format(shown(kind)), "one of %s", ops.names(ops.norm.kinds))
-  end
+  checks.kind(self.net, ops.norm.kinds, kind, "norm")
   local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width, path = path or name })
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end
 
 -- residual + branch, the branch dropped out at a rate in training.
 function Scope:add(residual, branch, rate)
-  check_value(self, residual, "the first summand")
-  check_value(self, branch, "the second summand")
-  same_width(self, residual, branch, "adding")
+  checks.read(self, residual, "the first summand")
+  checks.read(self, branch, "the second summand")
+  checks.same_width(self, residual, branch, "adding")
   self.sums = self.sums + 1
   local op = { kind = "add", residual = residual, branch = branch }
   local from = branch.from or branch.name
@@ -298,9 +203,9 @@ end
 
 -- Adds vectors of the tokens' positions, and drops out; encoding: facets/additive.lua.
 function Scope:place(x, encoding, rate)
-  check_value(self, x, "what positions are added to")
+  checks.read(self, x, "what positions are added to")
   if type(encoding) ~= "table" or encoding.kind == "none" then
-    fail(self.net, "there are no vectors of positions to add", "encoding.additive in the spec")
+    checks.fail(self.net, "there are no vectors of positions to add", "encoding.additive in the spec")
   end
   local op = { kind = "place", x = x, encoding = encoding }
   op.dropout = dropout(self.net, { kind = "embedding", name = "EMBEDDING", other = "PLACE" }, rate)
@@ -308,44 +213,16 @@ function Scope:place(x, encoding, rate)
   return push(self, op, "placed", x.width, true)
 end
 
-Scope.attention = attention.method({ check_value = check_value, push = push, width = M.width, fail = fail })
-
--- Two layers with an activation or a gate between: { hidden = channels, activation, bias, name }
-function Scope:feedforward(x, options)
-  local net, name = self.net, options.name
-  local prefix = name and name .. "_" or ""
-  local path = name and name .. "." or "feedforward."
-  expect_value(self, x, "the input of feedforward")
-  if options.activation ~= nil and not ops.activation.kinds[options.activation]
-    and not ops.gate.of[options.activation] then
-    fail(net, ("the activation %s"):format(shown(options.activation)), "one of %s or %s",
-      ops.names(ops.activation.kinds), ops.names(ops.gate.of))
-  end
-  local hidden = M.width(net, (prefix .. "feedforward"):upper(), options.hidden)
-  local bias = options.bias == nil or options.bias
-  local gated = ops.gate.of[options.activation]
-  local h
-  if gated then
-    h = self:gate(prefix .. "hidden", self:product(prefix .. "gate_up", x, hidden, {
-      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated)
-  else
-    local up = self:product(prefix .. "hidden_sum", x, hidden, {
-      weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
-    h = self:activation(prefix .. "hidden", up, options.activation)
-  end
-  local y = self:product(prefix .. "branch", h, x.width, { weight = prefix .. "down", tensors = { path .. "down" },
-    bias = bias, role = prefix .. "feedforward_output" })
-  y.from, y.about = name or "feedforward", "what a residual connection adds"
-  return y
-end
+Scope.attention = attention.method({ check_value = checks.read, push = push, width = M.width, fail = checks.fail })
+Scope.feedforward = feedforward.method(M.width)
 
 -- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.
 function Scope:external(value)
   local net = self.net
   if self == net then
-    fail(net, "external() of the network itself", "external() of a block")
+    checks.fail(net, "external() of the network itself", "external() of a block")
   end
-  check_value(net, value, "what comes from outside")
+  checks.read(net, value, "what comes from outside")
   local inner = new_value(self, value.name, value.width, value.stream, false)
   inner.external, value.is_external = value, true
   self.externals[#self.externals + 1] = inner
@@ -356,40 +233,20 @@ end
 function Scope:input(value)
   local net = self.net
   if self.first then
-    fail(net, ("a second input of %s"):format(self.title), "one, and external() for what else it reads")
+    checks.fail(net, ("a second input of %s"):format(self.title), "one, and external() for what else it reads")
   end
-  check_value(net, value, "the input of " .. self.title)
+  checks.read(net, value, "the input of " .. self.title)
   self.first = value
   self.entry = new_value(self, "input", value.width, value.stream, true)
   self.entry.input = true
   return self.entry
 end
 
--- In evaluation a block may work in place, which a product cannot: not of its input alone, rectified (fuse.lua) or not.
-local function check_in_place(block, value)
-  local op = value.op
-  op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
-  if op.kind == "product" and op.x == block.entry then
-    fail(block.net, ("the output of %s is a product of its input"):format(block.title),
-      "another operation behind it, such as block:add(input, product)")
-  end
-end
-
 -- What a repetition hands on to the next, and the last one to the network.
 function Scope:output(value)
   local net = self.net
-  check_value(self, value, "the output of " .. self.title)
-  if not self.first then
-    fail(net, ("%s has no input"):format(self.title), "block:input(value) as its first line")
-  end
-  same_width(self, self.entry, value, "handing on")
-  if value == self.entry then
-    fail(net, ("%s gives what it takes"):format(self.title), "an operation between input and output")
-  elseif value.reads > 1 then
-    fail(net, ("the output of %s, %s, is read inside as well"):format(self.title, value.name),
-      "an operation that gives the output alone")
-  end
-  check_in_place(self, value)
+  checks.read(self, value, "the output of " .. self.title)
+  checks.output(self, value)
   value.name, value.of_stream, value.result_of = "output", true, self
   local op = { kind = "block", x = self.first, block = self, externals = {} }
   for i, inner in ipairs(self.externals) do
@@ -404,20 +261,23 @@ end
 function Scope:block(name, count, about, options)
   local net = self.net
   options = options or {}
-  check_name(net, name, "a block")
+  checks.name(net, name, "a block")
   if self ~= net then
-    fail(net, ("the block %s in %s"):format(name, self.title), "blocks of the network itself")
+    checks.fail(net, ("the block %s in %s"):format(name, self.title), "blocks of the network itself")
   elseif net.scopes[name] then
-    fail(net, ("two blocks are named %s"):format(name), "different names")
+    checks.fail(net, ("two blocks are named %s"):format(name), "different names")
   elseif math.type(count) ~= "integer" or count < 1 then
-    fail(net, ("%s repetitions of block %s"):format(shown(count), name), "at least one")
+    checks.fail(net, ("%s repetitions of block %s"):format(checks.shown(count), name), "at least one")
   end
   local loops = options.loops or 1
   if math.type(loops) ~= "integer" or loops < 1 then
-    fail(net, ("%s loops of block %s"):format(shown(loops), name), "at least one")
+    checks.fail(net, ("%s loops of block %s"):format(checks.shown(loops), name), "at least one")
+  elseif net.layers_before + count * loops > MOST_REPETITIONS then
+    checks.fail(net, ("the network's blocks run %d times"):format(net.layers_before + count * loops),
+      "at most %d times", MOST_REPETITIONS)
   end
   local block = M.scope(net, name, "block " .. name)
-  block.count, block.loops, block.line = count, loops, where(net)
+  block.count, block.loops, block.line = count, loops, checks.where(net)
   block.comment = about or ("One block %s."):format(name)
   block.path = options.path or name .. "s.%d."
   block.first_site = net.layers_before + 1
@@ -439,13 +299,13 @@ end
 -- A stream of tokens.
 function Scope:stream(name)
   local net = self.net
-  check_name(net, name, "a stream")
+  checks.name(net, name, "a stream")
   for _, s in ipairs(net.streams) do
     if s.name == name then
-      fail(net, ("two streams are named %s"):format(name), "different names")
+      checks.fail(net, ("two streams are named %s"):format(name), "different names")
     end
   end
-  local stream = { name = name, index = #net.streams, line = where(net) }
+  local stream = { name = name, index = #net.streams, line = checks.where(net) }
   net.streams[#net.streams + 1] = stream
   return stream
 end
@@ -480,9 +340,9 @@ end
 
 -- The labelled tokens: "last", those at the end of the sequence.
 function Scope:readout(x, which)
-  check_value(self, x, "what is read out")
+  checks.read(self, x, "what is read out")
   if which ~= "last" then
-    fail(self.net, ("the readout %s"):format(shown(which)), "\"last\"")
+    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "\"last\"")
   end
   return { labelled = x, which = which }
 end
@@ -492,9 +352,9 @@ function Scope:classify(readout, options)
   local net = self.net
   options = options or {}
   if type(readout) ~= "table" or not readout.labelled then
-    fail(net, ("classify() of %s"):format(type(readout)), "what net:readout(value) gives")
+    checks.fail(net, ("classify() of %s"):format(type(readout)), "what net:readout(value) gives")
   elseif net.classified then
-    fail(net, "a second classify()", "one")
+    checks.fail(net, "a second classify()", "one")
   end
   local x = readout.labelled
   local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
@@ -504,6 +364,15 @@ function Scope:classify(readout, options)
   net.classified = push(self, op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
 end
 
+-- Where a scope drops out, at most.
+function M.most_places(net)
+  local most = net.places
+  for _, block in ipairs(net.scopes) do
+    most = math.max(most, block.places)
+  end
+  return most
+end
+
 function M.scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
     places = 0, masks = {}, late = {}, taken = {} }, Scope)
@@ -511,70 +380,18 @@ function M.scope(net, name, title)
   return scope
 end
 
--- Every value is read: what nobody reads would be computed for nothing, and is a slip of the pen.
-local function check_read(scope)
-  for _, op in ipairs(scope.ops) do
-    local out = op.out
-    if not out.reads and out ~= scope.last and op.kind ~= "classify" then
-      fail_at(op.line, ("%s of %s is read by nothing"):format(out.name, scope.title), "a use of it, or no such line")
-    end
-  end
-  for _, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
-    if not value.reads then
-      fail_at(scope.line, ("%s of %s is read by nothing"):format(value.external and value.name or "the input",
-        scope.title), "an operation that reads it")
-    end
-  end
-end
-
--- Values of one name share a buffer, so there is one at a time, and none of them is read again in the backward pass:
--- each is a branch that one sum reads before the next of its name is made.
-local function check_names_differ(scope)
-  local before, reader = {}, {}
-  for _, op in ipairs(scope.ops) do
-    for _, operand in ipairs(ops.operands(op)) do
-      reader[operand.value] = op
-    end
-    local earlier = op.kind ~= "block" and before[op.out.name] -- what blocks give is numbered: lists.lua
-    if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
-      fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
-        "different names; of feedforward: { name = ... }")
-    end
-    before[op.out.name] = op.out
-  end
-  for _, op in ipairs(scope.ops) do
-    local of = op.out.name:match("^d(.+)$")
-    if before[of] then
-      fail_at(op.line, ("%s is what the gradient of %s is called"):format(op.out.name, of), "another name")
-    end
-  end
-end
-
--- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial;
--- first_output: the token that is the first of the output's symbols.
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk
   net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
-  net.first_output = given.first_output or 0
   net.additive_dropout = given.additive and given.additive.dropout_rate or nil
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
   net.layers_before = 0
   M.width(net, "WIDTH", given.model.width)
   describe(net, given.model)
-  if not net.classified then
-    fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")
-  end
-  for _, block in ipairs(net.scopes) do
-    if not block.last then
-      fail_at(block.line, ("%s has no output"):format(block.title), "block:output(value)")
-    end
-    check_read(block)
-    check_names_differ(block)
-  end
-  check_read(net)
-  check_names_differ(net)
+  checks.finished(net)
   for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
     for _, p in ipairs(scope.late) do
       scope:declare(p)

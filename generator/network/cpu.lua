@@ -15,15 +15,30 @@
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
+local builder = require("network.builder")
 local rooms = require("network.cpu_rooms")
 
 local M = {}
 
 local OP = "cpu/op/%s.tpl"
 
+-- Functions of kernels/cpu that could be called as one that is named after a value.
+local KERNELS = [[relu gelu gelu_tanh silu swiglu geglu layer_norm rms_norm norm_row rms_row bias dropout class
+  matmul_weight tied_class add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm
+  rms_add_norm_sum rms_add_dropout_norm rms_add_dropout_norm_sum]]
+
+-- The names of all functions of a generated file.
+local function taken_names()
+  local names = {}
+  for name in KERNELS:gmatch("%S+") do
+    names[name], names[name .. "_grad"] = true, true
+  end
+  return names
+end
+
 -- Functions of generated code, each once: by what they are compiled for, named after their first use.
-local function functions()
-  return { list = {}, by_key = {}, names = {} }
+local function functions(names)
+  return { list = {}, by_key = {}, names = names }
 end
 
 local function function_for(set, key, name, new)
@@ -75,7 +90,7 @@ local function place_in_block(cpu, scope, at, value, back)
 end
 
 -- Values of the network that only a block takes, as its input, lie where the block's first repetition reads; the last
--- result lies in its stream's `output`. mode: "train" or "evaluate".
+-- result lies in the `output` of its width and stream. mode: "train" or "evaluate".
 local function place_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
@@ -84,7 +99,7 @@ local function place_in_network(cpu, value, mode)
   if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
     return ("w.%s[0].input"):format(block.name)
   end
-  return "w." .. buffers.home(value.stream)
+  return "w." .. buffers.of_stream("output", value)
 end
 
 local function placer(cpu, scope, at, mode)
@@ -204,10 +219,12 @@ function forward.block(cpu, at, op, place, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
   local first, last = place(op.x), place(op.out)
-  local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.home(op.out.stream)
+  local each = ("w.%s[l].input"):format(block.name)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
-  return { self = at.self, name = block.name, uses = block.uses, traced = traced(cpu, op.out),
+  local home = "w." .. buffers.of_stream("output", op.out)
+  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
+    traced = traced(cpu, op.out),
     input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
     output = (kept or last ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, last)
       or home }
@@ -446,17 +463,10 @@ local function attended(cpu)
   return places
 end
 
-local function most_places(net)
-  local most = net.places
-  for _, block in ipairs(net.scopes) do
-    most = math.max(most, block.places)
-  end
-  return most
-end
-
 function M.derive(net, lists, structs, dropout_evaluates)
+  local taken = taken_names()
   local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
-    products = functions(), gradients = functions(), rows = functions() }
+    products = functions(taken), gradients = functions(taken), rows = functions(taken) }
   local panels_of = {}
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels
@@ -467,9 +477,7 @@ function M.derive(net, lists, structs, dropout_evaluates)
   end
   local pass = { train = forward_records(cpu, net, "train"), evaluate = forward_records(cpu, net, "evaluate"),
     backward = backward_records(cpu, net), trace = trace_records(cpu) }
-  pass.reads = has(pass.train, function(r)
-    return r.kind ~= "embed" and r.kind ~= "block"
-  end)
+  pass.reads = has(pass.train, names("p->"))
   pass.drops = has(pass.train, function(r)
     return r.kind ~= "embed" and r.dropout
   end)
@@ -477,8 +485,8 @@ function M.derive(net, lists, structs, dropout_evaluates)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, workspace), rooms = rooms.of(net, workspace, "w->", "&used"),
     rooms_per_row = rooms.per_row(net, workspace), tied = net.classified.op.tied and true or false,
-    places = most_places(net),
-    embeddings = embeddings(cpu), attended = attended(cpu), labelled = of_stream(net, net.classified.op.x.stream) }
+    places = builder.most_places(net), embeddings = embeddings(cpu), attended = attended(cpu),
+    labelled = of_stream(net, net.classified.op.x.stream) }
 end
 
 return M

@@ -5,7 +5,7 @@
 -- Invariants: what a description holds are empty tables, each with one of the kinds below; every argument is checked
 -- here before the builder sees it, so that whatever a description does ends in a network or in a mistake that is told.
 
-local builder = require("network.builder")
+local checks = require("network.checks")
 
 local M = {}
 
@@ -16,7 +16,8 @@ M.METHODS = {
   table = { of = "network", { "name", "title" } },
   embed = { of = "network", { "name", "name" }, { "stream", "stream" },
     options = { table = "table", scale = "number", place = "positions", dropout = "rate" } },
-  block = { of = "network", { "name", "title" }, { "count", "times" }, { "about", "text" }, least = 2 },
+  block = { of = "network", { "name", "title" }, { "count", "times" }, { "about", "text" }, least = 2,
+    options = { loops = "times" } },
   readout = { of = "network", { "value", "value" }, { "which", "word" } },
   classify = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
   input = { of = "block", { "value", "value" } },
@@ -36,8 +37,8 @@ M.METHODS = {
 
 -- What a kind of argument is, in words.
 M.KINDS = {
-  name = "a name: " .. builder.NAME_TEXT .. "; no word of C, nor one that a layer's memory has",
-  title = "a name: " .. builder.NAME_TEXT,
+  name = "a name: " .. checks.NAME_TEXT .. "; no word of C, nor one that a layer's memory has",
+  title = "a name: " .. checks.NAME_TEXT,
   names = "a list of names, such as { \"gate\", \"up\" }",
   word = "a word",
   text = "a sentence of up to 100 printable characters",
@@ -69,46 +70,46 @@ for word in ([[auto break case char const continue default do double else enum e
   TAKEN[word] = true
 end
 
-local checks = { title = builder.is_name }
+local accepts = { title = checks.is_name }
 
-function checks.name(x)
-  return builder.is_name(x) and not TAKEN[x]
+function accepts.name(x)
+  return checks.is_name(x) and not TAKEN[x]
 end
 
-function checks.word(x)
+function accepts.word(x)
   return type(x) == "string" and #x <= 60
 end
 
-function checks.text(x)
+function accepts.text(x)
   return type(x) == "string" and #x <= 100 and not x:find("[^ -~]") and not x:find("[*/][*/]")
 end
 
-function checks.number(x)
+function accepts.number(x)
   return type(x) == "number" and math.abs(x) < math.huge
 end
 
-function checks.rate(x)
+function accepts.rate(x)
   return type(x) == "number" and x >= 0 and x < 1
 end
 
-function checks.count(x)
+function accepts.count(x)
   return math.type(x) == "integer" and x >= 1 and x <= MOST_CHANNELS
 end
 
-function checks.times(x)
+function accepts.times(x)
   return math.type(x) == "integer" and x >= 1 and x <= MOST_TIMES
 end
 
-function checks.flag(x)
+function accepts.flag(x)
   return type(x) == "boolean"
 end
 
-function checks.names(x)
+function accepts.names(x)
   if type(x) ~= "table" or rawlen(x) == 0 or rawlen(x) > 16 then
     return false
   end
   for i = 1, rawlen(x) do
-    if not checks.name(rawget(x, i)) then
+    if not accepts.name(rawget(x, i)) then
       return false
     end
   end
@@ -130,7 +131,7 @@ local function found(self, x)
 end
 
 function Handles:fail(what, ...)
-  builder.fail(self.net, what, ...)
+  checks.fail(self.net, what, ...)
 end
 
 -- The builder's object of an argument.
@@ -140,7 +141,7 @@ function Handles:unwrap(call, name, kind, x)
   if HANDLES[kind] then
     good = handle ~= nil and handle.kind == kind
   else
-    good = handle == nil and checks[kind](x)
+    good = handle == nil and accepts[kind](x)
   end
   if not good then
     self:fail(("%s: %s is %s"):format(call, name, found(self, x)), "%s", M.KINDS[kind])

@@ -1,17 +1,29 @@
 -- The two digests of a plan: what can change the bits of a run, and what decides whether a checkpoint fits.
 --
 -- Input: a plan with its tensors. Output: 16 hexadecimal digits. Learning rate, steps, seeds, evaluation and cadences
--- are in neither: a flag or another spec may change them freely.
+-- are in neither: a flag or another spec may change them freely. But where the learning rate falls until the last step,
+-- all steps before it hang on how many there are.
 -- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep theirs.
 
 local canonical = require("base.canonical")
 local families = require("spec.families")
+local features = require("spec.features")
 local sha256 = require("base.sha256")
 
 local M = {}
 
 -- What runs of before have in their digests. The interface of generated code and runtime, LH_ABI, decides no bit.
 local DIGEST_ABI = 2
+
+-- Of a file for validation counts that there is one: the trainer compares what was made with its help.
+local function made_identity(given)
+  local identity = {}
+  for name, value in pairs(given) do
+    identity[name] = value
+  end
+  identity.validation = given.validation and true or nil
+  return identity
+end
 
 -- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
 -- what task.longest settles.
@@ -21,9 +33,9 @@ local function task_identity(plan)
   local task, scaling = plan.task, family.rotation.scaling or {}
   local given = resolved.task
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
-    or task.data and { data = { task.input_count, task.output_count }, original_length = scaling.original_length,
-      computation = given.computation }
-    or given
+    or task.data and not task.data.made and { data = { task.input_count, task.output_count },
+      original_length = scaling.original_length, computation = given.computation }
+    or made_identity(given)
 end
 
 -- A network of the user's own counts by its bytes.
@@ -50,7 +62,7 @@ function M.plan(plan)
     encoding = resolved.encoding,
     model = model_identity(plan),
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
-      clip = train.clip },
+      clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
     eval = resolved.eval.dropout and { dropout = true } or nil,
     block_tokens = plan.block_tokens,
   }))

@@ -164,9 +164,9 @@ end
 function M.derive(plan, sizes, longest)
   plan.vector_bytes = plan.parameter_storage * real_bytes(plan)
   plan.workspace_bytes = workspace_bytes(plan, sizes, longest)
-  -- Parameters, two moments, the folded gradient, two forms of packed weights; and for each of two threads a gradient
-  -- and a workspace.
-  plan.memory_bytes = plan.vector_bytes * 6 + 2 * (plan.vector_bytes + plan.workspace_bytes)
+  -- Parameters, the optimiser's state, the folded gradient, two forms of packed weights; and for each of two threads a
+  -- gradient and a workspace.
+  plan.memory_bytes = plan.vector_bytes * (4 + #plan.optimizer.states) + 2 * (plan.vector_bytes + plan.workspace_bytes)
     + position_bytes(plan, longest)
 end
 

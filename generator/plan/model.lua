@@ -94,9 +94,8 @@ end
 local function given_of(plan, model)
   return {
     model = model,
-    tokens = { count = plan.tokens, text = "TOKENS" },
+    tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
-    first_output = plan.decoder and plan.decoder.first_output or nil,
     families = families_of(plan),
     additive = plan.additive,
   }
@@ -191,7 +190,7 @@ end
 local function check_layers(plan, net, file)
   for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
     for _, op in ipairs(scope.ops) do
-      local times = scope == net and 1 or scope.count * scope.loops
+      local times = scope.count or 1
       if op.kind == "attention" and counts_layers(op.family) and (times ~= plan.layers or scope == net) then
         error({ problem = true, path = file.path, line = op.line, col = 1,
           what = ("attention %s is there %d times"):format(op.family.name, times),
@@ -293,9 +292,33 @@ local function settle_constants(plan, net)
   plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
 end
 
+-- Evaluation has the places of all layers in one part of its counter (templates: EVAL_DROPOUT_DOMAIN).
+local function check_places(plan, net)
+  local places, layers = builder.most_places(net), net.layers_before + 1
+  if plan.eval_dropout and places * layers > builder.MOST_PLACES then
+    error({ problem = true, field = "eval.dropout",
+      what = ("%d places of %d layers, with those outside of blocks as one, are too many to drop out in evaluation")
+        :format(places, layers), expected = ("false, or at most %d"):format(builder.MOST_PLACES) }, 0)
+  end
+end
+
+-- A family's layers are those of the block that it is in.
+local function settle_stacks(net)
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "attention" then
+        op.family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+          state = block.name .. "_state" }
+      end
+    end
+  end
+end
+
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   settle_constants(plan, net)
+  check_places(plan, net)
+  settle_stacks(net)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values

@@ -5,7 +5,6 @@ local support = dofile("tests/lua/support.lua")
 
 local chips = require("plan.chips")
 local gen = require("render.gen")
-local handles = require("network.handles")
 local lu = require("luaunit")
 local parameters = require("network.parameters")
 local plan_module = require("plan.plan")
@@ -182,14 +181,10 @@ function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_a
 end
 
 -- Operations between products are one phase each, on both sides under the same names.
--- The texts of device.cu and cuda.c of a network whose block runs so often over, which descriptions cannot ask for yet.
+-- The texts of device.cu and cuda.c of a network whose block runs twice over.
 local function looped(width, encoding)
-  local method = handles.METHODS.block
-  method.options = { loops = "count" }
-  local plan, message = own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
-    '1, "", { loops = 2 }')
-  method.options = nil
-  assert(plan, message)
+  local plan = assert(own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
+    'model.layers, "", { loops = 2 }'))
   local text = {}
   for _, file in ipairs(plan.device and assert(gen.files(plan, template, {}, true)) or {}) do
     text[file.path] = file.text

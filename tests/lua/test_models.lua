@@ -136,7 +136,8 @@ end
 -- All tasks take a decoder.
 function TestFields.test_a_decoder_learns_every_task()
   for _, facts in ipairs(assert(project:tasks()).list) do
-    local spec = assert(project:plan("even_pairs_none", { "task.kind=" .. facts.kind, "model.kind=decoder" }))
+    local base = facts.sets and "latin_square_learned" or "even_pairs_none" -- which has lengths
+    local spec = assert(project:plan(base, { "task.kind=" .. facts.kind, "model.kind=decoder" }))
     lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
     lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { facts.chance, facts.baseline })
   end
@@ -145,7 +146,8 @@ end
 -- An encoder-decoder takes them, too, and has the tensors of Duan and Shi 2024.
 function TestFields.test_an_encoder_decoder_learns_every_task()
   for _, facts in ipairs(assert(project:tasks()).list) do
-    local spec = assert(project:plan("even_pairs_none", { "task.kind=" .. facts.kind, "model.kind=encoder_decoder" }))
+    local base = facts.sets and "latin_square_learned" or "even_pairs_none"
+    local spec = assert(project:plan(base, { "task.kind=" .. facts.kind, "model.kind=encoder_decoder" }))
     lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
     lu.assertTrue(project:files(spec.plan) ~= nil, facts.kind)
   end
@@ -270,6 +272,34 @@ end
     .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
 end
 
+-- In evaluation the counter has a byte for all places of a pass, in training one for those of a repetition.
+function TestOwn.test_places_of_an_evaluation_with_dropout()
+  local text = with_block([[local a = b:add(h, b:attention("self", h, h), model.dropout)
+b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block.", { loops = model.options.loops }')
+  good(text:format("a"), { "model.options.loops=64", "eval.dropout=true" })
+  local more = text:format("b:add(a, h, model.dropout)")
+  good(more, { "model.options.loops=64" })
+  local made, message = planned(more, { "model.options.loops=64", "eval.dropout=true" })
+  lu.assertTrue(made == nil)
+  lu.assertStrContains(message, "eval.dropout: 2 places of 129 layers")
+end
+
+-- A block whose parameters are used by several repetitions: there once, and traced each time.
+function TestOwn.test_loops()
+  local text = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h), model.dropout)))]])
+    :gsub('"layer", model.layers', '%0, "A block.", { loops = 3 }')
+  local once = text:gsub("loops = 3", "loops = 1")
+  for _, encoding in ipairs({ "none", "relative" }) do -- the second has parameters for each of the layers
+    local sets = { "model.dropout=0.1", encoding ~= "none" and "encoding.relative.kind=transformer_xl" or nil }
+    local plan, single = good(text, sets), good(once, sets)
+    lu.assertEquals(plan.tensors, single.tensors)
+    lu.assertNotEquals(plan.model_digest, single.model_digest)
+    lu.assertEquals(plan.flops_per_step, 3 * single.flops_per_step)
+    lu.assertEquals({ plan.cpu.blocks[1].repetitions, plan.trace_site_count }, { 6, 1 + 2 * 6 })
+    lu.assertEquals(plan.trace_sites[12].name, "layers.5")
+  end
+end
+
 -- Channels that are as many as the model's are the model's, wherever they come from.
 function TestOwn.test_a_width_of_the_model_s()
   good(with_block([[
@@ -354,6 +384,13 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
 c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", "block:output" },
   { [[local c = b:block("inner", 2)]], 5, 'has no "block"', "product" },
   { [[net:block("layer", 2)]], 5, "two blocks are named layer", "different names" },
+  { [[net:block("more", 2, nil, { loops = 0 })]], 5, "loops is 0", "a whole number from 1 to 64" },
+  { [[net:block("more", 2, nil, { loops = 1.5 })]], 5, "loops is 1.5", "a whole number from 1 to 64" },
+  { [[net:block("more", 2, nil, { times = 2 })]], 5, 'has no option "times"', "loops" },
+  { [[net:block("more", 2, { loops = 2 })]], 5, "about is a table", "a sentence" },
+  { [[net:block("more", 64, nil, { loops = 64 })]], 5, "the network's blocks run 4098 times", "at most 4096 times" },
+  { [[local v = b:norm("n", h)
+for i = 1, 257 do v = b:add(v, h, 0.1) end]], 6, "block layer drops out at 257 places", "at most 256" },
   { [[local function f() return f() + 1 end f()]], 5, "calls itself without end", "calls at most" },
   { [[while true do end]], 5, "still running after", "loop" },
   { [[local s = "x" while true do s = s .. s end]], 5, "memory", "computes little" },

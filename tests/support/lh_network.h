@@ -9,7 +9,10 @@
 extern const lh_ref_network *const lh_networks;
 extern const int lh_network_count;
 
-/* That of a spec's id; aborts where there is none. */
+/* That of a spec's id, or NULL. */
+const lh_ref_network *lh_network_find(const char *id);
+
+/* The same; aborts where there is none. */
 const lh_ref_network *lh_network_of(const char *id);
 
 /* Whether training drops anything out. */

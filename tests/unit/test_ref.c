@@ -457,13 +457,15 @@ static void test_alibi_known_values(void **state) {
     const int32_t index[] = {0, 1, 2, 3}, drawn[] = {0, 3, 10, 63};
     const double plain[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};
     const double random[] = {0, -3, -10, -63, -62.5, -9.5, -2.5, 0}; /* rows 0 and 3 */
+    lh_vectors_facts facts = {.positions = 64};
     int32_t distances[16];
     double score[32];
-    lh_vectors_distances("alibi", 4, index, NULL, distances);
-    lh_vectors_alibi(4, distances, score);
+    lh_vectors_distances(&facts, 4, index, NULL, distances);
+    lh_vectors_alibi(2, 4, distances, score);
     for (int i = 0; i < 16; i++) assert_true(score[i] == plain[i] / 16 && score[16 + i] == plain[i] / 256);
-    lh_vectors_distances("rand_alibi", 4, index, drawn, distances);
-    lh_vectors_alibi(4, distances, score);
+    facts.drawn = true;
+    lh_vectors_distances(&facts, 4, index, drawn, distances);
+    lh_vectors_alibi(2, 4, distances, score);
     for (int j = 0; j < 4; j++) assert_true(score[j] == random[j] / 16 && score[12 + j] == random[4 + j] / 16);
 }
 
@@ -596,6 +598,88 @@ static void test_adam_short_gradient_or_no_limit_is_not_clipped(void **state) {
     lh_assert_close(first, moment, 2, EXACT, 0);
 }
 
+/* ---- AdamW, SGD ---- */
+
+/* The stored updates of PyTorch: tests/reference/optimizers.py. */
+enum { STORED_STEPS = 50, STORED_SIZE = 8 };
+static const double STORED_RATE = 1e-2;
+
+typedef struct stored_updates {
+    lh_st_file *file;
+    double *gradient, *parameter, state[2][STORED_SIZE];
+} stored_updates;
+
+static double *stored_doubles(const lh_st_file *file, const char *name, int want) {
+    int count = 0;
+    double *values = lh_vectors_doubles(file, name, &count);
+    assert_non_null(values);
+    assert_int_equal(count, want);
+    return values;
+}
+
+static stored_updates open_updates(void) {
+    lh_error error;
+    stored_updates s = {0};
+    lh_assert_ok(lh_st_read("tests/reference/optimizers.safetensors", &s.file, &error), &error);
+    s.gradient = stored_doubles(s.file, "gradient", STORED_STEPS * STORED_SIZE);
+    s.parameter = stored_doubles(s.file, "parameter", STORED_SIZE);
+    return s;
+}
+
+static void close_updates(stored_updates *s) {
+    free(s->gradient);
+    free(s->parameter);
+    lh_st_free(s->file);
+}
+
+static void update_of(const char *name, int step, double rate, const double *gradient, stored_updates *s) {
+    const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    const lh_ref_sgd sgd = {.learning_rate = rate};
+    double *p = s->parameter, *first = s->state[0], *second = s->state[1];
+    if (strcmp(name, "adam") == 0) lh_ref_adam_update(&adam, step, 0, STORED_SIZE, gradient, p, first, second);
+    else if (strcmp(name, "adamw") == 0)
+        lh_ref_adamw_update(&adam, 0.1, step, 0, STORED_SIZE, gradient, p, first, second);
+    else if (strcmp(name, "sgd") == 0) lh_ref_sgd_update(&sgd, 0, STORED_SIZE, gradient, p);
+    else lh_ref_momentum_update(&sgd, 0.9, 0, STORED_SIZE, gradient, p, first);
+}
+
+/* Behind the first step and the last, with the stored rates or a constant one; stored: the tensors' name. */
+static void check_updates(const char *optimizer, const char *rates, const char *stored) {
+    char name[64];
+    stored_updates s = open_updates();
+    double *rate = rates ? stored_doubles(s.file, rates, STORED_STEPS) : NULL;
+    for (int step = 1; step <= STORED_STEPS; step++) {
+        update_of(optimizer, step, rate ? rate[step - 1] : STORED_RATE, s.gradient + (step - 1) * STORED_SIZE, &s);
+        snprintf(name, sizeof name, "%s.%d", stored, step);
+        if (!lh_st_find(s.file, name)) continue;
+        double *want = stored_doubles(s.file, name, STORED_SIZE);
+        lh_assert_close(s.parameter, want, STORED_SIZE, 1e-13, 1e-13);
+        free(want);
+    }
+    assert_non_null(lh_st_find(s.file, name)); /* the last step was compared */
+    free(rate);
+    close_updates(&s);
+}
+
+static void test_updates_are_those_of_pytorch(void **state) {
+    (void)state;
+    static const char *const names[] = {"adam", "adamw", "sgd", "momentum"};
+    for (int i = 0; i < 4; i++) check_updates(names[i], NULL, names[i]);
+    check_updates("momentum", "rate.cosine", "momentum_cosine");
+}
+
+static void test_sgd_long_gradient_is_clipped_to_norm(void **state) {
+    (void)state;
+    const lh_ref_sgd sgd = {.learning_rate = 0.5, .clip_norm = 1};
+    double g[] = {3, 4}, p[2] = {0}, q[2] = {0}, running[2] = {0};
+    const double want[] = {-0.3, -0.4}, sum[] = {0.6, 0.8};
+    lh_ref_sgd_update(&sgd, 5, 2, g, p);
+    lh_ref_momentum_update(&sgd, 0.9, 5, 2, g, q, running);
+    lh_assert_close(p, want, 2, EXACT, 0);
+    lh_assert_close(q, want, 2, EXACT, 0);
+    lh_assert_close(running, sum, 2, EXACT, 0);
+}
+
 /* ---- networks ---- */
 
 /* A random direction of some tensors: numbers from -1 to 1. */
@@ -710,16 +794,20 @@ static void test_run_grad_of_encodings_matches_differences(void **state) {
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_of(specs[i]), i < 2);
 }
 
-/* What no spec has yet: two streams, values from outside, loops, several blocks, every operation. */
+/* What no spec has yet: two streams, values from outside, loops, several blocks, every operation; those are any_1, any_2
+ * and so on, random_1 and so on those of specs. */
 static void test_run_grad_of_random_networks_matches_differences(void **state) {
     (void)state;
-    int random = 0;
-    for (int i = 0; i < lh_network_count; i++) {
-        if (strncmp(lh_networks[i].id, "random_", 7) != 0) continue;
-        check_network_gradients(&lh_networks[i], false);
-        random++;
+    static const char *const prefixes[] = {"any_", "random_"};
+    for (int p = 0; p < 2; p++) {
+        int checked = 0;
+        for (int i = 0; i < lh_network_count; i++) {
+            if (strncmp(lh_networks[i].id, prefixes[p], strlen(prefixes[p])) != 0) continue;
+            check_network_gradients(&lh_networks[i], false);
+            checked++;
+        }
+        assert_true(checked > 0);
     }
-    assert_true(random > 0);
 }
 
 /* The stored gradients are rounded to float32; elements far below the largest of their tensor are sums that cancel. */
@@ -738,31 +826,31 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
 }
 
 /* The files' distances, made by an index shift and a clamp there, are those that vectors.c makes case by case. */
-static void check_stored_distances(const char *encoding, const lh_vectors_case *stored) {
+static void check_stored_distances(const lh_vectors_facts *facts, const lh_vectors_case *stored) {
     int tokens = stored->batch.tokens;
-    assert_true((stored->drawn != NULL) == lh_vectors_draws_distances(encoding));
     if (!stored->distances) return;
     int32_t *distances = malloc(sizeof *distances * (size_t)tokens * (size_t)tokens);
     assert_non_null(distances);
-    lh_vectors_distances(encoding, tokens, stored->positions, stored->drawn, distances);
+    lh_vectors_distances(facts, tokens, stored->positions, stored->drawn, distances);
     for (int pair = 0; pair < tokens * tokens; pair++) assert_int_equal(distances[pair], stored->distances[pair]);
     free(distances);
 }
 
-static void check_stored_encoding(const char *encoding) {
-    lh_st_file *file = lh_vectors_open(encoding);
-    lh_ref_model *model = lh_vectors_model(file, lh_vectors_network(encoding));
+static void check_stored(const char *name) {
+    lh_st_file *file = lh_vectors_open(name);
+    lh_vectors_facts facts = lh_vectors_facts_of(file);
+    lh_ref_model *model = lh_vectors_model(file, lh_vectors_network(name));
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
-        lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
+        lh_vectors_case stored = lh_vectors_case_of(file, facts.length[i]);
         int count = stored.batch.sequences * stored.batch.labels * model->network->classes;
         double *logits = malloc((size_t)count * sizeof *logits);
         assert_non_null(logits);
-        check_stored_distances(encoding, &stored);
+        check_stored_distances(&facts, &stored);
         lh_ref_model_clear(model);
         double loss = stored.batch.loss_scale * lh_ref_run(model, &stored.batch, logits);
         lh_assert_close(logits, stored.logits, (size_t)count, STORED_F64, STORED_F64);
         lh_assert_close(&loss, &stored.loss, 1, STORED_F64, 0);
-        if (lh_vectors_length[i] == LH_VECTORS_GRADIENT_LENGTH) check_stored_gradients(file, model);
+        if (facts.length[i] == facts.gradient_length) check_stored_gradients(file, model);
         free(logits);
         lh_vectors_case_free(&stored);
     }
@@ -770,19 +858,21 @@ static void check_stored_encoding(const char *encoding) {
     lh_st_free(file);
 }
 
-static void test_run_all_encodings_match_stored_vectors(void **state) {
+static void test_run_all_networks_match_stored_vectors(void **state) {
     (void)state;
-    for (int i = 0; i < LH_VECTORS_ENCODINGS; i++) {
-        print_message("           %s\n", lh_vectors_encoding[i]);
-        check_stored_encoding(lh_vectors_encoding[i]);
+    for (int i = 0; i < LH_VECTORS_FILES; i++) {
+        print_message("           %s\n", lh_vectors_name[i]);
+        check_stored(lh_vectors_name[i]);
     }
 }
 
 static void test_run_without_positions_same_logits_everywhere(void **state) {
     (void)state;
     lh_st_file *file = lh_vectors_open("none");
-    lh_vectors_case stored = lh_vectors_case_of(file, 18);
-    for (int t = 1; t < 18; t++) lh_assert_close(stored.logits + t * 5, stored.logits, 5, STORED_F64, STORED_F64);
+    lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_facts_of(file).gradient_length);
+    int classes = lh_vectors_network("none")->classes;
+    for (int t = 1; t < stored.batch.labels; t++)
+        lh_assert_close(stored.logits + t * classes, stored.logits, (size_t)classes, STORED_F64, STORED_F64);
     lh_vectors_case_free(&stored);
     lh_st_free(file);
 }
@@ -826,9 +916,11 @@ int main(void) {
         cmocka_unit_test(test_adam_two_steps_known),
         cmocka_unit_test(test_adam_long_gradient_is_clipped_to_norm),
         cmocka_unit_test(test_adam_short_gradient_or_no_limit_is_not_clipped),
+        cmocka_unit_test(test_updates_are_those_of_pytorch),
+        cmocka_unit_test(test_sgd_long_gradient_is_clipped_to_norm),
         cmocka_unit_test(test_run_grad_of_encodings_matches_differences),
         cmocka_unit_test(test_run_grad_of_random_networks_matches_differences),
-        cmocka_unit_test(test_run_all_encodings_match_stored_vectors),
+        cmocka_unit_test(test_run_all_networks_match_stored_vectors),
         cmocka_unit_test(test_run_without_positions_same_logits_everywhere),
     };
     return cmocka_run_group_tests_name("ref", tests, NULL, NULL);

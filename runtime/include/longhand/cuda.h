@@ -31,6 +31,8 @@ typedef struct lh_cuda_product {
     bool turned_a, turned_b, adds;
     const void *a, *b;
     void *out;
+    const void *bias; /* [columns], then added to every row; NULL: none */
+    bool rectified;   /* and then max(x, 0) of each; with a bias alone */
 } lh_cuda_product;
 
 enum { LH_CUDA_PRODUCT = -1 };
@@ -39,6 +41,7 @@ enum { LH_CUDA_PRODUCT = -1 };
 typedef struct lh_cuda_launch {
     int phase, layer;
     lh_cuda_product product;
+    int bias_phase; /* of a product with a bias: what adds it, and rectifies, where the library makes the product alone */
 } lh_cuda_launch;
 
 typedef struct lh_cuda_program {
@@ -50,7 +53,7 @@ typedef struct lh_cuda_program {
     int threads;            /* of a block */
     size_t block_memory;    /* dynamic shared memory of a block, bytes */
     lh_cuda_variant chip, replicas;
-    double beta1, beta2; /* of Adam: the host makes the corrections of a step */
+    double beta1, beta2; /* of Adam: the host makes the corrections of a step; 0, which is none, of others */
 
     const char *source;          /* the device code as text for the compiler of the node, ends with 0; NULL: none */
     const lh_cuda_image *images; /* the last one has architecture NULL */
