@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local analyze = require("study.analyse.analyze")
 local comparisons = require("study.analyse.comparisons")
+local hostile = require("hostile")
 local lu = require("luaunit")
 local reports = require("reports")
 local strips = require("study.analyse.strips")
@@ -181,6 +182,25 @@ function TestVerb.test_damaged_runs_are_told()
   lu.assertStrContains(message, "damaged and left out:")
   code, message = run("no/such")
   lu.assertEquals({ code, message }, { 1, "there is no folder no/such\n  expected: a folder of runs" })
+end
+
+-- Folders may be called anything; what is in the others is compared all the same.
+function TestVerb.test_names_from_elsewhere()
+  for _, text in ipairs(hostile.TEXTS) do
+    if not text:find("[/%z]") and #text < 200 then
+      local root = folder()
+      reports.write_run("verb", text, 1, 0.1, { exit = 0, eval = reports.scored(50) })
+      local code, message, said = run(root, { reference = "rope", out = root .. "/../out" })
+      lu.assertTrue(code ~= 4 or without_gnuplot(code, message), text .. message)
+      lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(said), text)
+      for _, name in ipairs({ "compare.csv", "groups.csv", "seeds.csv", "compare.tex", "compare.gnuplot" }) do
+        lu.assertNil(hostile.problem_of(name, support.read(root .. "/../out/" .. name)), text)
+      end
+      _, message = run(root, { reference = "x" })
+      lu.assertNil(hostile.problem_of_text(message), text)
+      support.clean()
+    end
+  end
 end
 
 TestStrips = {}

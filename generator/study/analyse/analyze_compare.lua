@@ -102,12 +102,13 @@ local function line(...)
   return table.concat(fields, ",")
 end
 
-local function seeds_csv(result)
+local function seeds_csv(result, options)
   local lines = { "set,group,learning_rate,seed,step,accuracy,folder" }
   for _, set in ipairs(result.sets) do
     for _, group in ipairs(set.groups) do
       for i, run in ipairs(group.runs) do
-        lines[#lines + 1] = line(set.name, group.name, group.rate, run.seed, run.test.step, group.scores[i], run.dir)
+        lines[#lines + 1] = line(set.name, group.name, group.rate, run.seed, run[options.split].step, group.scores[i],
+          run.dir)
       end
     end
   end
@@ -160,7 +161,7 @@ function M.run(study, options)
   return {
     { path = "compare.csv", text = pairs_csv(result, options) },
     { path = "groups.csv", text = groups_csv(result) },
-    { path = "seeds.csv", text = seeds_csv(result) },
+    { path = "seeds.csv", text = seeds_csv(result, options) },
     { path = "compare.tex", text = table_latex.render(groups) .. "\n" .. table_latex.render(differences) },
     { path = "compare.gnuplot", text = strips.script({ name = "compare", title = ("Every seed, by %s"):format(
       result.axis), xlabel = ("accuracy in percent, split %s; points: seeds; bars: means and 95%% of the bootstrap's")

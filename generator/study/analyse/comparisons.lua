@@ -206,19 +206,26 @@ end
 
 -- What one should know of the groups before one believes the tests.
 local function notes_of(study, sets)
-  local notes, chosen = {}, 0
+  local notes, chosen, within = {}, 0, 0
   for _, set in ipairs(sets) do
     for _, group in ipairs(set.groups) do
       if #group.scores < group.asked then
         notes[#notes + 1] = ("%s: %d of %d seeds have a score"):format(title_of(set, group), #group.scores, group.asked)
       end
       chosen = chosen + (group.rates > 1 and 1 or 0)
+      for _, run in ipairs(group.runs) do
+        within = within + (run.within and 1 or 0)
+      end
     end
   end
   for _, cell in ipairs(study.cells) do
     for _, difference in ipairs(cell.summary.differences) do
       notes[#notes + 1] = ("%s: its runs differ, %s"):format(views.key_text(study, cell), difference)
     end
+  end
+  if within > 0 then
+    notes[#notes + 1] = ("%s evaluated on nothing but training lengths (in distribution)"):format(within == 1
+      and "1 run was" or wording.count(within, "run") .. " were")
   end
   if chosen > 0 then
     notes[#notes + 1] = ("learning rate: of %s it is the one of several with the highest mean score, chosen on these "
