@@ -208,7 +208,7 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertNotEquals(other_model, model)
 end
 
--- What a task makes: its options and its seed, and of a file for validation that there is one.
+-- What a task makes: its options and its seed, and the bytes of a file for validation, wherever it lies.
 function TestDigests.test_made_data_by_what_makes_it()
   local kind = "kind = 'latin_square'"
   local base, model = task_digests(kind)
@@ -217,7 +217,11 @@ function TestDigests.test_made_data_by_what_makes_it()
     { base, model })
   lu.assertEquals(plans.of_task(kind .. ", seed = 0").resolved.task, plans.of_task(kind).resolved.task)
   local seen = { [base] = true }
-  for _, fields in ipairs({ "seed = 1", "options = { puzzles = 30 }", "validation = 'a.csv'" }) do
+  support.write("a.csv", "some")
+  support.write("b/c.csv", "some")
+  support.write("b/d.csv", "others")
+  for _, fields in ipairs({ "seed = 1", "options = { puzzles = 30 }", "validation = 'a.csv'",
+    "validation = 'b/d.csv'" }) do
     local digest, other_model = task_digests(kind .. ", " .. fields)
     lu.assertNil(seen[digest], fields)
     lu.assertEquals(other_model == model, not fields:find("options"), fields)
@@ -263,6 +267,7 @@ end
 
 function TestDigests.test_every_field_is_in_the_table_above()
   local seen = { id = true, source = true, ["train.epochs"] = true, ["model.source"] = true, ["model.options"] = true,
+    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.during.by"] = true, ["eval.during.splits"] = true }
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- ways to choose a task: see below
@@ -283,6 +288,21 @@ function TestDigests.test_every_field_is_in_the_table_above()
     end
   end
   walk(everything(), "")
+end
+
+-- Layers of both stacks and what a family has of its own are in both digests.
+function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
+  local seen = {}
+  for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
+    { ["encoding.cross.rotation.kind"] = "rope" }, { ["encoding.encoder.rotation.kind"] = "rope" },
+    { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" } }) do
+    sets["model.kind"] = "encoder_decoder"
+    local plan = plans.plan_of(sets)
+    for _, digest in ipairs({ plan.digest, plan.model_digest }) do
+      lu.assertNil(seen[digest], i)
+      seen[digest] = true
+    end
+  end
 end
 
 function TestDigests.test_evaluation_while_training_is_free()
