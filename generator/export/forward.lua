@@ -104,7 +104,8 @@ function Pass:loop(item, i, lines)
     stays = stays or item.reads[k] == x
   end
   if stays then
-    local own = self:name(item.out, i, loop.name .. "_output")
+    local word = loop.name .. "_output"
+    local own = self.stream == x and names.variable(self.variables, word) or self:name(item.out, i, word)
     lines[#lines + 1] = ("%s = %s"):format(own, name)
     name = own
   elseif self.stream == x then

@@ -179,6 +179,20 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
   end))
   lu.assertEquals(facts.network.lines, { 'embedding = self.embed["token"](tokens) * 2', "h = embedding",
     "for half in self.halfs:", "    h = half(h, embedding)", "return self.output(h)" })
+  facts = described(function(net)
+    local x = net:embed("embedding", net:stream("source"))
+    for _, name in ipairs({ "first", "second" }) do
+      local b = net:block(name, 1, "A block.")
+      local outside = name == "second" and b:external(x)
+      local h = b:input(x)
+      b:output(b:add(b:norm("norm", h), outside or h))
+      x = b.result
+    end
+    net:classify(net:readout(x, "last"))
+  end)
+  lu.assertEquals(facts.network.lines, { 'h = self.embed["token"](tokens)', "for first in self.firsts:",
+    "    h = first(h)", "second_output = h", "for second in self.seconds:",
+    "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
 -- A comment becomes a docstring, whatever is in it.
