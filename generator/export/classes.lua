@@ -1,7 +1,7 @@
 -- The classes of a network: one for each block, one for what the description composes in a folder of its own (a
 -- feed-forward network, an attention), one for the network.
 --
--- Input: a network (builder.lua), unfused; facets(attention) gives what one needs (facets.lua). Output, M.derive:
+-- Input: a network (builder.lua), unfused; facets: what every attention needs (facets.lua). Output, M.derive:
 -- { list, network, renamed, made }: classes in the order in which Python wants them, that of the network apart; made:
 -- of places and of distances, stream -> name, what the network's pass reads. A class:
 --   template        what writes it
@@ -160,7 +160,7 @@ local function composite_class(state, group, scope_name)
 end
 
 -- What attentions need besides values, as arguments of a block's pass.
-local NEEDS = { "positions", "memory_positions", "distance", "shared" }
+local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function needed(class)
   local list = {}
@@ -174,19 +174,19 @@ end
 local function made(state, class, stream)
   local list = needed(class)
   for i, need in ipairs(list) do
-    if need == "shared" then
-      list[i] = "self.score"
+    if class.needs[need] ~= true then
+      list[i] = state.shared[class.needs[need]]
     else
       local other = need == "memory_positions" and state.net.streams[2 - stream.index] or stream
-      list[i] = made_for(state, need == "distance" and "distance" or "place", other)
+      list[i] = made_for(state, need:find("distance$") and need or "place", other)
     end
   end
   return list
 end
 
 local function add_needs(class, other)
-  for need in next, other.needs do
-    class.needs[need] = true
+  for need, of in next, other.needs do
+    class.needs[need] = of
   end
   class.layer = class.layer or other.layer
 end
@@ -198,7 +198,9 @@ end
 -- Functions and classes that an attention calls, by the facet that they hang on, which is what the fields have.
 local PARTS = {
   { facet = "rope", fields = { "rope", "by_sequence" }, names = { "rotate" } },
-  { facet = "mask", fields = { "mask" }, names = { "hidden" } },
+  { facet = "mask", fields = { "mask", "crosses" }, names = { "hidden" } },
+  { facet = "bucket", fields = { "bucket" }, names = { "bucket" } },
+  { facet = "score", fields = { "score_text" }, names = { "change_score" } },
   { facet = "relative", fields = { "relative", "clip", "relative_rows" }, names = { "Relative" } },
   { facet = "geometric", fields = { "geometric" }, names = { "Geometric", "Direction", "match_first" } },
 }
@@ -224,13 +226,15 @@ end
 -- The class of an attention, which the template writes.
 local function attention_class(state, group)
   local op, class = group.attention, new_class(state)
-  local facts = state.facets(op)
+  local facts = state.facets[op]
   class.needs, class.layer, class.template = facts.needs, facts.layer, "python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
   class.arguments = table.concat(table.move(needed(class), 1, #NEEDS, #arguments + 1, arguments), ", ")
   class.attention = facts.text
   class.attention.arguments, class.attention.memory = class.arguments, group.reads[2] and "memory" or "h"
   class.attention.memory_positions = class.needs.memory_positions and "memory_positions" or "positions"
+  class.attention.distance = class.needs.memory_distance and "memory_distance" or "distance"
+  class.attention.sizes = group.reads[2] and "h.shape[1], memory.shape[1]" or "h.shape[1]"
   class.attention.layer_argument = class.layer and ", layer" or ""
   class.attention.query_bias, class.attention.memory_bias = bias_of(op.q.op.p), bias_of(op.kv.op.p)
   class.attention.output_bias = bias_of(group.last.p)
@@ -310,27 +314,41 @@ block_class = function(state, block)
   return finish(state, class, block.name)
 end
 
+-- Numbers that all layers of a score share: dictionaries, by the folders of files that they lie in.
+local function share_numbers(state, class)
+  for _, shared in ipairs(state.given_shared) do
+    local entries = {}
+    for i, entry in ipairs(shared.entries) do
+      entries[i] = ('"%s": %s'):format(entry.name, entry.text)
+    end
+    local text = ("nn.ParameterDict({%s})"):format(table.concat(entries, ", "))
+    state.shared[shared.path] = shared.path:find("%.") and class:module(shared, shared.path, text)
+      or class:add(shared.path, { type = "nn.ParameterDict", entries = shared.entries })
+  end
+end
+
 local function network_class(state)
   local class = new_class(state)
+  share_numbers(state, class)
   local items = scope_items(state, class, state.net)
-  if #state.shared > 0 then
-    class:add("score", { type = "nn.ParameterDict", entries = state.shared })
-  end
   local arguments = { "tokens", "positions", "distances" }
   for _, stream in ipairs(state.net.streams) do
-    table.move({ stream.name, stream.name .. "_place", stream.name .. "_distance" }, 1, 3, #arguments + 1, arguments)
+    for _, ending in ipairs({ "", "_place", "_distance", "_memory_distance" }) do
+      arguments[#arguments + 1] = stream.name .. ending
+    end
   end
   class.lines = forward.lines({ items = items, result = state.net.classified, width = state.net.widths.WIDTH.count,
     names = {}, arguments = arguments })
   return class
 end
 
--- given: { name (of the network's class), tensors (the plan's), facets, shared (entries of the numbers that all layers
--- of a score share), in_layers (lines ahead of what each repetition of a block with an attention does), one_based }
+-- given: { name (of the network's class), tensors (the plan's), facets, shared (of numbers that all layers of a score
+-- share: { path, entries }), in_layers (lines ahead of what each repetition of a block with an attention does),
+-- one_based }
 function M.derive(net, given)
-  local state = { net = net, names = names_module.new(given.tensors), facets = given.facets, shared = given.shared,
-    in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {}, parts = {},
-    made = { place = {}, distance = {} } }
+  local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,
+    given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
+    parts = {}, shared = {}, made = { place = {}, distance = {}, memory_distance = {} } }
   local name = state.names:class(given.name)
   local network = network_class(state)
   network.name = name

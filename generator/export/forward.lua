@@ -79,7 +79,7 @@ end
 
 -- Lines that are too long go on behind a comma within parentheses.
 local function wrapped(lines, text)
-  local inside = 0
+  local inside, indent = 0, text:match("^ *") .. "    "
   while #text > LINE do
     local depth, at = inside, nil
     for i = 1, LINE do
@@ -91,7 +91,7 @@ local function wrapped(lines, text)
       break
     end
     lines[#lines + 1] = text:sub(1, at - 1)
-    text, inside = "    " .. text:sub(at + 1), 1
+    text, inside = indent .. text:sub(at + 1), 1
   end
   lines[#lines + 1] = text
 end

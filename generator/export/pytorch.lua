@@ -97,7 +97,7 @@ local function draws(family)
 end
 
 -- Attentions may differ in all but what the file has once.
-local function check_alike(net, attentions)
+local function check_alike(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
     local other = own.heads ~= first.heads and "heads" or (draws(own) or draws(first))
@@ -106,35 +106,47 @@ local function check_alike(net, attentions)
       error({ unknown = ("%s of attention %s that are not those of %s"):format(other, own.name, first.name) }, 0)
     end
   end
-  for _, p in ipairs(net.late) do
-    local name = p.tensors[1][1]
-    if not name:find("^score%.") then
-      error({ unknown = ("%s, which only one of several attentions reads"):format(name) }, 0)
-    end
-  end
 end
 
--- The facts of the score: one formula, or one for each of several attentions, which then is the same.
-local function score_of(formula, attentions)
-  if not formula or not formula.families then
-    return facets.score(attentions[1] and formula)
-  end
-  local first, name
+-- What the facets of every attention come to, by operation.
+local function facets_of(formula, attentions)
+  local of = {}
   for _, op in ipairs(attentions) do
-    local score = facets.score(formula.families[op.family.name])
-    if score and first and canonical.text(score) ~= canonical.text(first) then
-      error({ unknown = ("the score of attention %s, which is not that of %s"):format(op.family.name, name) }, 0)
-    end
-    first, name = first or score, name or score and op.family.name
+    local own = formula and formula.families and formula.families[op.family.name]
+    of[op] = facets.of(op, formula and not formula.families and formula or own)
   end
-  return first or false
+  return of
+end
+
+-- What all scores together read: constants, which are those of the file, and numbers that layers share.
+local function add_numbers(facts, attentions, of)
+  local known, paths = {}, {}
+  facts.constants, facts.shared = {}, {}
+  for _, op in ipairs(attentions) do
+    local score, needs = of[op].text.score, of[op].needs
+    for _, constant in ipairs(score and score.constants or {}) do
+      local text = canonical.text(constant)
+      if known[constant.name] and known[constant.name] ~= text then
+        error({ unknown = ("%s of the score of attention %s, which another has, too"):format(constant.name,
+          op.family.name) }, 0)
+      elseif not known[constant.name] then
+        known[constant.name] = text
+        table.insert(facts.constants, constant)
+      end
+    end
+    local path = needs.shared or needs.memory_shared
+    if path and not paths[path] then
+      paths[path] = true
+      table.insert(facts.shared, { path = path, entries = score.shared })
+    end
+  end
 end
 
 -- Where positions and distances come from, before the classes are known: of a network of one stream.
-local function places_of(positions, attentions, score, additive)
+local function places_of(positions, attentions, of, additive)
   local needs = {}
   for _, op in ipairs(attentions) do
-    for need in next, facets.of(op, score).needs do
+    for need in next, of[op].needs do
       needs[need] = true
     end
   end
@@ -234,21 +246,18 @@ local function add_all(facts, more)
 end
 
 -- Classes, and what stands ahead of the network's pass.
-local function add_network(facts, spec, net, attentions, score)
+local function add_network(facts, spec, net, attentions, of)
   local additive, two = places_input(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.attentions[1]
   if not two then
-    add_all(facts, places_of(family.positions, attentions, score, additive))
+    add_all(facts, places_of(family.positions, attentions, of, additive))
   elseif not facts.decoder then
     error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
   elseif draws(family) then
     error({ unknown = "positions that are drawn, of two streams" }, 0)
   end
   local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
-    one_based = facts.one_based, shared = score and score.shared or {}, in_layers = facts.in_layers or {},
-    facets = function(op)
-      return facets.of(op, score)
-    end })
+    one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
   add_all(facts, two and facets.places_of_streams(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
     local lines = op.scope == net and facts.in_layers or {}
@@ -264,11 +273,11 @@ end
 
 local function derive(spec, run, net)
   local attentions, facts = attentions_of(net), file_facts(spec, run)
-  local score = score_of(spec.score, attentions)
-  check_alike(net, attentions)
-  add_network(facts, spec, net, attentions, score)
+  check_alike(attentions)
+  local of = facets_of(spec.score, attentions)
+  add_numbers(facts, attentions, of)
+  add_network(facts, spec, net, attentions, of)
   add_calls(facts)
-  facts.score, facts.constants = score, score and score.constants or {}
   facts.sizes = sizes_of(net, attentions)
   for _, op in ipairs(attentions) do
     facts.sinusoid = facts.sinusoid or op.family.relative.kind == "transformer_xl"

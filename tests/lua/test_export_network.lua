@@ -274,7 +274,7 @@ function TestNetworks.test_two_streams()
     "model(*with_target(inputs, target))", "found = model(*tokens)[0")
 end
 
--- Attentions with formulas of their own, of which the file has one.
+-- Attentions with formulas of their own: equal ones are one.
 function TestNetworks.test_scores_of_several_families()
   local function two(net)
     local x = net:embed("embedding", net:stream("source"))
@@ -298,8 +298,54 @@ function TestNetworks.test_scores_of_several_families()
   local text = rendered(with("alibi"))
   assert_has(text, "def change_score(", "class Attention(", "self.attention = Attention()")
   assert_lacks(text, "OtherAttention")
-  local _, problem = with("kerple_log")
-  lu.assertEquals(problem, "does not know the score of attention other, which is not that of self")
+  local differ = rendered(with("fire"))
+  assert_has(differ, "def change_score(score, distance):", "def other_attention_change_score(score, ",
+    "score = other_attention_change_score(score, ", '    "slope": torch.tensor([')
+end
+
+-- The file has one constant of a name.
+function TestNetworks.test_constants_of_several_families()
+  local function scored(value)
+    return planned(([[{ task = { kind = "reverse_string" }, encoding = { score = function(x)
+      return x.score + lookup(x.a, mod(x.key, 2)) end, parameters = { a = { shape = 2, values = { 1, %d } } } } }]])
+      :format(value)).score
+  end
+  local function two(net)
+    local x = net:embed("embedding", net:stream("source"))
+    local first, second = net:block("first", 1, "A block."), net:block("second", 1, "A block.")
+    local h = first:input(x)
+    first:output(first:add(h, first:attention("self", h, h)))
+    h = second:input(first.result)
+    second:output(second:add(h, second:attention("other", h, h)))
+    net:classify(net:readout(second.result, "last"))
+  end
+  local function families(own)
+    own.score = { kind = "plain" }
+    return { other = setmetatable({ name = "other", prefix = "other_" }, { __index = own }) }
+  end
+  local function with(value)
+    return described(two, "", families, nil, function(of)
+      of.score = { families = { self = scored(2), other = scored(value) } }
+    end)
+  end
+  lu.assertNotNil(with(2))
+  local _, problem = with(3)
+  lu.assertEquals(problem, "does not know a of the score of attention other, which another has, too")
+end
+
+-- What hangs on pairs of tokens, where queries and keys are of two streams.
+function TestNetworks.test_pairs_of_two_streams()
+  local text = rendered(described(looks_across, [[relative = { kind = "shaw", clip = 2 },
+    score = function(x) return x.score + x.key - x.query_length + x.distance end]], with_cross, DECODER))
+  assert_has(text, "    def forward(self, h, distance):", "    def forward(self, h, memory, memory_distance):",
+    "        target_distance = target_place - target_place[:, None]\n",
+    "        target_memory_distance = source_place - target_place[:, None]\n",
+    "layer(h, memory, target_distance, target_memory_distance)", "def hidden(count):",
+    "def cross_attention_hidden(queries, keys):", "    outside = offset > 0\n",
+    "cross_attention_hidden(h.shape[1], memory.shape[1])", "self.relative(query, key, memory_distance)",
+    "score = change_score(score, distance)", "score = cross_attention_change_score(score, memory_distance)",
+    "    memory_index = torch.arange(score.shape[-1]).to(score)\n    length = torch.tensor(float(score.shape[-2]))\n")
+  assert_lacks(text, "class CrossAttentionRelative")
 end
 
 local function unknown_of(describe, ...)
@@ -326,8 +372,11 @@ function TestNetworks.test_networks_that_python_cannot_say_are_named()
     "does not know the stream target of the network beside source")
   lu.assertEquals(unknown_of(looks_across, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
     "does not know positions that are drawn, of two streams")
-  lu.assertEquals(unknown_of(looks_across, 'relative = { kind = "shaw", clip = 2 }', with_cross, DECODER),
-    "does not know the mask of attention cross, which is between two streams")
+  lu.assertEquals(unknown_of(looks_across, nil, function(own)
+    local families = with_cross(own)
+    families.cross.normaliser = { kind = "geometric", fill = 14 }
+    return families
+  end, DECODER), "does not know the order of keys of attention cross, which is between two streams")
 end
 
 local RANDOM_NETWORKS = 30

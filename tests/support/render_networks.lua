@@ -23,7 +23,7 @@ local function families()
     geometric = { normaliser = { kind = "geometric", normalised = true, directional = true, direction_width = 16,
       fill = 13 } },
     plain = { normaliser = { kind = "geometric", normalised = false, fill = 14 } },
-    cross = { crosses = true },
+    cross = { cross = true },
   }
   local missing = { rotation = { kind = "none" }, mask = { kind = "none" }, relative = { kind = "none" },
     normaliser = { kind = "softmax" }, score = {}, heads = 2, head_width = 8, logit_scale = 1 / math.sqrt(8) }

@@ -32,21 +32,21 @@ CONSTANTS = {
 }
 
 
+def hidden(count):
+    """[T][T]: which keys (columns) a query (rows) does not see."""
+    index = torch.arange(count)
+    offset = index - index[:, None]
+    return (offset < -9) | (offset > 9)
+
+
 def change_score(score, distance, own, shared):
-    """What becomes of the scaled logits [B][HEADS][T][T], queries by keys."""
+    """What becomes of the scaled logits [B][HEADS][queries][keys]."""
     index = torch.arange(score.shape[-1]).to(score)
     head = torch.arange(HEADS)[:, None, None]
     distance = distance.to(score)
     a = torch.log1p(torch.abs(distance) * own["rate"][:, None, None])
     b = score - a * a + shared["side"][head, (distance.clamp(min=-1).clamp(max=1) + 1).long()]
     return b + 0.125 * CONSTANTS["fixed"][torch.remainder(index, 3).long()]
-
-
-def hidden(count):
-    """[T][T]: which keys (columns) a query (rows) does not see."""
-    index = torch.arange(count)
-    offset = index - index[:, None]
-    return (offset < -9) | (offset > 9)
 
 
 class Attention(nn.Module):
@@ -99,6 +99,9 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
+        self.score = nn.ParameterDict({
+            "side": nn.Parameter(torch.empty(HEADS, 3)),
+        })
         self.embed = nn.ModuleDict({
             "token": nn.Embedding(SYMBOLS, WIDTH),
             "position": nn.Embedding(40, WIDTH),
@@ -106,9 +109,6 @@ class Encoder(nn.Module):
         self.dropout = nn.Dropout(0.1)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.output = nn.Linear(WIDTH, CLASSES)
-        self.score = nn.ParameterDict({
-            "side": nn.Parameter(torch.empty(HEADS, 3)),
-        })
 
     def forward(self, tokens):
         """Logits [B][T][CLASSES] of tokens [B][T]."""
