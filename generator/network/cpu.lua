@@ -1,17 +1,17 @@
 -- The network on the CPU: its lists with the names that the generated code has for everything, for the templates of
 -- templates/cpu/op.
 --
--- Input: a network (builder.lua); dropout_evaluates: dropout stays on in evaluation. Output, pure data:
+-- Input: a network (builder.lua), its lists, structs of parameters, room: its buffers. Output, pure data:
 --   blocks      { name, title, count, uses, loops, state, kept, forward, backward, ... } in order
 --   pass        what one block of sequences goes through: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
---               room: numbers and bytes of a row; of blocks likewise
+--               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; tied: the output layer's weight is the table of tokens
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
-local buffers = require("network.buffers")
+local rooms = require("network.cpu_rooms")
 
 local M = {}
 
@@ -363,56 +363,6 @@ local function trace_records(cpu)
   return records
 end
 
-local GROUPED = 60 -- columns of a line of members that takes one more
-local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
-
-local function shape_text(buffer)
-  return buffer.form == "row" and "[tokens]" or ("[tokens][%s]"):format((buffer.width.text:gsub(" %* ", " ")))
-end
-
--- Buffers as members of a struct: neighbours of one shape stand in one line.
-local function member_lines(list)
-  local lines = {}
-  for _, b in ipairs(list) do
-    local last = lines[#lines]
-    if b.form == "family" then
-      lines[#lines + 1] = { text = ("%s_kept %s;"):format(b.family.name, b.family.name) }
-    elseif last and last.form == b.form and last.shape == shape_text(b) and last.said == b.about
-      and last.training == b.training and #last.text < GROUPED then
-      last.text = ("%s, *%s;"):format(last.text:sub(1, -2), b.name)
-    else
-      lines[#lines + 1] = { form = b.form, shape = shape_text(b), said = b.about, training = b.training,
-        text = ("%s *%s;"):format(MEMBERS[b.form], b.name) }
-    end
-  end
-  local texts = {}
-  for i, line in ipairs(lines) do
-    local about = line.shape and line.shape .. (line.said and " " .. line.said or "")
-    texts[i] = line.text .. (about and (" /* %s */"):format(about) or "")
-  end
-  return texts
-end
-
--- What lay_out takes: always, and in training alone.
-local function rooms_of(list)
-  local rooms = { always = {}, training = {} }
-  for _, b in ipairs(list) do
-    table.insert(b.training and rooms.training or rooms.always, { template = ("cpu/room/%s.tpl"):format(b.form),
-      name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false })
-  end
-  return rooms
-end
-
--- What buffers take in training: numbers of a row's values, bytes of its masks.
-local function per_row(list)
-  local reals, bytes = 0, 0
-  for _, b in ipairs(list) do
-    reals = reals + (b.form == "rows" and b.width.count or b.form == "row" and 1 or 0)
-    bytes = bytes + (b.form == "keep" and b.width.count or 0)
-  end
-  return { reals = reals, bytes = bytes }
-end
-
 local function has(records, test)
   for _, record in ipairs(records) do
     if test(record) then
@@ -441,7 +391,7 @@ local function block_of(cpu, block, panels)
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
-    members = member_lines(kept), rooms = rooms_of(kept), room = per_row(kept),
+    members = rooms.lines(kept), rooms = rooms.taken(kept), kept = rooms.data(kept),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
     panels = #panels > 0,
     drops = has(made, function(r)
@@ -460,8 +410,8 @@ local function most_places(net)
   return most
 end
 
-function M.derive(net, lists, structs, dropout_evaluates)
-  local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
+function M.derive(net, lists, structs, room)
+  local cpu = { net = net, lists = lists, buffers = room,
     products = functions(), gradients = functions(), rows = functions() }
   local panels_of = {}
   for _, struct in ipairs(structs) do
@@ -480,8 +430,9 @@ function M.derive(net, lists, structs, dropout_evaluates)
     return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
-    rows = cpu.rows.list, members = member_lines(cpu.buffers.workspace), rooms = rooms_of(cpu.buffers.workspace),
-    room = per_row(cpu.buffers.workspace), tied = net.classified.op.tied and true or false, places = most_places(net) }
+    rows = cpu.rows.list, members = rooms.lines(cpu.buffers.workspace), rooms = rooms.taken(cpu.buffers.workspace),
+    workspace = rooms.data(cpu.buffers.workspace), tied = net.classified.op.tied and true or false,
+    places = most_places(net) }
 end
 
 return M

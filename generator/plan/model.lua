@@ -5,10 +5,12 @@
 -- tensors, tensor_count, parameters (elements of learned tensors), parameter_elements (size of the struct),
 -- parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
 -- network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name, count } of
--- those that need a constant; trace_sites, what trace_block can write, in its order.
+-- those that need a constant; trace_sites, what trace_block can write, in its order; for people network
+-- (network/outline.lua) and schedule (network/schedule.lua).
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
 
+local buffers = require("network.buffers")
 local builder = require("network.builder")
 local canonical = require("base.canonical")
 local cpu = require("network.cpu")
@@ -16,8 +18,10 @@ local dimensions = require("plan.dimensions")
 local handles = require("network.handles")
 local identity = require("network.identity")
 local lists = require("network.lists")
+local outline = require("network.outline")
 local own_network = require("spec.own_network")
 local parameters = require("network.parameters")
+local schedule = require("network.schedule")
 
 local M = {}
 
@@ -307,7 +311,9 @@ function M.derive(plan, file)
   plan.trace_site_count = #plan.trace_sites
   local executed = lists.derive(net)
   plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
-  plan.cpu = cpu.derive(net, executed, derived.structs, plan.eval_dropout)
+  local room = buffers.derive(net, executed, plan.eval_dropout)
+  plan.cpu = cpu.derive(net, executed, derived.structs, room)
+  plan.network, plan.schedule = outline.of(net, room), schedule.of(net, executed, room)
   check_places(plan, net)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)

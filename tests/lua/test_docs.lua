@@ -128,7 +128,7 @@ function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
     lu.assertStrContains(text, "\n" .. line .. "\n")
     lines = lines + 1
   end
-  lu.assertEquals(lines, 4)
+  lu.assertEquals(lines, 6)
   lu.assertNotNil(project:plan("examples/own_network/own_network.lua", { "model.options.gate=gelu" }))
   local wide = read("examples/own_network/parallel_block.lua"):gsub("block:gate%([^\n]*",
     'block:product("gated", halves, 2 * model.width)')

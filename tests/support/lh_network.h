@@ -1,5 +1,5 @@
-/* The networks of the specs of tests/specs, as descriptions for kernels/ref/network.h. Written for tests alone:
- * render_networks.lua.
+/* The networks of the specs of tests/specs, as descriptions for kernels/ref/network.h, and what their plans say of
+ * memory. Written for tests alone: render_networks.lua.
  */
 #ifndef LH_NETWORK_H
 #define LH_NETWORK_H
@@ -8,6 +8,16 @@
 
 extern const lh_ref_network *const lh_networks;
 extern const int lh_network_count;
+
+/* What a plan says of the memory of a training at a level, in bytes: for a block of sequences of so many tokens. */
+typedef struct lh_planned {
+    const char *id, *level;
+    int tokens, sequences;
+    size_t workspace, shared, tables;
+} lh_planned;
+
+extern const lh_planned *const lh_planned_memory;
+extern const int lh_planned_count;
 
 /* That of a spec's id; aborts where there is none. */
 const lh_ref_network *lh_network_of(const char *id);

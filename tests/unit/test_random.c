@@ -71,8 +71,14 @@ static void test_random_networks_match_reference(void **state) {
     }
 }
 
+static void test_random_networks_take_the_memory_of_their_plans(void **state) {
+    (void)state;
+    for (int i = 0; i < SPEC_COUNT; i++) lh_parity_check_memory(SPECS[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_networks_take_the_memory_of_their_plans),
         cmocka_unit_test(test_random_networks_match_reference),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);
