@@ -196,6 +196,7 @@ static const lh_planned *planned_of(const char *id, const char *level) {
 }
 
 void lh_parity_check_memory(const lh_spec *spec) {
+    static const char *const WHAT[] = {"a workspace", "shared memory", "tables"};
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
         const lh_planned *want = planned_of(spec->id, (*program)->level);
@@ -206,8 +207,8 @@ void lh_parity_check_memory(const lh_spec *spec) {
         size_t planned[] = {want->workspace, want->shared, want->tables};
         for (int i = 0; i < 3; i++)
             if (got[i] != planned[i])
-                fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, want->level,
-                         i == 0 ? "a workspace" : i == 1 ? "shared memory" : "tables", got[i], planned[i]);
+                fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, want->level, WHAT[i], got[i],
+                         planned[i]);
     }
 }
 
