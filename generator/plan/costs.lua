@@ -95,14 +95,14 @@ local function training_tokens(plan, facts)
   return list
 end
 
--- Parameters, two moments and the folded gradient; what threads share; and for each of two threads a gradient and a
--- workspace.
+-- Parameters, the optimiser's state and the folded gradient; what threads share; and for each of two threads a gradient
+-- and a workspace.
 local function derive_memory(plan, facts)
   local longest = plan.longest_training
   plan.vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4)
   plan.largest_block = memory.largest_workspace(plan, training_tokens(plan, facts))
   plan.workspace_bytes = plan.largest_block.bytes
-  plan.memory_bytes = 4 * plan.vector_bytes + memory.shared(plan, longest) + memory.tables(plan, longest)
+  plan.memory_bytes = (2 + #plan.optimizer.states) * plan.vector_bytes + memory.shared(plan, longest) + memory.tables(plan, longest)
     + 2 * (plan.vector_bytes + plan.workspace_bytes)
 end
 

@@ -13,7 +13,7 @@
 --                      the words for it in the text
 --   gradients          the type of what a shard adds up
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
---   kernels            files of kernels/ that the device text begins with
+--   kernels            files of kernels/ that the device text begins with, before the optimiser's
 --   draws              random positions or distances come with a step: draw_rows rows of T numbers, positions first,
 --                      distances from row first_distances on; or a row for each sequence
 --   begins, shared     tables are made at the start of a step; there is room that the blocks share
@@ -100,7 +100,6 @@ local function kernels(plan, multiplies)
   if plan.device.rows[1] then
     list[#list + 1] = "cuda/activations.cu"
   end
-  list[#list + 1] = "cuda/adam.cu"
   return list
 end
 

@@ -1,10 +1,12 @@
 -- The two digests of a plan: what can change the bits of a run, and what decides whether a checkpoint fits.
 --
 -- Input: a plan with its tensors. Output: 16 hexadecimal digits. Learning rate, steps, seeds, evaluation and cadences
--- are in neither: a flag or another spec may change them freely.
+-- are in neither: a flag or another spec may change them freely. But where the learning rate falls until the last step,
+-- all steps before it hang on how many there are.
 -- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep theirs.
 
 local canonical = require("base.canonical")
+local features = require("spec.features")
 local sha256 = require("base.sha256")
 
 local M = {}
@@ -49,7 +51,7 @@ function M.plan(plan)
     encoding = resolved.encoding,
     model = model_identity(plan),
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
-      clip = train.clip },
+      clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
     eval = resolved.eval.dropout and { dropout = true } or nil,
     block_tokens = plan.block_tokens,
   }))

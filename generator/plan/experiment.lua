@@ -1,8 +1,8 @@
 -- What spec.c tells the runtime of the experiment besides its model: the task, and of training what is compiled in.
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
--- Output, into the plan: task, train, optimizer, clip, own_network, and lists: the C arrays { type, name, text } that
--- lengths stand in.
+-- Output, into the plan: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths
+-- stand in.
 
 local literals = require("base.literals")
 
@@ -75,7 +75,7 @@ function M.derive(plan, facts, network)
   plan.task = task_fields(facts, resolved.task)
   plan.lists = {}
   plan.train = train_fields(resolved.train, plan.lists)
-  plan.optimizer, plan.clip = resolved.train.optimizer, resolved.train.clip
+  plan.clip = resolved.train.clip
 end
 
 return M

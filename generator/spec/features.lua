@@ -56,6 +56,20 @@ function M.draws_by_sequence(resolved)
   return M.is_randomized(resolved) and resolved.encoding.positions.draw == "sequence"
 end
 
+-- Whether parameters decay beside the optimiser's step.
+function M.decays(resolved)
+  return (M.value_at(resolved, "train.optimizer.weight_decay") or 0) > 0
+end
+
+-- The steps over which the learning rate falls, as the spec counts them: { steps } or { epochs }; nil where it does not.
+function M.falls_over(resolved)
+  local train = resolved.train
+  if not train.schedule or train.schedule.kind == "constant" then
+    return nil
+  end
+  return { steps = train.steps, epochs = train.epochs }
+end
+
 -- Whether something is dropped out in training.
 function M.drops(resolved)
   return resolved.model.dropout > 0 or (resolved.encoding.additive.dropout or 0) > 0

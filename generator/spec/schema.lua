@@ -11,8 +11,8 @@
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
 --   unit           what a number counts
---   left_out       a kind whose table, or a value that, stays out of the resolved spec: the same spec, written or not;
---                  of a table also "empty": it stays out where all its fields do
+--   left_out       a kind whose table, if nothing else is in it, or a value that, stays out of the resolved spec: the
+--                  same spec, written or not; of a table also "empty": it stays out where all its fields do
 --   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,

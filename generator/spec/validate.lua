@@ -178,7 +178,8 @@ function read_table(context, field, node, into)
   if node or not field.required then
     read_children(context, field.path, node or tree.table(DEFAULT), inner)
   end
-  if field.left_out and inner.kind == field.left_out or field.left_out == "empty" and next(inner) == nil then
+  local alone = next(inner) ~= nil and next(inner, (next(inner))) == nil
+  if field.left_out and inner.kind == field.left_out and alone or field.left_out == "empty" and next(inner) == nil then
     into[field.name] = nil
   end
 end

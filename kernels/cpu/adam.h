@@ -1,4 +1,4 @@
-/* Clipping by the global norm, then Adam; and the reductions around them.
+/* Clipping by the global norm, then Adam.
  *
  *   g' = g min(1, max_norm / norm);  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2
  *   p -= rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
@@ -8,27 +8,8 @@
 #ifndef LONGHAND_KERNELS_ADAM_H
 #define LONGHAND_KERNELS_ADAM_H
 
-#include "kernels/cpu/vector.h"
-#include "longhand/cpu.h"
+#include "kernels/cpu/gradient.h"
 #include "longhand/math.h"
-
-/* total += part; part = 0. */
-INLINE void fold_gradient(real *restrict total, real *restrict part, size_t count) {
-    for (size_t i = 0; i < count; i += LANES) {
-        store(total + i, load(total + i) + load(part + i));
-        store(part + i, (vector){0});
-    }
-}
-
-/* Sum of squares of count (a multiple of 4 LANES) elements. */
-INLINE double sum_of_squares(const real *x, size_t count) {
-    vector sum[4] = {{0}};
-    for (size_t i = 0; i < count; i += 4 * LANES) {
-        UNROLL
-        for (int j = 0; j < 4; j++) sum[j] += load(x + i + j * LANES) * load(x + i + j * LANES);
-    }
-    return (double)sum_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
-}
 
 INLINE vector square_root(vector x) {
     vector root;

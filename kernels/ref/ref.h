@@ -234,6 +234,10 @@ int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t 
 /* y = keeps(e) ? x / (1 - rate) : 0 for the `count` elements of one example; y may be x. It is its own gradient. */
 void lh_ref_drop(const lh_ref_dropout *site, uint32_t example, int count, const double *x, double *y);
 
+/* The factor that brings a gradient of this global L2 norm down to clip_norm; 1 where it is no longer, or clip_norm is 0:
+ * no clipping. Source: Pascanu et al. 2013, algorithm 1. */
+double lh_ref_clip(double clip_norm, double gradient_norm);
+
 /* Adam with clipping of the gradient by its global L2 norm first. */
 typedef struct lh_ref_adam {
     double learning_rate, beta1, beta2, epsilon;
@@ -244,8 +248,27 @@ typedef struct lh_ref_adam {
  * second = beta2 second + (1 - beta2) g^2; parameter -= learning_rate m / (sqrt(v) + epsilon), where
  * m = first / (1 - beta1^step), v = second / (1 - beta2^step), step = 1 for the first update.
  * gradient_norm is that of the whole model, of which these `count` elements are a part.
- * Source: Kingma and Ba 2014, "Adam", algorithm 1; clipping: Pascanu et al. 2013, algorithm 1. */
+ * Source: Kingma and Ba 2014, "Adam", algorithm 1. */
 void lh_ref_adam_update(const lh_ref_adam *settings, int64_t step, double gradient_norm, int count,
                         const double *gradient, double *parameter, double *first, double *second);
+
+/* The same behind parameter *= 1 - learning_rate decay. Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's
+ * AdamW has it. */
+void lh_ref_adamw_update(const lh_ref_adam *settings, double decay, int64_t step, double gradient_norm, int count,
+                         const double *gradient, double *parameter, double *first, double *second);
+
+/* Gradient descent, clipping first. */
+typedef struct lh_ref_sgd {
+    double learning_rate;
+    double clip_norm; /* 0: no clipping */
+} lh_ref_sgd;
+
+/* parameter -= learning_rate g, with g as above. */
+void lh_ref_sgd_update(const lh_ref_sgd *settings, double gradient_norm, int count, const double *gradient,
+                       double *parameter);
+
+/* running = momentum running + g; parameter -= learning_rate running. Source: PyTorch's SGD without dampening. */
+void lh_ref_momentum_update(const lh_ref_sgd *settings, double momentum, double gradient_norm, int count,
+                            const double *gradient, double *parameter, double *running);
 
 #endif

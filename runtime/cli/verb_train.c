@@ -10,6 +10,7 @@
 #include "runtime/cuda/fleet.h"
 #include "train/group.h"
 #include "train/json_text.h"
+#include "train/schedule.h"
 
 enum { MOST_RUNS = 4096 };
 
@@ -163,6 +164,15 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     return LH_OK;
 }
 
+/* Refuses steps that the schedule has no rate for; says where a run stops on the way. */
+static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    lh_status status = lh_schedule_check(&spec->train, flags->steps, error);
+    if (status == LH_OK && spec->train.schedule.kind != LH_SCHEDULE_CONSTANT && flags->steps < spec->train.steps)
+        fprintf(stderr, "%s: stops at step %lld on the way to %lld, where the learning rate has come down\n", spec->id,
+                (long long)flags->steps, (long long)spec->train.steps);
+    return status;
+}
+
 static void tell_start(const lh_target *target, const lh_member *members, int count, int threads) {
     const char *id = members[0].spec->id, *level = members[0].engine->level;
     int own = members[0].engine->threads;
@@ -261,6 +271,7 @@ static lh_status train_all(const lh_target *target, const lh_member *common, int
 static lh_status train(const lh_cli *cli, const lh_target *target, const lh_train_flags *flags, lh_error *error) {
     lh_status status = check_lengths(&target->spec, flags, error);
     if (status == LH_OK) status = check_data(&target->spec, flags, error);
+    if (status == LH_OK) status = check_schedule(&target->spec, flags, error);
     if (status != LH_OK) return status;
     char *words = flags_json(cli);
     if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");

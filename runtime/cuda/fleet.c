@@ -193,16 +193,22 @@ static void close_room(lh_cuda_fleet *fleet) {
     memset(room, 0, sizeof *room);
 }
 
+/* A vector of optimiser state on the device; NULL where the optimiser has fewer. */
+static void *state_at(const lh_cuda_engine *engine, int i) {
+    if (i >= engine->fleet->spec->optimizer.states) return NULL;
+    return (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_STATE + i);
+}
+
 /* Where replica `index` of the active ones finds its vectors, and the room of its place in a launch. */
 static lh_cuda_replica replica_at(const lh_cuda_fleet *fleet, int index) {
     const lh_cuda_room *room = &fleet->room;
     const lh_cuda_engine *engine = fleet->active[index];
     size_t place = (size_t)(index % fleet->grid.at_once);
     return (lh_cuda_replica){
-        .parameters = (void *)(uintptr_t)lh_cuda_vector_at(engine, 0),
-        .moment1 = (void *)(uintptr_t)lh_cuda_vector_at(engine, 1),
-        .moment2 = (void *)(uintptr_t)lh_cuda_vector_at(engine, 2),
-        .gradient = (void *)(uintptr_t)lh_cuda_vector_at(engine, 3),
+        .parameters = (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
+        .moment1 = state_at(engine, 0),
+        .moment2 = state_at(engine, 1),
+        .gradient = (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
         .partials = (char *)(uintptr_t)(room->partials + place * (size_t)room->shards * room->partial),
         .shared = (char *)(uintptr_t)(room->shareds + place * room->shared),
         .piece_sums = (double *)(uintptr_t)(room->piece_sums + place * piece_sums_bytes(fleet)),
@@ -238,7 +244,9 @@ void lh_cuda_leave(lh_cuda_engine *engine) {
 
 /* --- state ------------------------------------------------------------------------------------------------------ */
 
-static int vectors_of(const lh_cuda_fleet *fleet) { return fleet->config.trains ? 4 : 1; }
+static int vectors_of(const lh_cuda_fleet *fleet) {
+    return fleet->config.trains ? LH_CUDA_STATE + fleet->spec->optimizer.states : 1;
+}
 
 /* The vectors of a replica, with its initial parameters; host: room for one vector. */
 static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *error) {
@@ -257,10 +265,10 @@ static lh_status engine_read_state(lh_engine *handle, lh_state *state, lh_error 
     size_t bytes = lh_cuda_vector(fleet);
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    status = lh_cuda_copy_out(fleet, state->parameters, lh_cuda_vector_at(engine, 0), bytes, error);
+    status = lh_cuda_copy_out(fleet, state->parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
     for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
         if (state->optimizer[i] != NULL)
-            status = lh_cuda_copy_out(fleet, state->optimizer[i], lh_cuda_vector_at(engine, 1 + i), bytes, error);
+            status = lh_cuda_copy_out(fleet, state->optimizer[i], lh_cuda_vector_at(engine, LH_CUDA_STATE + i), bytes, error);
     return lh_cuda_lose(fleet, status, error);
 }
 
@@ -270,10 +278,10 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
     size_t bytes = lh_cuda_vector(fleet);
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    status = lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, 0), state->parameters, bytes, error);
+    status = lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), state->parameters, bytes, error);
     for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
         if (state->optimizer[i] != NULL)
-            status = lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, 1 + i), state->optimizer[i], bytes, error);
+            status = lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes, error);
     if (engine->steps && step != handle->step) lh_cuda_ring_clear(fleet);
     handle->step = step;
     return lh_cuda_lose(fleet, status, error);
@@ -284,7 +292,7 @@ static lh_status engine_read_gradient(lh_engine *handle, void *gradient, lh_erro
     lh_cuda_fleet *fleet = engine->fleet;
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, 3), lh_cuda_vector(fleet), error);
+    status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), lh_cuda_vector(fleet), error);
     return lh_cuda_lose(fleet, status, error);
 }
 

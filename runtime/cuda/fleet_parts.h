@@ -84,7 +84,7 @@ typedef struct lh_cuda_engine {
     uint64_t seed;
     double learning_rate;
     lh_key key;
-    CUdeviceptr vectors; /* parameters, optimiser state, gradient: parameter_storage real each */
+    CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_vector_at */
     lh_epoch epoch;      /* finite data */
     bool steps;          /* takes part in launches */
     int wish;            /* steps that it was last asked for and waits for; 0: none */
@@ -132,7 +132,10 @@ static inline size_t lh_cuda_vector(const lh_cuda_fleet *fleet) {
     return (size_t)fleet->spec->parameter_storage * (size_t)fleet->program->real_bytes;
 }
 
-/* Vector i of an engine: 0: parameters, 1, 2: optimiser state, 3: gradient. */
+/* An engine's vectors in their order; from LH_CUDA_STATE on as many as the optimiser has. Without training there are the
+ * parameters alone. */
+enum { LH_CUDA_PARAMETERS, LH_CUDA_GRADIENT, LH_CUDA_STATE };
+
 static inline CUdeviceptr lh_cuda_vector_at(const lh_cuda_engine *engine, int i) {
     return engine->vectors + (size_t)i * lh_cuda_vector(engine->fleet);
 }

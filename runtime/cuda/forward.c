@@ -150,7 +150,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shap
         .mode = LH_MODE_EVALUATE,
         .shape = *shape,
         .workspace = fleet->forward.device_workspaces,
-        .parameters = lh_cuda_vector_at(engine, 0),
+        .parameters = lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
         .arrivals = fleet->forward.device_step + ARRIVALS_AT,
         .arguments = evaluate,
     };
@@ -194,7 +194,7 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, boo
     const lh_cuda_forward *forward = &fleet->forward;
     cut c = cut_of(fleet, shape);
     lh_cuda_evaluate evaluate = {
-        .parameters = (const void *)(uintptr_t)lh_cuda_vector_at(engine, 0),
+        .parameters = (const void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
         .step = (const lh_cuda_step *)(uintptr_t)forward->device_step,
         .tables = (const void *)(uintptr_t)fleet->tables,
         .shared = (char *)(uintptr_t)forward->device_shared,

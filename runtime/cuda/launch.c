@@ -28,9 +28,9 @@ static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error)
     size_t bytes = lh_cuda_vector(fleet);
     char *parameters = lh_engine_memory(2 * bytes, "a copy of the parameters", NULL), *gradient = parameters + bytes;
     if (parameters == NULL) return LH_OK; /* the message stays as it is */
-    lh_status status = lh_cuda_copy_out(fleet, parameters, lh_cuda_vector_at(engine, 0), bytes, error);
+    lh_status status = lh_cuda_copy_out(fleet, parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
     if (status == LH_OK && !updated)
-        status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, 3), bytes, error);
+        status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), bytes, error);
     if (status == LH_OK)
         lh_diagnose_step(&engine->why, fleet->spec, fleet->program->real_bytes, parameters, updated ? NULL : gradient,
                          engine->failed.length);
@@ -84,8 +84,8 @@ static lh_status start_step(lh_cuda_fleet *fleet, int replica, lh_cuda_train *tr
         .mode = LH_MODE_TRAIN,
         .shape = {.sequences = step->sequences, .length = {step->T[0], step->T[1]}, .labels = step->label_count},
         .workspace = fleet->room.workspaces,
-        .parameters = lh_cuda_vector_at(engine, 0),
-        .gradient = lh_cuda_vector_at(engine, 3),
+        .parameters = lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
+        .gradient = lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
         .arrivals = fleet->room.arrivals,
         .arguments = train,
     };

@@ -13,8 +13,8 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
 static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     const lh_cuda_engine *any = &fleet->engines[0];
-    const void *parameters = (const void *)(uintptr_t)lh_cuda_vector_at(any, 0);
-    void *gradient = (void *)(uintptr_t)lh_cuda_vector_at(any, 3);
+    const void *parameters = (const void *)(uintptr_t)lh_cuda_vector_at(any, LH_CUDA_PARAMETERS);
+    void *gradient = (void *)(uintptr_t)lh_cuda_vector_at(any, LH_CUDA_GRADIENT);
     lh_lengths lengths = lh_cuda_training_lengths(fleet);
     lh_status status = LH_OK;
     *digest = 2166136261u;

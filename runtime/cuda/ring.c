@@ -9,6 +9,7 @@
 #include "longhand/math.h"
 #include "runtime/cuda/fleet_parts.h"
 #include "runtime/cuda/memory.h"
+#include "train/schedule.h"
 
 static const size_t RING_BYTES = 64 << 20; /* at most, where that is two steps */
 
@@ -198,7 +199,8 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, &shape);
     lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS};
     prepared->step = lh_cuda_step_of(&layout, &shape, ring->device + place * ring->piece, &draw);
-    prepared->step.rate = engine->learning_rate / (1 - lh_power(fleet->program->beta1, step + 1));
+    double rate = lh_learning_rate_at(&spec->train, engine->learning_rate, step + 1);
+    prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
     prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
 }
 

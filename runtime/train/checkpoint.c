@@ -192,10 +192,22 @@ static lh_status check_same(const char *path, const lh_st_file *file, const char
                    got ? got : "", want);
 }
 
+/* Said before the plan's digest, which differs too and tells less. */
+static lh_status check_optimizer(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
+    const char *got = lh_st_metadata(file, LH_OPTIMIZER_KEY), *want = spec->optimizer.kind;
+    if (got == NULL) got = "adam";
+    if (strcmp(got, want) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: cannot go on from it: its optimiser is \"%.40s\", this run's is \"%s\"\n"
+                   "  hint: --init FILE starts a run from its parameters",
+                   path, got, want);
+}
+
 /* The same bits come only from the same plan, sources and build. */
 static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
                               lh_error *error) {
     lh_status status = check_same(path, file, "format", LH_CHECKPOINT_FORMAT, error);
+    if (status == LH_OK) status = check_optimizer(path, file, spec, error);
     if (status == LH_OK) status = check_same(path, file, "plan_digest", spec->plan_digest, error);
     if (status == LH_OK) status = check_same(path, file, "source_digest", spec->source_digest, error);
     if (status == LH_OK) status = check_same(path, file, "level", facts->level, error);

@@ -21,7 +21,7 @@
 #include "train/checkpoint_parts.h"
 #include "train/json_text.h"
 
-enum { META_COUNT = LH_IDENTITY_COUNT + 6 }; /* the last with finite data alone */
+enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last with finite data alone */
 
 static size_t elements_of(const lh_tensor *tensor) {
     return (size_t)(lh_tensor_rows(tensor) * lh_tensor_columns(tensor));
@@ -116,6 +116,7 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
         [1 + LH_IDENTITY_COUNT] = {"step", step},
         {"seed", seed},
         {"learning_rate", lh_shortest(facts->learning_rate, rate)},
+        {LH_OPTIMIZER_KEY, spec->optimizer.kind},
         {LH_CHECKSUM_KEY, sum},
         {LH_DATA_KEY, spec->corpus != NULL ? spec->corpus->train.digest : NULL},
     };

@@ -15,6 +15,7 @@
 #include "longhand/laps.h"
 #include "train/cpu_engine.h"
 #include "train/diagnose.h"
+#include "train/schedule.h"
 
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -142,7 +143,7 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     lh_update update = {
         .parameters = cpu->parameters,
         .gradient = cpu->total,
-        .learning_rate = cpu->config.learning_rate,
+        .learning_rate = lh_learning_rate_at(&cpu->engine.spec->train, cpu->config.learning_rate, cpu->engine.step + 1),
         .step = cpu->engine.step + 1,
     };
     memcpy(update.state, cpu->state, sizeof update.state);

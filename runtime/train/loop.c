@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "eval/evaluate.h"
 #include "train/alarm.h"
+#include "train/schedule.h"
 
 enum {
     STEPS_AT_ONCE = 256,
@@ -132,8 +133,9 @@ static void judge_chance(lh_loop *l, double accuracy) {
 }
 
 static lh_status log_window(lh_loop *l, lh_error *error) {
-    lh_status status = lh_window_log(l->window, l->training.run->metrics, l->engine->step,
-                                     l->training.run->learning_rate, l->rate, error);
+    const lh_run *run = l->training.run;
+    double rate = lh_learning_rate_at(&l->spec->train, run->learning_rate, l->engine->step);
+    lh_status status = lh_window_log(l->window, run->metrics, l->engine->step, rate, l->rate, error);
     view_window(l);
     judge_chance(l, l->view.accuracy);
     l->logged_once = true;

@@ -256,6 +256,9 @@ const lh_spec longhand_spec_${symbol} = {
                         .batch = ${train.batch},
                         .shards = ${train.shards},
                         .lengths = ${train.lengths_text},
+% if schedule then
+                        .schedule = {${schedule.kind}, ${schedule.warmup}, ${f64(schedule.final)}},
+% end
                 },
         .eval =
                 {
@@ -267,8 +270,13 @@ const lh_spec longhand_spec_${symbol} = {
         .optimizer =
                 {
                         .kind = "${optimizer.kind}",
+% if optimizer.states[2] then
                         .states = 2,
-                        .state_name = {"first_moment", "second_moment"},
+                        .state_name = {"${optimizer.states[1]}", "${optimizer.states[2]}"},
+% elseif optimizer.states[1] then
+                        .states = 1,
+                        .state_name = {"${optimizer.states[1]}"},
+% end
 % if clip.kind == "global_norm" then
                         .clip_norm = ${f64(clip.max_norm)},
 % end

@@ -2,7 +2,7 @@
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
 
-#include "kernels/cpu/adam.h"
+#include "kernels/cpu/${optimizer.header}.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
 #include "kernels/cpu/norm.h"

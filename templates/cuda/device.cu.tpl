@@ -50,6 +50,8 @@ enum {
 % splice(name)
 
 % end
+% include("cuda/optimizer.tpl")
+
 % include("cuda/view.tpl")
 
 % if score.kind ~= "none" then

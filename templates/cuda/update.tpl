@@ -234,6 +234,39 @@ INLINE double total_loss(void) {
     return total_of(&block()->replica.shard_sums->loss, block()->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
 }
 
+% if optimizer.spared then
+/* Whether element e does not decay: ${optimizer.spared_text}. */
+INLINE bool is_spared(int e) {
+    bool found = false;
+% for _, range in ipairs(optimizer.spared) do
+    if (e >= ${range.first} && e <= ${range.last}) found = true;
+% end
+    return found;
+}
+
+% end
+% if optimizer.decay then
+/* What decay takes in this step, as a share. The host's rate is the learning rate over 1 - beta1^t. */
+INLINE real decay_share(void) {
+    const lh_cuda_step *step = &block()->step;
+    return (real)(step->rate * (1 - whole_power(${f64(optimizer.beta1)}, step->step + 1)) * ${f64(optimizer.decay)});
+}
+
+/* The same for each of a thread's elements of a piece. */
+INLINE quad decay_of_piece(int piece, real share) {
+    quad shares;
+% if optimizer.spared then
+    const int first = piece * PIECE + 4 * (int)threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < 4; i++) shares.v[i] = is_spared(first + i) ? 0 : share;
+% else
+#pragma unroll
+    for (int i = 0; i < 4; i++) shares.v[i] = share;
+% end
+    return shares;
+}
+
+% end
 /* Clips and updates; false, and nothing is updated, where the loss or the gradient is not finite. */
 INLINE bool update(double squares, double loss) {
     const lh_cuda_replica *r = &block()->replica;
@@ -243,12 +276,18 @@ INLINE bool update(double squares, double loss) {
 % else
     const double clip = 1;
 % end
+% if optimizer.beta1 then
     const adam constants = {(real)clip, (real)block()->step.rate, (real)block()->step.correct2};
+% else
+    const sgd constants = {(real)clip, (real)block()->step.rate};
+% end
+% if optimizer.decay then
+    const real share = decay_share();
+% end
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
         const size_t e = (size_t)piece * PIECE;
         double parameters, changes;
-        adam_piece(constants, (const real *)r->gradient + e, (real *)r->moment1 + e, (real *)r->moment2 + e,
-                (real *)r->parameters + e, &parameters, &changes);
+        % call(optimizer.routine .. "_piece", "constants", optimizer.decay and "decay_of_piece(piece, share)", "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "&parameters", "&changes")
         if (threadIdx.x == 0) {
             r->piece_sums[PIECES + piece] = parameters;
             r->piece_sums[2 * PIECES + piece] = changes;

@@ -102,8 +102,8 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
     unsigned arrivals = 0;
     lh_cuda_replica replica = {
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
-        .moment1 = out.moment1 = lh_model_reserve(out.bytes),
-        .moment2 = out.moment2 = lh_model_reserve(out.bytes),
+        .moment1 = out.moment1 = spec->optimizer.states > 0 ? lh_model_reserve(out.bytes) : NULL,
+        .moment2 = out.moment2 = spec->optimizer.states > 1 ? lh_model_reserve(out.bytes) : NULL,
         .gradient = out.gradient = wide ? lh_model_reserve(out.bytes) : poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
         .shared = poisoned(cuda->shared_bytes(&whole)),

@@ -21,7 +21,8 @@ typedef struct lh_model_cut {
     unsigned order;
 } lh_model_cut;
 
-/* What a step leaves: vectors of `bytes` each. The moments begin as zero. */
+/* What a step leaves: vectors of `bytes` each. Moments (of SGD: its running sum) begin as zero; NULL: the optimiser has
+ * none. */
 typedef struct lh_model_step {
     void *parameters, *moment1, *moment2, *gradient;
     size_t bytes;

@@ -2,7 +2,10 @@
 #include "kernels/cuda/product.cu"
 #include "kernels/cuda/sums.cu"
 #include "kernels/cuda/dropout.cu"
+#include "kernels/cuda/pieces.cu"
 #include "kernels/cuda/adam.cu"
+#include "kernels/cuda/adamw.cu"
+#include "kernels/cuda/sgd.cu"
 
 static_assert(LH_ROWS == (int)ROWS && LH_COLUMNS == (int)COLUMNS, "orders of operations.h");
 static_assert(LH_STORE == (int)FINISH_STORE && LH_BIAS == (int)FINISH_BIAS && LH_BIAS_RELU == (int)FINISH_BIAS_RELU &&
@@ -57,6 +60,29 @@ static __global__ void adam_kernel(double clip, double rate, double correct2, co
     sums[1] = changes;
 }
 
+/* The same of AdamW, of whose elements every third does not decay, and of both forms of gradient descent. */
+static __global__ void adamw_kernel(double clip, double rate, double correct2, double decay, const real *gradient,
+                                    real *moment1, real *moment2, real *parameter, double *sums) {
+    const adam a = {(real)clip, (real)rate, (real)correct2};
+    quad shares;
+    for (int i = 0; i < 4; i++) shares.v[i] = (4 * (int)threadIdx.x + i) % 3 == 0 ? 0 : (real)decay;
+    adamw_piece(a, shares, gradient, moment1, moment2, parameter, &sums[0], &sums[1]);
+}
+
+static __global__ void sgd_kernel(double clip, double rate, const real *gradient, real *parameter, double *sums) {
+    const sgd a = {(real)clip, (real)rate};
+    sgd_piece(a, gradient, parameter, &sums[0], &sums[1]);
+}
+
+static __global__ void momentum_kernel(double clip, double rate, const real *gradient, real *running, real *parameter,
+                                       double *sums) {
+    const sgd a = {(real)clip, (real)rate};
+    momentum_piece(a, gradient, running, parameter, &sums[0], &sums[1]);
+}
+
+/* base^n of each thread's number. */
+static __global__ void power_kernel(double base, double *out) { out[threadIdx.x] = whole_power(base, threadIdx.x); }
+
 #define OPERATION(name, precision) \
     static const lh_emulated_kernel name##_emulated(#name "_" precision, [](void **arguments) { \
         return lh_fibre_grid(#name "_" precision, lh_bind(name##_kernel, arguments)); \
@@ -68,4 +94,8 @@ static __global__ void adam_kernel(double clip, double rate, double correct2, co
     OPERATION(fold, precision) \
     OPERATION(squares, precision) \
     OPERATION(total, precision) \
-    OPERATION(adam, precision)
+    OPERATION(adam, precision) \
+    OPERATION(adamw, precision) \
+    OPERATION(sgd, precision) \
+    OPERATION(momentum, precision) \
+    OPERATION(power, precision)

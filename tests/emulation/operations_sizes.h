@@ -15,6 +15,7 @@ enum { THREADS = 256, WIDTH = LH_OPERATIONS_WIDTH, HEAD_WIDTH = LH_OPERATIONS_HE
 #define REST1 ((real)(1 - 0.9))
 #define REST2 ((real)(1 - 0.999))
 #define EPSILON ((real)1e-8)
+#define MOMENTUM ((real)0.9)
 
 #include "kernels/cuda/block.cu"
 #include "kernels/cuda/slab.cu"

@@ -14,8 +14,10 @@
 #include "data/batch.h"
 #include "data/initialise.h"
 #include "emulation.h"
+#include "kernels/ref/ref.h"
 #include "launch_model.h"
 #include "longhand/cuda_interface.h"
+#include "train/defaults.h"
 #include "train/engine.h"
 
 extern const lh_spec LH_MODEL;
@@ -275,6 +277,12 @@ static void test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu(void
     if (lh_check_limit(SPEC, &one, NULL) == LH_OK) check_gradient(64, 1);
 }
 
+/* A short batch, as the last of an epoch: some shards have no sequence. */
+static void test_gradient_with_empty_shards_is_that_of_the_cpu(void **state) {
+    (void)state;
+    check_gradient(5, SEQUENCES + 2);
+}
+
 /* Whatever the team and the order of threads: the same bits. A missing barrier shows here. */
 static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     (void)state;
@@ -308,24 +316,42 @@ static void test_step_leaves_tensors_that_are_not_learned(void **state) {
     lh_model_step d = device_train(&p, SHARDS, 2, 3);
     void *zeros = lh_model_reserve(d.bytes);
     each_constant_row(compare_row, &(pair){d.parameters, p.parameters});
-    each_constant_row(compare_row, &(pair){d.moment2, zeros});
+    if (d.moment2 != NULL) each_constant_row(compare_row, &(pair){d.moment2, zeros});
     assert_memory_not_equal(d.parameters, p.parameters, d.bytes);
     free(zeros);
     lh_model_step_free(&d);
     close_problem(&p);
 }
 
+/* The state of an update as large as d's vectors. */
+static lh_update new_update(const problem *p, const lh_model_step *d, const lh_cuda_step *step) {
+    lh_update update = {
+        .parameters = p->parameters,
+        .gradient = d->gradient,
+        .gradient_norm = sqrt(d->result.gradient_squares),
+        .learning_rate = step->rate * (1 - SPEC->cuda->beta1), /* at the first step: lh_cuda_step */
+        .step = 1,
+    };
+    for (int i = 0; i < SPEC->optimizer.states; i++) update.state[i] = lh_model_reserve(d->bytes);
+    return update;
+}
+
+static void compare_states(const lh_model_step *d, const lh_update *update) {
+    const void *got[] = {d->moment1, d->moment2};
+    size_t count = (size_t)SPEC->parameter_storage;
+    for (int i = 0; i < SPEC->optimizer.states; i++)
+        assert_near(SPEC->optimizer.state_name[i], got[i], update->state[i], count, size_of(update->state[i], count));
+}
+
+/* The first step, whose gradient has dropout of its own. */
 static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
-    lh_model_step d = device_train(&p, SHARDS, 2, 5);
+    lh_cuda_step step = device_step(&p);
+    step.step = 0;
+    lh_model_step d = lh_model_train(SPEC, p.parameters, p.tables, &step, (lh_model_cut){SHARDS, 2, 5});
     size_t count = (size_t)SPEC->parameter_storage;
-    lh_update update = {.parameters = p.parameters,
-                        .state = {lh_model_reserve(d.bytes), lh_model_reserve(d.bytes)},
-                        .gradient = d.gradient,
-                        .gradient_norm = sqrt(d.result.gradient_squares),
-                        .learning_rate = 1e-4, /* over 1 - 0.9 that is the rate of device_step */
-                        .step = 1};
+    lh_update update = new_update(&p, &d, &step);
     lh_update_sums sums = {0, 0};
     double norm = 0;
     for (size_t i = 0; i < count; i++) norm += at(d.gradient, i) * at(d.gradient, i);
@@ -333,13 +359,69 @@ static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     for (size_t at_chunk = 0; at_chunk < count; at_chunk += LH_CHUNK)
         plainest()->update(&update, at_chunk, LH_CHUNK, &sums);
     assert_near("parameters", d.parameters, p.parameters, count, size_of(p.parameters, count) + 1e-3);
-    assert_near("first moment", d.moment1, update.state[0], count, size_of(update.state[0], count));
-    assert_near("second moment", d.moment2, update.state[1], count, size_of(update.state[1], count));
+    compare_states(&d, &update);
     assert_true(fabs(sums.parameters - d.result.parameter_squares) <= 1e-4 * sums.parameters);
     assert_true(fabs(sums.update - d.result.update_squares) <= 1e-3 * sums.update);
-    free(update.state[0]);
-    free(update.state[1]);
+    for (int i = 0; i < SPEC->optimizer.states; i++) free(update.state[i]);
     lh_model_step_free(&d);
+    close_problem(&p);
+}
+
+/* A number of the resolved spec; 0 where it is not there. */
+static double resolved_number(const char *resolved, const char *name) {
+    char key[64];
+    snprintf(key, sizeof key, "\"%s\":", name);
+    const char *found = strstr(resolved, key);
+    return found != NULL ? strtod(found + strlen(key), NULL) : 0;
+}
+
+/* What one element comes to in the first step. */
+static double updated_by_twin(const char *resolved, const lh_tensor *tensor, double rate, double norm, double gradient,
+                              double parameter) {
+    const lh_ref_adam adam = {rate, 0.9, 0.999, 1e-8, SPEC->optimizer.clip_norm};
+    const lh_ref_sgd sgd = {rate, SPEC->optimizer.clip_norm};
+    bool spared = !tensor->learned || (tensor->rank == 1 && strstr(resolved, "\"decays\":\"matrices\"") != NULL);
+    double decay = spared ? 0 : resolved_number(resolved, "weight_decay"), first = 0, second = 0;
+    if (strcmp(SPEC->optimizer.kind, "sgd") == 0)
+        lh_ref_momentum_update(&sgd, resolved_number(resolved, "momentum"), norm, 1, &gradient, &parameter, &first);
+    else lh_ref_adamw_update(&adam, decay, 1, norm, 1, &gradient, &parameter, &first, &second);
+    return parameter;
+}
+
+/* Tensor by tensor: which of them decay, too. */
+static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
+    (void)state;
+    problem p = open_problem(5, LH_MODE_TRAIN);
+    size_t count = (size_t)SPEC->parameter_storage, bytes = count * real_bytes();
+    void *gradient = lh_model_reserve(bytes), *before = memcpy(lh_model_reserve(bytes), p.parameters, bytes);
+    lh_sums sums = {0};
+    lh_update_sums ignored = {0, 0};
+    lh_defaults text;
+    lh_error error;
+    lh_assert_ok(lh_defaults_open(&text, SPEC, &error), &error);
+    cpu_gradient(&p, gradient, &sums);
+    void *kept = memcpy(lh_model_reserve(bytes), gradient, bytes);
+    double norm = length(gradient, NULL, count);
+    lh_update update = {.parameters = p.parameters, .gradient = gradient, .gradient_norm = norm, .learning_rate = 1e-2,
+                        .step = 1};
+    for (int i = 0; i < SPEC->optimizer.states; i++) update.state[i] = lh_model_reserve(bytes);
+    for (size_t at_chunk = 0; at_chunk < count; at_chunk += LH_CHUNK)
+        plainest()->update(&update, at_chunk, LH_CHUNK, &ignored);
+    for (int i = 0; i < SPEC->tensor_count; i++) {
+        const lh_tensor *t = &SPEC->tensors[i];
+        int64_t columns = t->shape[t->rank - 1], elements = (t->rank == 2 ? t->shape[0] : 1) * columns;
+        for (int64_t e = 0; e < elements; e++) {
+            size_t from = (size_t)(t->offset + e / columns * t->stride + e % columns);
+            double want = updated_by_twin(text.spec.resolved, t, 1e-2, norm, at(kept, from), at(before, from)), got = at(p.parameters, from);
+            if (!(fabs(got - want) <= (SPEC->cuda->real_bytes == 8 ? 1e-15 : 2e-7) * (1 + fabs(want))))
+                fail_msg("%s: element %lld is %.17g, expected %.17g", t->name, (long long)e, got, want);
+        }
+    }
+    for (int i = 0; i < SPEC->optimizer.states; i++) free(update.state[i]);
+    lh_defaults_close(&text);
+    free(gradient);
+    free(before);
+    free(kept);
     close_problem(&p);
 }
 
@@ -395,9 +477,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient_of_every_length_is_that_of_the_cpu),
         cmocka_unit_test(test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu),
+        cmocka_unit_test(test_gradient_with_empty_shards_is_that_of_the_cpu),
         cmocka_unit_test(test_step_in_any_order_and_team_has_the_same_bits),
         cmocka_unit_test(test_step_leaves_tensors_that_are_not_learned),
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),
+        cmocka_unit_test(test_update_of_the_cpu_is_that_of_the_reference),
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
     };

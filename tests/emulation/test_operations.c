@@ -12,6 +12,7 @@
 #include "emulation.h"
 #include "kernels/ref/ref.h"
 #include "longhand/cuda_interface.h"
+#include "longhand/math.h"
 #include "operations.h"
 
 enum { WIDTH = LH_OPERATIONS_WIDTH, HEAD = LH_OPERATIONS_HEAD, THREADS = 256, PIECE = LH_CUDA_PIECE };
@@ -523,6 +524,70 @@ static void test_three_updates_are_those_of_the_reference(void **state) {
     for (int i = 0; i < EXACT_PRECISIONS; i++) check_adam(&PRECISIONS[i]);
 }
 
+/* Fifty updates of a piece by each of the other rules, the learning rate falling, some gradients clipped. */
+typedef enum rule { ADAMW, SGD, MOMENTUM } rule;
+enum { UPDATES = 50 };
+
+static void update_by_twin(rule how, int step, double rate, double norm, const double *g, double *p, double *state[2]) {
+    const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip_norm = 1};
+    const lh_ref_sgd sgd = {.learning_rate = rate, .clip_norm = 1};
+    if (how == SGD) lh_ref_sgd_update(&sgd, norm, PIECE, g, p);
+    if (how == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, norm, PIECE, g, p, state[0]);
+    for (int i = 0; how == ADAMW && i < PIECE; i++)
+        lh_ref_adamw_update(&adam, i % 3 == 0 ? 0 : 0.1, step, norm, 1, g + i, p + i, state[0] + i, state[1] + i);
+}
+
+static void update_on_device(const precision *p, rule how, int step, double rate, double clip, void *vectors[4],
+                             double *sums) {
+    double corrected = rate / (1 - pow(0.9, step)), correct2 = 1 / (1 - pow(0.999, step)), decay = rate * 0.1;
+    void **g = &vectors[0], **q = &vectors[1], **first = &vectors[2], **second = &vectors[3];
+    if (how == ADAMW)
+        launch(p, "adamw", 1, (void *[]){&clip, &corrected, &correct2, &decay, g, first, second, q, &sums});
+    else if (how == SGD) launch(p, "sgd", 1, (void *[]){&clip, &rate, g, q, &sums});
+    else launch(p, "momentum", 1, (void *[]){&clip, &rate, g, first, q, &sums});
+}
+
+static void check_rule(const precision *p, rule how) {
+    double *parameter = numbers(PIECE, 10), *state[2] = {doubles(PIECE), doubles(PIECE)};
+    for (int i = 0; i < 2; i++) memset(state[i], 0, PIECE * sizeof *state[i]);
+    void *in = reals_of(p, PIECE, parameter), *first = reals_of(p, PIECE, state[0]),
+         *second = reals_of(p, PIECE, state[1]);
+    for (int step = 1; step <= UPDATES; step++) {
+        double *gradient = numbers(PIECE, 10 + (uint64_t)step), *before = doubles(PIECE), squares[2] = {0}, sums[2];
+        double rate = 1e-2 / step, scale = step % 3 == 0 ? 1 : 1e-2, moved[2] = {0};
+        for (int i = 0; i < PIECE; i++) squares[0] += pow(gradient[i] = (float)(gradient[i] * scale), 2);
+        double norm = sqrt(squares[0]), clip = fmin(1, 1 / norm);
+        void *in_gradient = reals_of(p, PIECE, gradient);
+        memcpy(before, parameter, PIECE * sizeof *before);
+        update_by_twin(how, step, rate, norm, gradient, parameter, state);
+        update_on_device(p, how, step, rate, clip, (void *[]){in_gradient, in, first, second}, sums);
+        for (int i = 0; i < PIECE; i++) {
+            moved[0] += parameter[i] * parameter[i];
+            moved[1] += pow(parameter[i] - before[i], 2);
+        }
+        /* a parameter of about 1 is rounded once per update, sums and moments of less than 1 likewise */
+        assert_close(p, in, parameter, PIECE, (step + 4) * 1.5 * p->unit);
+        if (how != SGD) assert_close(p, first, state[0], PIECE, 8 * p->unit);
+        if (how == ADAMW) assert_close(p, second, state[1], PIECE, 0.1 * p->unit);
+        lh_assert_close(sums, moved, 2, 1e4 * p->unit, 0);
+        FREE(gradient, before, in_gradient);
+    }
+    FREE(parameter, state[0], state[1], in, first, second);
+}
+
+static void test_fifty_updates_of_each_rule_are_those_of_the_reference(void **state) {
+    (void)state;
+    for (int i = 0; i < EXACT_PRECISIONS; i++)
+        for (rule how = ADAMW; how <= MOMENTUM; how++) check_rule(&PRECISIONS[i], how);
+}
+
+static void test_whole_powers_are_those_of_the_host(void **state) {
+    (void)state;
+    double base = 0.9, out[THREADS], *to = out;
+    launch(&PRECISIONS[1], "power", 1, (void *[]){&base, &to});
+    for (int n = 0; n < THREADS; n++) assert_true(out[n] == lh_power(base, n));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_of_every_order_size_and_finish),
@@ -538,6 +603,8 @@ int main(void) {
         cmocka_unit_test(test_totals_are_the_same_in_all_threads),
         cmocka_unit_test(test_first_step_is_the_rate_of_every_gradient),
         cmocka_unit_test(test_three_updates_are_those_of_the_reference),
+        cmocka_unit_test(test_fifty_updates_of_each_rule_are_those_of_the_reference),
+        cmocka_unit_test(test_whole_powers_are_those_of_the_host),
     };
     return cmocka_run_group_tests_name("operations", tests, NULL, NULL);
 }

@@ -75,6 +75,29 @@ static void test_read_parameters_both_types_read(void **state) {
     free(v);
 }
 
+/* Parameters alone fit whatever optimiser they were trained with, and state is written as far as there is one. */
+static void test_read_parameters_of_another_optimiser_read(void **state) {
+    lh_error error;
+    int64_t step;
+    lh_st_file *file;
+    static float values[TOY_STORAGE];
+    const char *path = lh_test_path(*state, "c");
+    toy_state *v = toy_state_filled(0);
+    lh_spec sgd = lh_toy_spec;
+    sgd.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
+    lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
+    lh_assert_ok(lh_checkpoint_read_parameters(path, &sgd, 4, values, &step, &error), &error);
+    assert_memory_equal(values, v->values[0], sizeof values);
+    lh_assert_ok(lh_checkpoint_write(path, &sgd, &v->state, &toy_facts, &error), &error);
+    lh_assert_ok(lh_st_read(path, &file, &error), &error);
+    assert_string_equal(lh_st_metadata(file, "optimizer"), "sgd");
+    assert_int_equal(lh_st_count(file), TOY_TENSORS + TOY_TENSORS - 1);
+    assert_non_null(lh_st_find(file, "optimizer.momentum.output.weight"));
+    lh_st_free(file);
+    lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, values, &step, &error), &error);
+    free(v);
+}
+
 static void test_read_parameters_without_metadata_read(void **state) {
     lh_error error;
     int64_t step = 99;
@@ -148,6 +171,7 @@ int main(void) {
         in_directory(test_write_file_holds_dense_tensors),
         in_directory(test_write_same_state_same_bytes),
         in_directory(test_read_parameters_both_types_read),
+        in_directory(test_read_parameters_of_another_optimiser_read),
         in_directory(test_read_parameters_without_metadata_read),
         in_directory(test_read_parameters_checkpoint_without_checksum_refused),
         in_directory(test_read_parameters_other_model_refused),

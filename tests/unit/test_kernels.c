@@ -2,13 +2,14 @@
 #include "support/lh_kernels.h"
 
 #include "base/level.h"
-#include "kernels/cpu/adam.h"
+#include "kernels/cpu/adamw.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/rotation.h"
+#include "kernels/cpu/sgd.h"
 #include "kernels/ref/ref.h"
 
 /* ---- vector.h ---- */
@@ -392,7 +393,7 @@ static void test_rotate_row_turns_and_turns_back(void **state) {
 
 /* ---- adam.h ---- */
 
-enum { COUNT = 8 * LANES };
+enum { COUNT = 8 * LANES, FIRST = 2 * LANES, PART = 4 * LANES };
 
 static void test_fold_gradient_adds_and_clears(void **state) {
     (void)state;
@@ -418,7 +419,6 @@ static void test_sum_of_squares_matches_plain_sum(void **state) {
 
 static void test_adam_update_part_of_vector_matches_reference(void **state) {
     (void)state;
-    enum { FIRST = 2 * LANES, PART = 4 * LANES };
     const lh_ref_adam reference = {1e-3, 0.9, 0.999, 1e-8, 0};
     real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
     real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT),
@@ -461,6 +461,90 @@ static void test_adam_first_step_is_the_rate_of_every_gradient(void **state) {
     free_all(p, g, m, v, got);
 }
 
+/* ---- adamw.h, sgd.h ---- */
+
+enum { MANY = 50 };
+
+typedef enum rule { ADAMW, SGD, MOMENTUM } rule;
+
+/* A vector with its state, and the same in double. */
+typedef struct updated {
+    real *p, *g, *state[2];
+    double *p_wide, *state_wide[2];
+} updated;
+
+static updated new_updated(void) {
+    updated u = {.p = random_reals(1, COUNT, COUNT), .g = random_reals(2, COUNT, COUNT)};
+    u.p_wide = doubles_of(u.p, COUNT);
+    for (int i = 0; i < 2; i++) {
+        u.state[i] = random_reals(3, COUNT, COUNT);
+        for (int e = 0; e < COUNT; e++) u.state[i][e] = 0;
+        u.state_wide[i] = doubles_of(u.state[i], COUNT);
+    }
+    return u;
+}
+
+/* The elements of the part that do not decay: one alone, and some across the border of a vector. */
+static const element_range SPARED[] = {{FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
+
+static bool is_spared(int e) {
+    return e == FIRST + 1 || e == FIRST + LANES - 1 || e == FIRST + LANES || e >= COUNT - 1;
+}
+
+/* One update of elements FIRST .. FIRST + PART - 1 by the kernel, and one of each by the twin. */
+static void update_both(rule how, int step, const updated *u, lh_update_sums *sums) {
+    const lh_ref_adam twin = {.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    const lh_ref_sgd sgd = {.learning_rate = 1e-2};
+    const lh_update update = {u->p, {u->state[0], u->state[1]}, u->g, 0, 1e-2, step};
+    double *g = doubles_of(u->g, COUNT);
+    real shares[PART];
+    for (int e = FIRST; e < FIRST + PART; e++) {
+        double clipped = 0.5 * g[e], *p = u->p_wide + e, *first = u->state_wide[0] + e;
+        if (how == SGD) lh_ref_sgd_update(&sgd, 0, 1, &clipped, p);
+        else if (how == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, first);
+        else lh_ref_adamw_update(&twin, is_spared(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first, u->state_wide[1] + e);
+    }
+    spread_decay(1e-2 * 0.1, SPARED, 3, FIRST, PART, shares);
+    if (how == SGD) sgd_update(&update, 0.5, FIRST, PART, sums);
+    else if (how == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, PART, sums);
+    else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, shares, 0.5, FIRST, PART, sums);
+    free(g);
+}
+
+/* A step and many: parameters of about 1 are rounded once in each, sums and moments likewise. */
+static void check_updates(rule how, int states) {
+    updated u = new_updated();
+    for (int step = 1; step <= MANY; step++) {
+        lh_update_sums sums = {0, 0};
+        double *before = doubles_of(u.p, COUNT), squares[2] = {0, 0};
+        real *next = random_reals(10 + (uint64_t)step, COUNT, COUNT);
+        for (int i = 0; i < COUNT; i++) u.g[i] = next[i] * (step % 5 ? 1 : 20);
+        update_both(how, step, &u, &sums);
+        for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + PART));
+        check_close(u.p, u.p_wide, COUNT, 4 * step * sum_tolerance(0));
+        for (int i = 0; i < states; i++) check_close(u.state[i], u.state_wide[i], COUNT, 4 * step * sum_tolerance(0));
+        for (int i = FIRST; i < FIRST + PART; i++) {
+            squares[0] += (double)u.p[i] * u.p[i];
+            squares[1] += (u.p[i] - before[i]) * (u.p[i] - before[i]);
+        }
+        lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(PART), 0);
+        lh_assert_close(&sums.update, &squares[1], 1, 1e3 * sum_tolerance(PART), 1e-12); /* the difference cancels */
+        free_all(before, next);
+    }
+    free_all(u.p, u.g, u.state[0], u.state[1], u.p_wide, u.state_wide[0], u.state_wide[1]);
+}
+
+static void test_adamw_updates_match_reference(void **state) {
+    (void)state;
+    check_updates(ADAMW, 2);
+}
+
+static void test_sgd_updates_match_reference(void **state) {
+    (void)state;
+    check_updates(SGD, 0);
+    check_updates(MOMENTUM, 1);
+}
+
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_sum_lanes_counting_lanes_gives_triangle_number),
     cmocka_unit_test(test_maximum_either_order_gives_larger),
@@ -484,6 +568,8 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_sum_of_squares_matches_plain_sum),
     cmocka_unit_test(test_adam_update_part_of_vector_matches_reference),
     cmocka_unit_test(test_adam_first_step_is_the_rate_of_every_gradient),
+    cmocka_unit_test(test_adamw_updates_match_reference),
+    cmocka_unit_test(test_sgd_updates_match_reference),
 };
 
 int main(void) {

@@ -104,6 +104,10 @@ static void test_resume_other_origin_refused_naming_both(void **state) {
     other.source_digest = "bbbbbbbbbbbbbbbb";
     check_resume_refused(*state, &other, own_facts(), "source_digest is \"fedcba9876543210\" there, \"bbbb");
     other = lh_toy_spec;
+    other.plan_digest = "1111111111111111"; /* another optimiser is another plan, too */
+    other.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
+    check_resume_refused(*state, &other, own_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
+    other = lh_toy_spec;
     other.precision = "float64";
     check_resume_refused(*state, &other, own_facts(), "precision is \"float32\" there, \"float64\" here");
     lh_run_facts own = own_facts();

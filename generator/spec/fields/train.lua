@@ -1,6 +1,7 @@
 -- Fields of a spec: how it is trained. Entries are as schema.lua says.
 
 local common = require("spec.fields.common")
+local features = require("spec.features")
 
 return {
   { path = "train", type = "table", doc = "how it is trained" },
@@ -19,18 +20,45 @@ return {
   { path = "train.epochs", type = "integer", min = 1, max = common.MOST, optional = true, unit = "epochs",
     doc = "in place of steps, with task.data: every example once in each" },
   { path = "train.learning_rate", type = "number", above = 0, max = 1, default = 3e-4,
-    flag = "--learning-rate", doc = "step size, constant" },
+    flag = "--learning-rate", doc = "step size; with train.schedule the highest" },
   { path = "train.lengths", type = "lengths", default = { first = 1, last = 40, step = 1 },
     default_text = "{ 1, 40 }", unit = "task length n", doc = "a step draws one of them uniformly" },
   { path = "train.optimizer", type = "table", doc = "how gradients become steps" },
   { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "its form",
-    kinds = { { name = "adam", doc = "Adam with bias correction" } } },
-  { path = "train.optimizer.beta1", type = "number", min = 0, below = 1, default = 0.9, only = { "adam" },
+    kinds = {
+      { name = "adam", doc = "Adam with bias correction", fingerprints = { "adam_update" },
+        shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
+      { name = "adamw", doc = "the same, and parameters decay beside it (decoupled)",
+        fingerprints = { "adamw_update" }, used = features.decays },
+      { name = "sgd", doc = "the gradient; with momentum, a running sum of gradients",
+        fingerprints = { "kernels/cpu/sgd.h" } },
+    } },
+  { path = "train.optimizer.beta1", type = "number", min = 0, below = 1, default = 0.9, only = { "adam", "adamw" },
     doc = "decay of the first moment" },
-  { path = "train.optimizer.beta2", type = "number", min = 0, below = 1, default = 0.999, only = { "adam" },
+  { path = "train.optimizer.beta2", type = "number", min = 0, below = 1, default = 0.999, only = { "adam", "adamw" },
     doc = "decay of the second moment" },
-  { path = "train.optimizer.epsilon", type = "number", above = 0, max = 1, default = 1e-8, only = { "adam" },
+  { path = "train.optimizer.epsilon", type = "number", above = 0, max = 1, default = 1e-8, only = { "adam", "adamw" },
     doc = "added to the root of the second moment" },
+  { path = "train.optimizer.weight_decay", type = "number", min = 0, max = 1, default = 0.01, only = { "adamw" },
+    doc = "each step a parameter loses a share of itself, this times the learning rate; 0: the code of adam" },
+  { path = "train.optimizer.decays", type = "choice", choices = { "all", "matrices" }, default = "all",
+    only = { "adamw" },
+    doc = "which parameters decay: all, or those of two dimensions (no biases, no norms, no single numbers)" },
+  { path = "train.optimizer.momentum", type = "number", min = 0, below = 1, default = 0, left_out = 0,
+    only = { "sgd" }, fingerprints = { "momentum" },
+    doc = "what the running sum keeps of itself at each step; 0: there is none" },
+  { path = "train.schedule", type = "table", left_out = "constant",
+    doc = "how the learning rate changes over the steps" },
+  { path = "train.schedule.kind", type = "kind", default = "constant", doc = "its form behind the warm-up",
+    kinds = {
+      { name = "constant", doc = "train.learning_rate" },
+      { name = "linear", doc = "falls in a straight line until train.steps, or the last of train.epochs" },
+      { name = "cosine", doc = "falls along half a cosine until train.steps, or the last of train.epochs" },
+    } },
+  { path = "train.schedule.warmup", type = "integer", min = 0, max = common.MOST, default = 0, left_out = 0,
+    unit = "steps", doc = "so many first steps rise to the rate: step t of them has t / warmup of it" },
+  { path = "train.schedule.final", type = "number", min = 0, below = 1, default = 0, only = { "linear", "cosine" },
+    doc = "what it falls to, as a share of the rate; the step behind the last one would have it" },
   { path = "train.clip", type = "table", doc = "limit on the gradient" },
   { path = "train.clip.kind", type = "kind", default = "global_norm", doc = "its form",
     kinds = {

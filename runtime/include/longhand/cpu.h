@@ -84,10 +84,10 @@ typedef struct lh_trace {
 
 typedef struct lh_update {
     void *parameters;           /* real, updated in place */
-    void *state[LH_MAX_STATES]; /* real, updated in place; Adam: first and second moment */
+    void *state[LH_MAX_STATES]; /* real, updated in place: lh_optimizer.state_name says what each is */
     void *gradient;             /* real, the folded gradient; zero on return */
     double gradient_norm;       /* global L2 norm, for clipping */
-    double learning_rate;
+    double learning_rate;       /* of this step */
     int64_t step; /* 1 for the first update */
 } lh_update;
 
@@ -147,9 +147,9 @@ typedef struct lh_cpu_program {
     void (*fold)(void *total, void *gradient, size_t count);
     /* Sum of squares of count elements, in the order that every thread count uses. */
     double (*squared_norm)(const void *gradient, size_t count);
-    /* Clips, updates elements [first, first + count) and clears their gradient. Gradient and state of a tensor that is
-     * not learned are 0, and its elements stay as they are; an optimiser that changes parameters without a gradient must
-     * leave them out. */
+    /* Clips, updates elements [first, first + count), at most LH_CHUNK of them, and clears their gradient. Gradient and
+     * state of a tensor that is not learned are 0, and its elements stay as they are; an optimiser that changes
+     * parameters without a gradient must leave them out. */
     void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
 } lh_cpu_program;
 

@@ -50,7 +50,7 @@ typedef struct lh_cuda_program {
     int threads;            /* of a block */
     size_t block_memory;    /* dynamic shared memory of a block, bytes */
     lh_cuda_variant chip, replicas;
-    double beta1, beta2; /* of Adam: the host makes the corrections of a step */
+    double beta1, beta2; /* of Adam: the host makes the corrections of a step; 0, which is none, of others */
 
     const char *source;          /* the device code as text for the compiler of the node, ends with 0; NULL: none */
     const lh_cuda_image *images; /* the last one has architecture NULL */

@@ -78,14 +78,28 @@ typedef struct lh_lengths {
     int first, last, step;
 } lh_lengths;
 
+typedef enum lh_schedule_kind {
+    LH_SCHEDULE_CONSTANT,
+    LH_SCHEDULE_LINEAR, /* these two fall until the last step of the spec: train.steps */
+    LH_SCHEDULE_COSINE
+} lh_schedule_kind;
+
+/* How the learning rate changes over the steps; see train/schedule.h. All 0: it does not. */
+typedef struct lh_schedule {
+    lh_schedule_kind kind;
+    int64_t warmup; /* steps */
+    double final;   /* share of the rate that it falls to */
+} lh_schedule;
+
 typedef struct lh_train_defaults {
     int batch;
     int shards;         /* part of the digest: fixes the order of sums */
     lh_lengths lengths; /* a step draws one of them uniformly */
+    lh_schedule schedule;
     /* From here on, default. */
     int64_t steps;        /* flag --steps */
     int64_t epochs;       /* > 0: with finite data, in place of steps */
-    double learning_rate; /* flag --learning-rate */
+    double learning_rate; /* flag --learning-rate; with a schedule the highest */
     int64_t log_every;
     int64_t checkpoint_every;  /* steps */
     double checkpoint_minutes; /* 0: by steps alone */
@@ -108,9 +122,9 @@ typedef struct lh_eval_defaults {
 } lh_eval_defaults;
 
 typedef struct lh_optimizer {
-    const char *kind; /* "adam" */
+    const char *kind; /* "adam", "adamw", "sgd" */
     int states;
-    const char *state_name[LH_MAX_STATES]; /* "first_moment", "second_moment" */
+    const char *state_name[LH_MAX_STATES]; /* "first_moment" and "second_moment"; "momentum" */
     double clip_norm;                      /* global L2 norm; 0: no clipping */
 } lh_optimizer;
 

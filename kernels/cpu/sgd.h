@@ -1,0 +1,53 @@
+/* Clipping by the global norm, then gradient descent, with or without momentum.
+ *
+ *   g' = g min(1, max_norm / norm);  p -= rate g'
+ *   with momentum: s = momentum s + g';  p -= rate s
+ *
+ * Source: Sutskever et al. 2013, in the form of PyTorch's SGD without dampening: the rate scales the sum s and not what
+ * enters it, so that a step with another rate goes along the same sum. References: lh_ref_sgd_update,
+ * lh_ref_momentum_update.
+ */
+#ifndef LONGHAND_KERNELS_SGD_H
+#define LONGHAND_KERNELS_SGD_H
+
+#include "kernels/cpu/gradient.h"
+
+/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. */
+INLINE void sgd_update(const lh_update *u, double clip, size_t first, size_t count, lh_update_sums *sums) {
+    real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;
+    const real scale = (real)clip, rate = (real)u->learning_rate;
+    vector squares = {0}, changes = {0};
+    for (size_t i = 0; i < count; i += LANES) {
+        vector change = load(gradient + i) * scale * rate;
+        vector p = load(parameter + i) - change;
+        store(parameter + i, p);
+        store(gradient + i, (vector){0});
+        squares += p * p;
+        changes += change * change;
+    }
+    sums->parameters += (double)sum_lanes(squares);
+    sums->update += (double)sum_lanes(changes);
+}
+
+/* The same along the running sum, u's one vector of state. */
+INLINE void momentum_update(const lh_update *u, double momentum, double clip, size_t first, size_t count,
+                            lh_update_sums *sums) {
+    real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;
+    real *running = (real *)u->state[0] + first;
+    const real scale = (real)clip, rate = (real)u->learning_rate, kept = (real)momentum;
+    vector squares = {0}, changes = {0};
+    for (size_t i = 0; i < count; i += LANES) {
+        vector s = load(running + i) * kept + load(gradient + i) * scale;
+        vector change = s * rate;
+        vector p = load(parameter + i) - change;
+        store(running + i, s);
+        store(parameter + i, p);
+        store(gradient + i, (vector){0});
+        squares += p * p;
+        changes += change * change;
+    }
+    sums->parameters += (double)sum_lanes(squares);
+    sums->update += (double)sum_lanes(changes);
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* train/schedule: rates against those of PyTorch (tests/reference/optimizers.py), runs that stop on the way, and steps
+ * that have no rate. */
+#include "lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lh_run.h"
+#include "reference/vectors.h"
+#include "toy_program.h"
+#include "train/engine.h"
+#include "train/schedule.h"
+
+enum { STEPS = 50 };
+static const double RATE = 1e-2;
+
+static lh_train_defaults stored_schedule(lh_schedule_kind kind, int64_t warmup) {
+    return (lh_train_defaults){.steps = STEPS, .schedule = {kind, warmup, 0.1}};
+}
+
+static void check_rates(const char *name, lh_schedule_kind kind, int64_t warmup) {
+    lh_error error;
+    lh_st_file *file;
+    int count = 0;
+    double rates[STEPS];
+    const lh_train_defaults train = stored_schedule(kind, warmup);
+    lh_assert_ok(lh_st_read("tests/reference/optimizers.safetensors", &file, &error), &error);
+    double *want = lh_vectors_doubles(file, name, &count);
+    assert_int_equal(count, STEPS);
+    for (int t = 1; t <= STEPS; t++) rates[t - 1] = lh_learning_rate_at(&train, RATE, t);
+    lh_assert_close(rates, want, STEPS, 1e-13, 0);
+    free(want);
+    lh_st_free(file);
+}
+
+static void test_rates_are_those_of_pytorch(void **state) {
+    (void)state;
+    check_rates("rate.linear", LH_SCHEDULE_LINEAR, 0);
+    check_rates("rate.cosine", LH_SCHEDULE_COSINE, 0);
+    check_rates("rate.warm_linear", LH_SCHEDULE_LINEAR, 10);
+    check_rates("rate.warm_cosine", LH_SCHEDULE_COSINE, 10);
+    check_rates("rate.warm_constant", LH_SCHEDULE_CONSTANT, 10);
+}
+
+/* Without a schedule the rate is the run's own number, whatever the step. */
+static void test_rate_without_schedule_is_constant(void **state) {
+    (void)state;
+    const lh_train_defaults train = {.steps = 3};
+    for (int64_t t = 1; t < 100; t++) assert_true(lh_learning_rate_at(&train, 3e-4, t) == 3e-4);
+    lh_assert_ok(lh_schedule_check(&train, 1000, NULL), &(lh_error){""});
+}
+
+static void test_rate_behind_the_last_step_stays(void **state) {
+    (void)state;
+    const lh_train_defaults train = stored_schedule(LH_SCHEDULE_COSINE, 0);
+    for (int64_t t = STEPS + 1; t < 2 * STEPS; t++) assert_true(lh_learning_rate_at(&train, 1, t) == 0.1);
+}
+
+static void test_steps_without_a_rate_refused(void **state) {
+    (void)state;
+    lh_error error;
+    lh_train_defaults train = stored_schedule(LH_SCHEDULE_LINEAR, 0);
+    lh_assert_ok(lh_schedule_check(&train, STEPS, &error), &error);
+    lh_assert_ok(lh_schedule_check(&train, 3, &error), &error);
+    lh_assert_error(lh_schedule_check(&train, 51, &error), LH_ERR_INPUT, &error,
+                    "--steps 51: the learning rate falls until step 50");
+    train.schedule.warmup = STEPS;
+    lh_assert_error(lh_schedule_check(&train, 3, &error), LH_ERR_INPUT, &error,
+                    "train.schedule.warmup: 50 steps are all of the 50");
+}
+
+#define FOLDER "toy/0123456789abcdef/lr0.01-seed0/"
+
+static lh_spec toy;
+
+static int make_toy(void **state) {
+    toy = lh_toy_spec_with(toy_float_list);
+    toy.train.schedule = (lh_schedule){LH_SCHEDULE_COSINE, 6, 0.1};
+    return lh_test_make_directory(state);
+}
+
+static lh_run_result run(void **state, int code, const char *command) {
+    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
+    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
+    assert_int_equal(result.code, code);
+    return result;
+}
+
+/* Stopped while it warms up, and while it falls. */
+static void test_train_goes_on_within_a_schedule_to_same_bits(void **state) {
+    run(state, 0, "train --out whole --threads 1 --no-eval");
+    lh_run_result first = run(state, 0, "train --out parts --threads 1 --no-eval --steps 4");
+    assert_non_null(strstr(first.err, "stops at step 4 on the way to 20"));
+    run(state, 0, "train --out parts --threads 2 --no-eval --steps 13 --resume");
+    run(state, 0, "train --out parts --threads 1 --no-eval --resume");
+    lh_assert_same_file(*state, "whole/" FOLDER "checkpoint.safetensors", "parts/" FOLDER "checkpoint.safetensors");
+    lh_assert_same_lines(*state, "whole/" FOLDER "metrics.jsonl", "parts/" FOLDER "metrics.jsonl");
+}
+
+static void test_train_rates_are_told_and_taken(void **state) {
+    run(state, 0, "train --out . --threads 1 --no-eval");
+    char *text = lh_test_read(lh_test_path(*state, FOLDER "metrics.jsonl"), &(size_t){0}), *line = text;
+    for (int t = 5; t <= 20; t += 5) {
+        line = strstr(line, "\"learning_rate\":");
+        assert_non_null(line);
+        double told = strtod(line += strlen("\"learning_rate\":"), NULL);
+        double want = lh_learning_rate_at(&toy.train, 0.01, t);
+        lh_assert_close(&told, &want, 1, 1e-15, 0);
+    }
+    free(text);
+    toy.train.schedule = (lh_schedule){0};
+    run(state, 0, "train --out constant --threads 1 --no-eval");
+    size_t bytes, others;
+    char *a = lh_test_read(lh_test_path(*state, FOLDER "checkpoint.safetensors"), &bytes);
+    char *b = lh_test_read(lh_test_path(*state, "constant/" FOLDER "checkpoint.safetensors"), &others);
+    assert_int_equal(bytes, others);
+    assert_memory_not_equal(a, b, bytes);
+    free(a);
+    free(b);
+}
+
+static void test_train_more_steps_than_the_schedule_refused(void **state) {
+    lh_run_result result = run(state, 1, "train --out . --threads 1 --no-eval --steps 21");
+    assert_non_null(strstr(result.err, "expected: at most 20"));
+    assert_false(lh_test_exists(lh_test_path(*state, "toy")));
+}
+
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_toy, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rates_are_those_of_pytorch),
+        cmocka_unit_test(test_rate_without_schedule_is_constant),
+        cmocka_unit_test(test_rate_behind_the_last_step_stays),
+        cmocka_unit_test(test_steps_without_a_rate_refused),
+        IN_DIRECTORY(test_train_goes_on_within_a_schedule_to_same_bits),
+        IN_DIRECTORY(test_train_rates_are_told_and_taken),
+        IN_DIRECTORY(test_train_more_steps_than_the_schedule_refused),
+    };
+    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+}
