@@ -4,7 +4,7 @@
 -- into the plan:
 --   flops           factors for the generated formulas; flops_per_step; and `flops` of a whole step, all repetitions,
 --                   mean over the training lengths, into the operations of plan.network (forward and backward) and of
---                   plan.schedule (each its own), there also kept_bytes and scratch_bytes
+--                   plan.passes (each its own), there also kept_bytes and scratch_bytes
 --   vector_bytes    of all parameters; workspace_bytes of a thread; memory_bytes of a training with two threads, at the
 --                   widest level (memory.lua)
 --   largest_block   { bytes, tokens, sequences }: the block that a workspace has room for
@@ -53,7 +53,7 @@ local function add_flops(plan, list, times, factor)
   return sum
 end
 
--- Into every operation of the schedule: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
+-- Into every operation of the passes: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
 -- largest block, over all repetitions. What belongs to no operation alone is the attention's gradient's
 -- and the embedding's.
 local function add_bytes(plan)
@@ -71,7 +71,7 @@ local function add_bytes(plan)
     end
     operation.kept_bytes, operation.scratch_bytes = sums.kept, sums.scratch
   end
-  for _, scope in ipairs(plan.schedule) do
+  for _, scope in ipairs(plan.passes) do
     for _, list in ipairs({ scope.forward, scope.backward }) do
       for _, operation in ipairs(list) do
         add(scope, operation)
@@ -102,8 +102,8 @@ local function derive_memory(plan, facts)
   plan.vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4)
   plan.largest_block = memory.largest_workspace(plan, training_tokens(plan, facts))
   plan.workspace_bytes = plan.largest_block.bytes
-  plan.memory_bytes = (2 + #plan.optimizer.states) * plan.vector_bytes + memory.shared(plan, longest) + memory.tables(plan, longest)
-    + 2 * (plan.vector_bytes + plan.workspace_bytes)
+  plan.memory_bytes = (2 + #plan.optimizer.states) * plan.vector_bytes + memory.shared(plan, longest)
+    + memory.tables(plan, longest) + 2 * (plan.vector_bytes + plan.workspace_bytes)
 end
 
 function M.derive(plan, net, facts)
@@ -121,8 +121,8 @@ function M.derive(plan, net, facts)
   plan.mean_pairs, plan.flops_per_step = squares, 0
   for i, scope in ipairs(plan.network) do
     plan.flops_per_step = plan.flops_per_step + add_flops(plan, scope.operations, scope.times, 3) -- and backward, twice
-    add_flops(plan, plan.schedule[i].forward, scope.times, 1)
-    add_flops(plan, plan.schedule[i].backward, scope.times, 1)
+    add_flops(plan, plan.passes[i].forward, scope.times, 1)
+    add_flops(plan, plan.passes[i].backward, scope.times, 1)
   end
   derive_memory(plan, facts)
   add_bytes(plan)

@@ -6,7 +6,7 @@
 -- parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
 -- network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name, count } of
 -- those that need a constant; trace_sites, what trace_block can write, in its order; for people network
--- (network/outline.lua) and schedule (network/schedule.lua).
+-- (network/outline.lua) and passes (network/passes.lua).
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
 
@@ -21,7 +21,7 @@ local lists = require("network.lists")
 local outline = require("network.outline")
 local own_network = require("spec.own_network")
 local parameters = require("network.parameters")
-local schedule = require("network.schedule")
+local passes = require("network.passes")
 
 local M = {}
 
@@ -313,7 +313,7 @@ function M.derive(plan, file)
   plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
   local room = buffers.derive(net, executed, plan.eval_dropout)
   plan.cpu = cpu.derive(net, executed, derived.structs, room)
-  plan.network, plan.schedule = outline.of(net, room), schedule.of(net, executed, room)
+  plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)
   check_places(plan, net)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)

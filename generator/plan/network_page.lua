@@ -80,7 +80,7 @@ end
 function M.lines(plan)
   local block = plan.largest_block
   local rows = { HEADS }
-  for i, scope in ipairs(plan.schedule) do
+  for i, scope in ipairs(plan.passes) do
     rows[#rows + 1] = title_of(scope, i)
     for _, operation in ipairs(scope.forward) do
       rows[#rows + 1] = cells(operation)
@@ -100,7 +100,7 @@ local PASSES = { "forward", "backward" }
 -- The same as data: bytes and flops are of all repetitions.
 function M.json(plan)
   local list = {}
-  for i, scope in ipairs(plan.schedule) do
+  for i, scope in ipairs(plan.passes) do
     for _, pass in ipairs(PASSES) do
       for _, operation in ipairs(scope[pass]) do
         list[#list + 1] = { block = i > 1 and scope.name or nil, times = scope.times, pass = pass,

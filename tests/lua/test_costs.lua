@@ -163,7 +163,7 @@ function TestCosts.test_workspace_ends_at_the_shard()
 end
 
 -- What operations are said to keep and to write is a thread's workspace, and their work is the step's.
-function TestCosts.test_the_schedule_makes_up_memory_and_work()
+function TestCosts.test_the_passes_make_up_memory_and_work()
   local cases = { plan_of({}), plan_of({ ["model.dropout"] = "0" }), plan_of({ ["model.kind"] = "decoder",
     ["model.norm.place"] = "pre", ["model.activation"] = "geglu", ["model.tied"] = "true" }),
     plan_of({ ["encoding.relative.kind"] = "transformer_xl", ["encoding.additive.kind"] = "sinusoid" }),
@@ -173,7 +173,7 @@ function TestCosts.test_the_schedule_makes_up_memory_and_work()
     assert(project:plan("tests/specs/emulated_blocks.lua")).plan }
   for i, plan in ipairs(cases) do
     local bytes, flops, parameters = 0, 0, 0
-    for _, scope in ipairs(plan.schedule) do
+    for _, scope in ipairs(plan.passes) do
       for _, pass in ipairs({ "forward", "backward" }) do
         for _, operation in ipairs(scope[pass]) do
           bytes = bytes + operation.kept_bytes + operation.scratch_bytes
