@@ -10,7 +10,7 @@
 --   finish(build, nest, class)     when all effects of a nest are there
 --
 -- Texts name what templates/cpu/score.inc.tpl declares: s and d, the tables and their gradients; p and g, the
--- parameters and theirs; T; h, l, i, j, o, t: head, layer, query, key, query - key, query + key.
+-- parameters and theirs; T, and S keys of cross-attention; h, l, i, j, o, t: head, layer, query, key, query - key, query + key.
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -26,7 +26,7 @@ local LANES = {
 
 -- Symbols by loop nest; `any` in all of them.
 local SYMBOLS = {
-  any = { head = "(real)h", layer = "(real)l", length = "(real)T", score = "logit" },
+  any = { head = "(real)h", layer = "(real)l", length = "(real)T", key_length = "(real)S", score = "logit" },
   uniform = {},
   query = { query_index = "ascending(i, T - 1)", query = "positions_from(position, i, T)" },
   key = { key_index = "ascending(j, T - 1)", key = "positions_from(position, j, T)" },
@@ -36,6 +36,12 @@ local SYMBOLS = {
     total = "ascending(i + j, j + T - 1)", query = "positions_from(position, i, T)", key = "(real)position[j]",
     distance = "distances_from(drawn, i - j, T)" },
   score = { dscore = "dscore", weighted = "weighted" },
+}
+
+-- Those of cross-attention, T queries and S keys, where they differ.
+local CROSS = {
+  key = { key_index = "ascending(j, S - 1)" },
+  sum = { total = "ascending(t, T + S - 2)" },
 }
 
 -- Elements from one head to the next, and the place of an entry, by class.
@@ -51,7 +57,7 @@ local PLACE = {
 
 -- The address of a table's entry in a loop nest: of `set`, s (values) or d (gradients).
 function M.address(set, t, class)
-  local stride, place = STRIDE[t.class]:format(set), PLACE[t.class][class]:format(set)
+  local stride, place = (t.stride or STRIDE[t.class]):format(set), PLACE[t.class][class]:format(set)
   return ("%s->%s + %s%s"):format(set, t.name, t.per_head and "h * " .. stride .. " + " or "", place)
 end
 
@@ -64,7 +70,8 @@ function M.element(set, t, class)
 end
 
 function M.environment(build, class)
-  local out = leaves.environment(build, LANES[class], SYMBOLS[class], SYMBOLS.any)
+  local symbols = build.cross and CROSS[class] or SYMBOLS[class]
+  local out = leaves.environment(build, LANES[class], symbols, SYMBOLS.any)
   local symbol = out.symbol
   function out.symbol(name)
     return (name == "distance" and build.prefix or "") .. symbol(name)
@@ -97,8 +104,8 @@ function M.to_table(_, nest, t, class, effect)
   end
 end
 
-function M.scatter(_, _, _, effect, p)
-  effect.kind, effect.target = "scatter", leaves.member("g", p) .. (effect.base and " + " .. effect.base or "")
+function M.scatter(build, _, _, effect, p)
+  effect.kind, effect.target = "scatter", leaves.member(build, "g", p) .. (effect.base and " + " .. effect.base or "")
   return { effect }
 end
 

@@ -24,7 +24,8 @@ local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance
 
 -- Symbols that are whole numbers by loop nest: text, and how tightly it binds; `any` in all of them.
 local INTEGERS = {
-  any = { head = { "h", 14 }, layer = { "l", 14 }, length = { "T", 14 } },
+  any = { head = { "h", 14 }, layer = { "l", 14 }, length = { "T", 14 },
+    key_length = { "S", 14 } },
   uniform = {},
   query = { query_index = { "i", 14 }, query = { "position[i]", 14 } },
   key = { key_index = { "j", 14 }, key = { "position[j]", 14 } },
@@ -177,7 +178,7 @@ function M.scatter(build, nest, class, effect, p)
   local values = work(build, "real", p.name .. "_values", heads(turns .. count, value_heads))
   local indices = work(build, "int", p.name .. "_indices", heads(turns .. count, index_heads))
   local list = turns .. STRIDE[class]:format("s")
-  table.insert(nest.scatters, { member = leaves.member("g", p), heads = of_head and "HEADS" or "1", size = p.size,
+  table.insert(nest.scatters, { member = leaves.member(build, "g", p), heads = of_head and "HEADS" or "1", size = p.size,
     index = indices, index_stride = index_heads and of_head and list or "0", value = values,
     count = value_heads and not of_head and "HEADS * " .. list or list })
   return {

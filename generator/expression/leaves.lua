@@ -10,9 +10,10 @@ function M.has_layer(p)
   return p.per == "layer" or p.per == "layer_head"
 end
 
--- A learned parameter in `set`, p (values) or g (gradients).
-function M.member(set, p)
-  return ("%s->%sscore_%s"):format(set, M.has_layer(p) and "layer[l]." or "", p.name)
+-- A learned parameter in `set`, p (values) or g (gradients). build.stack: the member that its layers are in.
+function M.member(build, set, p)
+  local layer = M.has_layer(p) and build.stack .. "[l]." or ""
+  return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
 
 -- The environment (emit.lua) of a loop nest, load excepted: its lanes, its symbols as text, and those of all nests.
@@ -25,7 +26,7 @@ function M.environment(build, lanes, symbols, any)
     return (assert(symbols[name] or any[name], name))
   end
   function out.parameter(p)
-    return p.learned and M.member("p", p) or build.prefix .. p.name .. "_values"
+    return p.learned and M.member(build, "p", p) or build.prefix .. p.name .. "_values"
   end
   function out.edges(edges)
     return build.edges_name(edges)

@@ -46,7 +46,7 @@ end
 local function to_parameter(build, nest, class, entry)
   local leaf, p = entry.leaf, entry.leaf.parameter
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
-  local count, member = p.size or 1, leaves.member("g", p)
+  local count, member = p.size or 1, leaves.member(build, "g", p)
   effect.base = effect.per_head and (p.size and ("h * %d"):format(count) or "h") or nil
   if leaf.op == "lookup" then
     effect.index_node = leaf[1]

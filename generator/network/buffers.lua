@@ -40,6 +40,11 @@ function M.read_back(backward)
   return read
 end
 
+-- Where the values of a stream lie that a block takes, and that it gives.
+function M.home(stream)
+  return (stream.index > 0 and stream.name .. "_" or "") .. "output"
+end
+
 local function adder(list)
   local known = {}
   return function(buffer)
@@ -124,9 +129,9 @@ end
 function M.derive(net, lists, evaluates)
   local workspace, by_scope = {}, {}
   local add = adder(workspace)
-  if net.scopes[1] then
-    add({ name = "output", form = "rows", width = net.widths.WIDTH, stream = net.streams[1], training = false,
-      about = "of the last layer", kept = false, writer = net.scopes[1].result.op })
+  for _, block in ipairs(net.scopes) do
+    add({ name = M.home(block.entry.stream), form = "rows", width = net.widths.WIDTH, stream = block.entry.stream,
+      training = false, about = "of the last layer", kept = false, writer = block.result.op })
   end
   for _, scope in ipairs(lists.order) do
     local of = lists[scope]

@@ -175,11 +175,12 @@ function Scope:gate(name, x, kind)
   return push(self, { kind = "gate", x = x, activation = kind }, name, x.width.of)
 end
 
-function Scope:norm(name, x, kind)
+-- path: of its tensors in files, else its name.
+function Scope:norm(name, x, kind, path)
   checks.read(self, x, "the input of a norm")
   kind = kind or "layer"
   checks.kind(self.net, ops.norm.kinds, kind, "norm")
-  local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width })
+  local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width, path = path or name })
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end
 
@@ -366,12 +367,14 @@ function M.scope(net, name, title)
   return scope
 end
 
--- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial.
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial;
+-- first_output: the token that is the first of the output's symbols.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk
   net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
+  net.first_output = given.first_output or 0
   net.additive_dropout = given.additive and given.additive.dropout_rate or nil
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
   net.layers_before = 0

@@ -9,8 +9,12 @@
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; tied: the output layer's weight is the table of tokens
+--   attended    family -> { queries, keys }: what a layer's state calls them
+--   embeddings  { routine, stream, of, drops, keep, place }, a function each; labelled: of which stream labels are
+-- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
+local buffers = require("network.buffers")
 local rooms = require("network.cpu_rooms")
 
 local M = {}
@@ -46,8 +50,9 @@ local function scope_names(cpu, scope)
   return { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->" }
 end
 
-local function rows_of(at)
-  return at.w .. "rows", at.w .. "tokens"
+local function rows_of(cpu, at, stream)
+  local of = at.w .. rooms.of_stream(cpu.net, stream)
+  return of .. "rows", of .. "tokens"
 end
 
 -- The width's part in the name of a function that is not for the width of the model.
@@ -68,7 +73,7 @@ local function place_in_block(cpu, scope, at, value, back)
 end
 
 -- Values of the network that only a block takes, as its input, lie where the block's first repetition reads; the last
--- result lies in `output`. mode: "train" or "evaluate".
+-- result lies in its stream's `output`. mode: "train" or "evaluate".
 local function place_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
@@ -77,7 +82,7 @@ local function place_in_network(cpu, value, mode)
   if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
     return ("w.%s[0].input"):format(block.name)
   end
-  return "w.output"
+  return "w." .. buffers.home(value.stream)
 end
 
 local function placer(cpu, scope, at, mode)
@@ -114,17 +119,28 @@ function forward.product(cpu, at, op, place)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return { routine = name, rows = rows_of(at), x = place(op.x), panels = at.panels .. op.weight,
+  return { routine = name, rows = rows_of(cpu, at, op.x.stream), x = place(op.x), panels = at.panels .. op.weight,
     bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) }
 end
 
 local function dropped(cpu, at, op)
   return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
-    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text }
+    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
+    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false }
+end
+
+-- The tokens of a value of the network that is traced, where there are several streams.
+local function traced(cpu, value)
+  return cpu.net.streams[2] and ("w.%stokens"):format(rooms.of_stream(cpu.net, value.stream)) or false
+end
+
+-- What the functions of an embedding are called behind `embed`: after its stream, where there are several.
+local function embeds(cpu, op)
+  return cpu.net.streams[2] and "_" .. op.stream.name or ""
 end
 
 local function norm_record(cpu, at, op, place)
-  local _, tokens = rows_of(at)
+  local _, tokens = rows_of(cpu, at, op.out.stream)
   return { routine = norm_function(cpu, op), self = at.self, tokens = tokens, scale = at.p .. op.p.name .. "_scale",
     offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
     rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
@@ -145,7 +161,7 @@ function forward.add_norm(cpu, at, op, place)
 end
 
 function forward.add(cpu, at, op, place)
-  local _, tokens = rows_of(at)
+  local _, tokens = rows_of(cpu, at, op.out.stream)
   local drops = op.dropout and op.dropout.name or false
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
     .. suffix(op.out.width)
@@ -155,7 +171,7 @@ function forward.add(cpu, at, op, place)
 end
 
 local function elementwise(cpu, at, op, place, kernel)
-  local rows = rows_of(at)
+  local rows = rows_of(cpu, at, op.out.stream)
   local key = kernel .. " " .. op.out.width.text
   return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
     kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
@@ -178,7 +194,7 @@ function forward.attention(_, at, op, place)
 end
 
 function forward.embed(cpu, at, op, place)
-  return { self = at.self, out = place(op.out), dropout = op.dropout and dropped(cpu, at, op) or false }
+  return { routine = "embed" .. embeds(cpu, op), self = at.self, out = place(op.out), traced = traced(cpu, op.out) }
 end
 
 -- All repetitions: the input of each where it is kept, else the stream's one buffer.
@@ -186,13 +202,13 @@ function forward.block(cpu, at, op, place, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
   local first, last = place(op.x), place(op.out)
-  local each = ("w.%s[l].input"):format(block.name)
+  local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.home(op.out.stream)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
   return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
-    input = kept and each or own and ("l > 0 ? w.output : %s"):format(own) or "w.output",
-    output = (kept or last ~= "w.output") and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or "w.output",
-      last) or "w.output" }
+    traced = traced(cpu, op.out), input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
+    output = (kept or last ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, last)
+      or home }
 end
 
 function forward.classify(_, at, op, place)
@@ -209,7 +225,7 @@ end
 
 function back.norm_grad(cpu, at, b)
   local op = b.op
-  local _, tokens = rows_of(at)
+  local _, tokens = rows_of(cpu, at, op.out.stream)
   local drops = b.dbranch and op.dropout.name or false
   local rms = op.norm == "rms"
   local added = op.kind == "norm" and b.adds
@@ -233,7 +249,7 @@ end
 
 function back.dropout_grad(cpu, at, b)
   local op = b.op
-  local _, tokens = rows_of(at)
+  local _, tokens = rows_of(cpu, at, op.out.stream)
   local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
   return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
     width = op.out.width.text, drops = op.dropout.name }), tokens = tokens, dy = gradient(at, b.dy),
@@ -242,7 +258,7 @@ end
 
 function back.weight_grad(cpu, at, b, place)
   local op = b.op
-  local _, tokens = rows_of(at)
+  local _, tokens = rows_of(cpu, at, op.x.stream)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
     op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
@@ -257,7 +273,7 @@ function back.input_grad(cpu, at, b, place)
   local other = b.relu and op.x.name or b.adds and "dx" or false
   local name = function_for(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
-  return { routine = name, rows = rows_of(at), dy = gradient(at, b.dy),
+  return { routine = name, rows = rows_of(cpu, at, op.x.stream), dy = gradient(at, b.dy),
     panels = at.panels .. op.weight .. "_transposed", relu = b.relu and place(b.relu) or false,
     to = gradient(at, b.to) }
 end
@@ -267,7 +283,7 @@ local function elementwise_grad(cpu, at, b, place, kernel)
   local key = kernel .. " grad " .. op.out.width.text
   return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
     template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
-    rows = rows_of(at), x = place(b.kind == "relu_grad" and op.out or op.x),
+    rows = rows_of(cpu, at, op.out.stream), x = place(b.kind == "relu_grad" and op.out or op.x),
     dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
 
@@ -292,19 +308,19 @@ function back.attention_grad(_, at, b, place)
 end
 
 function back.accumulate(cpu, at, b)
-  local _, tokens = rows_of(at)
+  local _, tokens = rows_of(cpu, at, b.to.stream)
   local name = "add_rows" .. suffix(b.to.width)
   return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = b.to.width.text,
     drops = false }), tokens = tokens, from = gradient(at, b.from), to = gradient(at, b.to) }
 end
 
-function back.copy(_, at, b)
-  local _, tokens = rows_of(at)
+function back.copy(cpu, at, b)
+  local _, tokens = rows_of(cpu, at, b.to.stream)
   return { tokens = tokens, width = b.to.width.text, from = gradient(at, b.from), to = gradient(at, b.to) }
 end
 
-function back.clear(_, at, b)
-  local _, tokens = rows_of(at)
+function back.clear(cpu, at, b)
+  local _, tokens = rows_of(cpu, at, b.to.stream)
   return { tokens = tokens, width = b.to.width.text, to = gradient(at, b.to) }
 end
 
@@ -317,8 +333,8 @@ function back.block_grad(_, at, b)
   return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name }
 end
 
-function back.embed_grad(_, at, b)
-  return { self = at.self, dy = gradient(at, b.dy), dropout = b.op.dropout and at.kept .. b.op.keep or false }
+function back.embed_grad(cpu, at, b)
+  return { routine = ("embed%s_backward"):format(embeds(cpu, b.op)), self = at.self, dy = gradient(at, b.dy) }
 end
 
 -- --- the whole -----------------------------------------------------------------------------------------------------
@@ -346,18 +362,26 @@ local function backward_records(cpu, scope)
   return records
 end
 
+-- The families of attentions that a list of buffers keeps.
+local function families_in(list)
+  local names = {}
+  for _, b in ipairs(list) do
+    names[#names + 1] = b.family and b.family.name or nil
+  end
+  return names
+end
+
 -- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
 local function trace_records(cpu)
   local records = {}
   for _, record in ipairs(forward_records(cpu, cpu.net, "evaluate")) do
     records[#records + 1] = record
     if record.kind == "embed" then
-      records[#records + 1] = { template = "cpu/op/trace.tpl", self = record.self, x = record.out }
+      records[#records + 1] = { template = "cpu/op/trace.tpl", self = record.self, x = record.out,
+        tokens = record.traced }
     elseif record.kind == "block" then
-      record.template, record.families = "cpu/op/trace_block.tpl", {}
-      for _, op in ipairs(cpu.lists[cpu.net.scopes[record.name]].forward) do
-        record.families[#record.families + 1] = op.kind == "attention" and op.family.name or nil
-      end
+      record.template = "cpu/op/trace_block.tpl"
+      record.families = families_in(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
     end
   end
   return records
@@ -391,7 +415,7 @@ local function block_of(cpu, block, panels)
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
-    members = rooms.lines(kept), rooms = rooms.taken(kept), kept = rooms.data(kept),
+    members = rooms.lines(cpu.net, kept), rooms = rooms.taken(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
     panels = #panels > 0,
     drops = has(made, function(r)
@@ -400,6 +424,32 @@ local function block_of(cpu, block, panels)
     forward = made, backward = back_made,
     uses_parameters = { forward = has(made, names("p->")), backward = has(back_made, names("p->")) },
   }
+end
+
+-- The functions that embed a stream each.
+local function embeddings(cpu)
+  local list = {}
+  for _, op in ipairs(cpu.net.ops) do
+    if op.kind == "embed" then
+      list[#list + 1] = { routine = "embed" .. embeds(cpu, op), stream = op.stream.index,
+        of = rooms.of_stream(cpu.net, op.stream), drops = op.dropout and op.dropout.name or false,
+        keep = op.keep or false, place = op.place or 0 }
+    end
+  end
+  return list
+end
+
+-- What a layer's state calls the queries and the keys of its attention, by family.
+local function attended(cpu)
+  local by_family = {}
+  for _, scope in ipairs(cpu.lists.order) do
+    for _, op in ipairs(cpu.lists[scope].forward) do
+      if op.kind == "attention" then
+        by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name }
+      end
+    end
+  end
+  return by_family
 end
 
 local function most_places(net)
@@ -430,9 +480,10 @@ function M.derive(net, lists, structs, room)
     return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
-    rows = cpu.rows.list, members = rooms.lines(cpu.buffers.workspace), rooms = rooms.taken(cpu.buffers.workspace),
-    workspace = rooms.data(cpu.buffers.workspace), tied = net.classified.op.tied and true or false,
-    places = most_places(net) }
+    rows = cpu.rows.list, members = rooms.lines(net, cpu.buffers.workspace),
+    rooms = rooms.taken(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
+    tied = net.classified.op.tied and true or false, places = most_places(net), embeddings = embeddings(cpu),
+    attended = attended(cpu), labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end
 
 return M

@@ -1,29 +1,36 @@
 -- Buffers in code for the CPU: as members of a struct, as what lay_out takes, and as data for counts of memory.
 --
--- Input: a list of buffers (buffers.lua). Output: M.lines, lines of a struct; M.taken, { always, training }, a template
--- and what it is handed for each; M.data, { name, form, channels, kept, family } for plan/memory.lua: pure data.
+-- Input: a network, a list of its buffers (buffers.lua). Output: M.lines, lines of a struct; M.taken, { always,
+-- training }, a template and what it is handed for each; M.data, { name, form, channels, stream, kept, family }, for
+-- plan/memory.lua.
 
 local M = {}
 
 local GROUPED = 60 -- columns of a line of members that takes one more
 local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
 
-local function shape_text(buffer)
-  return buffer.form == "row" and "[tokens]" or ("[tokens][%s]"):format((buffer.width.text:gsub(" %* ", " ")))
+-- Of which stream a length, tokens or rows are, where a network has several.
+function M.of_stream(net, stream)
+  return net.streams[2] and stream.name .. "." or ""
+end
+
+local function shape_text(net, buffer)
+  local tokens = ("[%stokens]"):format(M.of_stream(net, buffer.stream))
+  return buffer.form == "row" and tokens or ("%s[%s]"):format(tokens, (buffer.width.text:gsub(" %* ", " ")))
 end
 
 -- Buffers as members of a struct: neighbours of one shape stand in one line.
-function M.lines(list)
+function M.lines(net, list)
   local lines = {}
   for _, b in ipairs(list) do
-    local last = lines[#lines]
+    local last, shape = lines[#lines], b.form ~= "family" and shape_text(net, b)
     if b.form == "family" then
       lines[#lines + 1] = { text = ("%s_kept %s;"):format(b.family.name, b.family.name) }
-    elseif last and last.form == b.form and last.shape == shape_text(b) and last.said == b.about
+    elseif last and last.form == b.form and last.shape == shape and last.said == b.about
       and last.training == b.training and #last.text < GROUPED then
       last.text = ("%s, *%s;"):format(last.text:sub(1, -2), b.name)
     else
-      lines[#lines + 1] = { form = b.form, shape = shape_text(b), said = b.about, training = b.training,
+      lines[#lines + 1] = { form = b.form, shape = shape, said = b.about, training = b.training,
         text = ("%s *%s;"):format(MEMBERS[b.form], b.name) }
     end
   end
@@ -35,12 +42,23 @@ function M.lines(list)
   return texts
 end
 
--- What lay_out takes: always, and in training alone.
-function M.taken(list)
+-- The lengths of a family's sides in a workspace.
+local function sides(family)
+  local queries, keys = ("w->%slength"):format(family.queries.at), ("w->%slength"):format(family.keys.at)
+  return family.cross and queries .. ", " .. keys or queries
+end
+
+-- What lay_out takes: always, and in training alone. Rows of one of several streams have no word of their own.
+-- at: "s->" or "w->"; used: the text of a pointer.
+function M.taken(net, list, at, used)
   local rooms = { always = {}, training = {} }
   for _, b in ipairs(list) do
+    local rows = b.stream and ("w->%srows"):format(M.of_stream(net, b.stream)) or false
     table.insert(b.training and rooms.training or rooms.always, { template = ("cpu/room/%s.tpl"):format(b.form),
-      name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false })
+      at = at, used = used, name = b.form == "family" and b.family.name or b.name,
+      width = b.width and b.width.text or false, rows = rows,
+      row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
+      lengths = b.family and sides(b.family) })
   end
   return rooms
 end
@@ -48,8 +66,8 @@ end
 function M.data(list)
   local out = {}
   for i, b in ipairs(list) do
-    out[i] = { name = b.name or b.family.name, form = b.form, channels = b.width and b.width.count, kept = b.kept,
-      family = b.family }
+    out[i] = { name = b.name or b.family.name, form = b.form, channels = b.width and b.width.count,
+      stream = b.stream and b.stream.index, kept = b.kept, family = b.family }
   end
   return out
 end

@@ -52,11 +52,11 @@ end
 
 function forms.norm(p)
   local scale = { name = p.name .. "_scale", size = p.columns.text, room = p.columns.count }
-  local members, tensors = { scale }, { { name = p.name .. ".scale", shape = { p.columns.count }, init = ONE,
+  local members, tensors = { scale }, { { name = p.path .. ".scale", shape = { p.columns.count }, init = ONE,
     member = scale } }
   if p.norm == "layer" then
     members[2] = { name = p.name .. "_offset", size = p.columns.text, room = p.columns.count, beside = true }
-    tensors[2] = { name = p.name .. ".offset", shape = { p.columns.count }, init = ZERO, member = members[2] }
+    tensors[2] = { name = p.path .. ".offset", shape = { p.columns.count }, init = ZERO, member = members[2] }
   end
   return members, tensors
 end

@@ -2,21 +2,26 @@
 --
 -- Input: a network, its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the network first:
 --   scope      { name, count, times, about, forward, backward }; count and times as outline.lua has them
---   operation  { kind, name, words, reads, shape, parameters, per_token, per_pair, buffers }
+--   operation  { kind, name, words, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
 -- name: of what it writes, as generated code calls it: a value, the buffer of a gradient, a parameter whose gradient it
 -- is. reads: names likewise. shape: { rows, columns }, numbers but for "tokens" and "labels", or nil. parameters:
--- learned numbers. per_...: floating-point operations, whose sums over both lists are three times those of outline.lua.
+-- learned numbers. per_...: floating-point operations, whose sums over both lists are three times those of outline.lua;
+-- stream and keys as there.
 -- buffers: names of those that it is the first to write; a repetition's input has an entry of its own, of kind "input".
 
+local buffers = require("network.buffers")
 local ops = require("network.ops")
 local outline = require("network.outline")
+local rooms = require("network.cpu_rooms")
 
 local M = {}
 
 -- ---- forward ----
 
+-- What blocks give, and take from each other, lies in its stream's one buffer.
 local function name_of(value)
-  return value.input and "input" or value.name
+  local given = value.op and value.op.kind == "block" and value.carried
+  return value.input and "input" or given and buffers.home(value.stream) or value.name
 end
 
 local function names_of(values)
@@ -35,8 +40,8 @@ local function operands_of(op)
   return names_of(values)
 end
 
-local function shape_of(value)
-  return { "tokens", value.width.shown or value.width.count }
+local function shape_of(net, value)
+  return { rooms.of_stream(net, value.stream) .. "tokens", value.width.shown or value.width.count }
 end
 
 local words = {}
@@ -60,18 +65,20 @@ end
 -- An entry without work.
 local function entry(kind, name, what, reads, shape)
   return { kind = kind, name = name, words = what, reads = reads, shape = shape, parameters = 0, per_token = 0,
-    per_pair = 0, buffers = {} }
+    per_pair = 0, stream = 0, keys = 0, buffers = {} }
 end
 
 local function add_flops(e, op, factor)
   local flops = ops[op.kind].flops and ops[op.kind].flops(op) or {}
   e.per_token, e.per_pair = factor * (flops.token or 0), factor * (flops.pair or 0)
+  e.stream, e.keys = op.out.stream.index, (op.kv or op.out).stream.index
   return e
 end
 
-local function forward_entry(op, seen)
-  local name = op.sum and op.sum.name .. ", " .. op.out.name or op.out.name
-  local e = entry(op.kind, name, (words[op.kind] or ops[op.kind].words)(op), operands_of(op), shape_of(op.out))
+local function forward_entry(net, op, seen)
+  local name = op.sum and op.sum.name .. ", " .. op.out.name or name_of(op.out)
+  local e = entry(op.kind, name, (words[op.kind] or ops[op.kind].words)(op), operands_of(op),
+    shape_of(net, op.out))
   if op.kind == "classify" then
     e.shape[1] = "labels"
   end
@@ -156,12 +163,12 @@ local WRITES_PARAMETERS = {
   end,
 }
 
-local function backward_entry(b)
+local function backward_entry(net, b)
   local writes, what, reads, factor = back[b.kind](b)
   local names, shape = {}, nil
   for _, buffer in ipairs({ writes[1] or false, writes[2] or false, writes[3] or false }) do
     names[#names + 1] = buffer and buffer.name or nil
-    shape = shape or buffer and shape_of(buffer) or nil
+    shape = shape or buffer and shape_of(net, buffer) or nil
   end
   if WRITES_PARAMETERS[b.kind] then
     names[1], shape = WRITES_PARAMETERS[b.kind](b)
@@ -176,17 +183,17 @@ end
 -- ---- the whole ----
 
 -- writer -> names of what it is the first to write, in their order; a list of kept buffers writes a repetition's input.
-local function written_by(buffers, lists)
+local function written_by(room, lists)
   local by = {}
   local function add(writer, name)
     by[writer] = by[writer] or {}
     table.insert(by[writer], name)
   end
-  for _, b in ipairs(buffers.workspace) do
+  for _, b in ipairs(room.workspace) do
     add(b.writer, b.name)
   end
   for _, scope in ipairs(lists.order) do
-    local kept = buffers.scopes[scope].kept
+    local kept = room.scopes[scope].kept
     for _, b in ipairs(kept) do
       add(b.writer or kept, b.name or b.family.name)
     end
@@ -201,19 +208,19 @@ local function written_by(buffers, lists)
   return by
 end
 
-local function scope_of(scope, lists, buffers, by, seen)
-  local forward, backward, kept = {}, {}, buffers.scopes[scope].kept
+local function scope_of(net, scope, lists, room, by, seen)
+  local forward, backward, kept = {}, {}, room.scopes[scope].kept
   if by[kept] then
-    forward[1] = entry("input", "input", "what the one before gives", {}, shape_of(scope.entry))
+    forward[1] = entry("input", "input", "what the one before gives", {}, shape_of(net, scope.entry))
     forward[1].buffers = by[kept]
   end
   for _, op in ipairs(lists[scope].forward) do
-    local e = forward_entry(op, seen)
+    local e = forward_entry(net, op, seen)
     e.buffers = by[op] or {}
     forward[#forward + 1] = e
   end
   for i, b in ipairs(lists[scope].backward) do
-    backward[i] = backward_entry(b)
+    backward[i] = backward_entry(net, b)
     backward[i].buffers = by[b] or {}
   end
   local count = scope.count or 1
@@ -221,10 +228,10 @@ local function scope_of(scope, lists, buffers, by, seen)
     forward = forward, backward = backward }
 end
 
-function M.of(net, lists, buffers)
-  local by, seen, scopes = written_by(buffers, lists), {}, {}
+function M.of(net, lists, room)
+  local by, seen, scopes = written_by(room, lists), {}, {}
   for i, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    scopes[i] = scope_of(scope, lists, buffers, by, seen)
+    scopes[i] = scope_of(net, scope, lists, room, by, seen)
   end
   local shared = outline.shared(net)
   if shared > 0 then

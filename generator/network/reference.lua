@@ -39,7 +39,7 @@ function roles.product(op)
 end
 
 function roles.norm(op)
-  return { op.p.name .. ".scale", op.p.name .. ".offset" }
+  return { op.p.path .. ".scale", op.p.path .. ".offset" }
 end
 
 function roles.embed(op)
@@ -102,7 +102,8 @@ local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "dir
 
 local function operation_of(state, op, number_of, prefix, first_tensor)
   local record = { kind = op.kind, out = number_of[op.out], x = {}, tensors = {}, parts = 0,
-    f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied), scale = op.scale or 1,
+    f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied),
+    first = op.tied and state.net.first_output or 0, scale = op.scale or 1,
     additive = op.encoding and op.encoding.kind or "none", rate = op.dropout and op.dropout.rate or 0,
     place = op.place or 0, family = NONE, block = NONE }
   for i = 1, 3 do

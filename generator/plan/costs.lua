@@ -7,8 +7,8 @@
 --                   plan.passes (each its own), there also kept_bytes and scratch_bytes
 --   vector_bytes    of all parameters; workspace_bytes of a thread; memory_bytes of a training with two threads, at the
 --                   widest level (memory.lua)
---   largest_block   { bytes, tokens, sequences }: the block that a workspace has room for
---   longest_training, mean_tokens, mean_pairs   of the training lengths
+--   largest_block   { bytes, size, sequences }: the block that a workspace has room for
+--   longest_training, mean_tokens   of the training lengths
 -- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
 -- twice the forward, without the output layer.
 
@@ -18,36 +18,68 @@ local tasks = require("spec.tasks")
 
 local M = {}
 
--- Tokens of the longest sequence, and the means of T and T^2 over the training lengths; of finite data the longest that
--- is allowed.
-function M.token_counts(lengths, facts)
+-- Tokens of every stream over the training lengths: all, a list { S, T } or { T } for each; of finite data the longest
+-- that are allowed.
+local function all_sizes(lengths, facts)
   if facts.data then
-    local T = tasks.most_tokens(facts)
-    return T, T, T * T
+    return { tasks.most_streams(facts) }
   end
-  local longest, sum, squares = 0, 0, 0
-  local all = tasks.lengths(lengths)
-  for _, n in ipairs(all) do
-    local T = tasks.tokens(facts, n)
-    longest = math.max(longest, T)
-    sum, squares = sum + T, squares + T * T
+  local list = {}
+  for i, n in ipairs(tasks.lengths(lengths)) do
+    list[i] = tasks.streams(facts, n)
   end
-  return longest, sum / #all, squares / #all
+  return list
 end
 
--- Operations of one sequence of T tokens, forward.
-function M.forward(plan, T)
-  return 2 * plan.flops.weights * T + plan.flops.pairs * T * T
+-- Of the list: the longest of every stream, the means of tokens, and those of pairs by the streams of both sides.
+local function means_of(sizes)
+  local longest, tokens, pairs_of = {}, {}, {}
+  for s in ipairs(sizes[1]) do
+    local sum, products = 0, {}
+    longest[s] = 0
+    for _, size in ipairs(sizes) do
+      longest[s], sum = math.max(longest[s], size[s]), sum + size[s]
+      for k in ipairs(size) do
+        products[k] = (products[k] or 0) + size[s] * size[k]
+      end
+    end
+    tokens[s], pairs_of[s] = sum / #sizes, {}
+    for k, product in ipairs(products) do
+      pairs_of[s][k] = product / #sizes
+    end
+  end
+  return longest, tokens, pairs_of
 end
 
--- Operations of a step at the mean training length, into every operation of a list; their sum. factor: how many times
--- what the list says.
-local function add_flops(plan, list, times, factor)
-  local batch, tokens, squares = plan.resolved.train.batch, plan.mean_tokens, plan.mean_pairs
+-- Tokens of the longest sequence of training.
+function M.longest(lengths, facts)
+  return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
+end
+
+-- Operations of one sequence, forward. size: tokens of every stream, or those of all streams together.
+function M.forward(plan, size)
+  local count = #plan.streams
   local sum = 0
+  local function tokens(s)
+    return type(size) == "table" and size[s + 1] or size / count
+  end
+  for _, stream in ipairs(plan.flops.streams) do
+    sum = sum + 2 * stream.weights * tokens(stream.index)
+  end
+  for _, entry in ipairs(plan.flops.attentions) do
+    sum = sum + entry.count * tokens(entry.queries) * tokens(entry.keys)
+  end
+  return sum
+end
+
+-- Operations of a step at the mean training length, into every operation of a list; their sum. means: tokens of every
+-- stream, and pairs; factor: how many times what the list says.
+local function add_flops(plan, list, means, factor)
+  local batch, sum = plan.resolved.train.batch, 0
   for _, operation in ipairs(list) do
-    local flops = operation.per_token * tokens + operation.per_pair * squares
-    operation.flops = math.floor(factor * flops * batch * times + 0.5)
+    local s, k = operation.stream + 1, operation.keys + 1
+    local flops = operation.per_token * means.tokens[s] + operation.per_pair * means.pairs[s][k]
+    operation.flops = math.floor(factor * flops * batch + 0.5)
     sum = sum + operation.flops
   end
   return sum
@@ -58,7 +90,7 @@ end
 -- and the embedding's.
 local function add_bytes(plan)
   local block, kept, scratch = plan.largest_block, {}, {}
-  for _, room in ipairs(memory.rooms(plan, block.tokens, block.sequences)) do
+  for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
     local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
     to[key] = (to[key] or 0) + room.bytes
   end
@@ -80,27 +112,23 @@ local function add_bytes(plan)
   end
 end
 
--- Tokens of the sequences that training can have.
-local function training_tokens(plan, facts)
-  local list = {}
-  if facts.data then
-    for T = 1, plan.longest_training do
-      list[T] = T
-    end
-    return list
+-- Sizes of which one has the largest block: of finite data all up to the longest that are allowed.
+local function block_sizes(facts, sizes)
+  if not facts.data then
+    return sizes
   end
-  for i, n in ipairs(tasks.lengths(plan.resolved.train.lengths)) do
-    list[i] = tasks.tokens(facts, n)
+  local list, longest = {}, sizes[1]
+  for T = 1, math.max(table.unpack(longest)) do
+    list[T] = { math.min(T, longest[1]), longest[2] and math.min(T, longest[2]) }
   end
   return list
 end
 
 -- Parameters, the optimiser's state and the folded gradient; what threads share; and for each of two threads a gradient
 -- and a workspace.
-local function derive_memory(plan, facts)
-  local longest = plan.longest_training
+local function derive_memory(plan, sizes, longest)
   plan.vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4)
-  plan.largest_block = memory.largest_workspace(plan, training_tokens(plan, facts))
+  plan.largest_block = memory.largest_workspace(plan, sizes)
   plan.workspace_bytes = plan.largest_block.bytes
   plan.memory_bytes = (2 + #plan.optimizer.states) * plan.vector_bytes + memory.shared(plan, longest)
     + memory.tables(plan, longest) + 2 * (plan.vector_bytes + plan.workspace_bytes)
@@ -109,22 +137,27 @@ end
 function M.derive(plan, net, facts)
   local counts = outline.counts(net, plan.network)
   plan.flops = {
-    weights = counts.weights,
-    pairs = counts.per_pair,
+    streams = counts.streams,
+    attentions = counts.attentions,
     relative = counts.per_distance // 2,
     output = counts.per_label // 2,
-    products_text = counts.products,
     pairs_text = counts.pairs,
   }
-  local longest, tokens, squares = M.token_counts(plan.resolved.train.lengths, facts)
-  plan.longest_training, plan.mean_tokens = longest, tokens
-  plan.mean_pairs, plan.flops_per_step = squares, 0
-  for i, scope in ipairs(plan.network) do
-    plan.flops_per_step = plan.flops_per_step + add_flops(plan, scope.operations, scope.times, 3) -- and backward, twice
-    add_flops(plan, plan.passes[i].forward, scope.times, 1)
-    add_flops(plan, plan.passes[i].backward, scope.times, 1)
+  local sizes = all_sizes(plan.resolved.train.lengths, facts)
+  local longest_of, tokens, pairs_of = means_of(sizes)
+  local longest = math.max(table.unpack(longest_of))
+  plan.longest_training, plan.mean_tokens = longest, 0
+  for _, mean in ipairs(tokens) do
+    plan.mean_tokens = plan.mean_tokens + mean
   end
-  derive_memory(plan, facts)
+  local means = { tokens = tokens, pairs = pairs_of }
+  plan.flops_per_step = 0
+  for i, scope in ipairs(plan.network) do
+    plan.flops_per_step = plan.flops_per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- and back
+    add_flops(plan, plan.passes[i].forward, means, scope.times)
+    add_flops(plan, plan.passes[i].backward, means, scope.times)
+  end
+  derive_memory(plan, block_sizes(facts, sizes), longest_of)
   add_bytes(plan)
 end
 

@@ -1,9 +1,10 @@
 -- What a trainer on the CPU takes, in bytes: for the buffers that the network has (network/buffers.lua), and beside
 -- them for attention, the tables of positions and packed weights.
 --
--- Input: a plan with its network (plan.cpu), numbers of tokens and sequences, a level of M.LEVELS. Output: bytes, as
--- lay_out, shared_bytes and tables_bytes of the generated code count them (templates/cpu/workspace.tpl and what it
--- includes, behind_end.tpl, parts/position_tables.tpl): tests/unit/test_random.c and test_parity.c compare them.
+-- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
+-- sequences; a level of M.LEVELS, the widest unless given. Output: bytes, as lay_out, shared_bytes and tables_bytes of
+-- the generated code count them (templates/cpu/workspace.tpl and what it includes, behind_end.tpl,
+-- parts/position_tables.tpl): tests/unit/test_random.c and test_parity.c compare them.
 
 local M = {}
 
@@ -46,7 +47,12 @@ end
 
 -- ---- attention ----
 
--- queries, keys: tokens of its sides. Elements of the weights of a head's group of queries: attention_kept*.tpl.
+-- Tokens of the queries and of the keys of a family.
+local function sides(family, size)
+  return size[family.queries.stream + 1], size[family.keys.stream + 1]
+end
+
+-- Elements of the weights of a head's group of queries: attention_kept*.tpl.
 local function group_weights(family, sizes, keys)
   local rows = round_up(keys, sizes.keys(family))
   return (family.normaliser.kind == "geometric" and rows + sizes.lanes - 1 or rows) * sizes.lanes
@@ -77,11 +83,11 @@ local function family_scratch(family, sizes, queries, keys)
   return rows + sizes.reals(dlogits)
 end
 
--- A set of the score's tables: score.inc.tpl.
-local function score_set(family, sizes, T)
-  local queries = round_up(T, sizes.lanes)
-  local counts = { uniform = 1, query = queries, key = queries, sum = 2 * queries + sizes.lanes, pair = T * queries,
-    distance = round_up(T - 1, sizes.lanes) + queries + sizes.lanes }
+-- A set of the score's tables for T queries and S keys: score.inc.tpl.
+local function score_set(family, sizes, T, S)
+  local queries, keys = round_up(T, sizes.lanes), round_up(S, sizes.lanes)
+  local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
+    distance = round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
   local bytes = 0
   for _, t in ipairs(family.score.tables or {}) do
     bytes = bytes + sizes.reals(counts[t.class] * (t.per_head and family.heads or 1))
@@ -90,25 +96,25 @@ local function score_set(family, sizes, T)
   return bytes
 end
 
--- Rows of vectors of distances for sequences of T tokens, at most.
-local function relative_rows(family, T)
+-- Rows of vectors of distances for T queries and S keys, at most.
+local function relative_rows(family, T, S)
   local relative, positions = family.relative, family.positions
   if relative.toeplitz then
-    return 2 * T - 1
+    return T + S - 1
   end
   local most = positions.max_position or positions.distance.max_position
   return relative.biases and math.min(T * (T - 1) + 1, 2 * most - 1) or relative.rows
 end
 
 -- What the blocks of a shard add up: sums.tpl.
-local function family_sums(plan, family, sizes, T)
+local function family_sums(plan, family, sizes, T, S)
   local relative, normaliser, bytes = family.relative, family.normaliser, 0
   if relative.kind ~= "none" then
-    bytes = family.layers * (sizes.reals(relative_rows(family, T) * relative.width)
+    bytes = family.layers * (sizes.reals(relative_rows(family, T, S) * relative.width)
       + (relative.biases and sizes.reals(2 * plan.width * sizes.lanes) or 0))
   end
   if family.score.trains then
-    bytes = bytes + family.score.sets * score_set(family, sizes, T)
+    bytes = bytes + family.score.sets * score_set(family, sizes, T, S)
   end
   if normaliser.kind == "geometric" then
     bytes = bytes + family.layers * taken((plan.width + (normaliser.directional and 3 or 2)) * sizes.vector)
@@ -117,17 +123,17 @@ local function family_sums(plan, family, sizes, T)
 end
 
 -- What lies behind the struct `shared` for an attention: relative_tables.tpl, score.inc.tpl.
-local function family_behind(plan, family, sizes, T)
+local function family_behind(plan, family, sizes, T, S)
   local relative, real, bytes = family.relative, sizes.real, 0
   if relative.behind then
-    local codes = relative.biases and round_up(relative_rows(family, T), TILE_ROWS) * plan.width or 0
-    local stride = (round_up(2 * T + sizes.lanes - 2, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
+    local codes = relative.biases and round_up(relative_rows(family, T, S), TILE_ROWS) * plan.width or 0
+    local stride = (round_up(T + S + sizes.lanes - 2, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
     local rows = relative.toeplitz and stride * relative.width or codes
     local sets = relative.biases and relative.sets + (relative.toeplitz and family.layers or 0) or 0
     local offsets = relative.toeplitz and 0 or relative.sets * T * round_up(T, sizes.lanes)
     bytes = taken((sets * codes + family.layers * rows) * real + offsets * INTEGER)
   end
-  return bytes + (family.score.kind ~= "none" and family.score.sets * score_set(family, sizes, T) or 0)
+  return bytes + (family.score.kind ~= "none" and family.score.sets * score_set(family, sizes, T, S) or 0)
 end
 
 -- ---- a workspace ----
@@ -144,23 +150,30 @@ end
 
 -- Everything in the workspace of some sequences in training: { name, block, kept, bytes }; block: the name of that
 -- whose repetitions have one each; bytes of all of them.
-function M.rooms(plan, T, sequences, level)
+function M.rooms(plan, size, sequences, level)
   local sizes, list = sizes_of(plan, level), {}
   local function add(name, bytes, kept, block)
     list[#list + 1] = { name = name, bytes = bytes, kept = kept, block = block }
   end
+  local function buffer_bytes(b)
+    if b.family then
+      local T, S = sides(b.family, size)
+      return family_kept(b.family, sizes, T, S, sequences)
+    end
+    return bytes_of(b, sizes, sequences * size[b.stream + 1])
+  end
   for _, block in ipairs(plan.cpu.blocks) do
     for _, b in ipairs(block.kept) do
-      local bytes = b.family and family_kept(b.family, sizes, T, T, sequences) or bytes_of(b, sizes, sequences * T)
-      add(b.name, bytes * block.repetitions, true, block.name)
+      add(b.name, buffer_bytes(b) * block.repetitions, true, block.name)
     end
   end
   for _, b in ipairs(plan.cpu.workspace) do
-    add(b.name, bytes_of(b, sizes, sequences * T), b.kept)
+    add(b.name, buffer_bytes(b), b.kept)
   end
   for _, family in ipairs(plan.attentions) do
-    local sums = family.sums and family_sums(plan, family, sizes, T) or 0
-    add(family.name .. "_scratch", family_scratch(family, sizes, T, T) + sums, false)
+    local T, S = sides(family, size)
+    local sums = family.sums and family_sums(plan, family, sizes, T, S) or 0
+    add(family.name .. "_scratch", family_scratch(family, sizes, T, S) + sums, false)
     if family.positions.kind == "sequence" then
       add("position", taken(sequences * T * INTEGER) + taken(family.positions.max_position * INTEGER), false)
     end
@@ -169,33 +182,49 @@ function M.rooms(plan, T, sequences, level)
 end
 
 -- Bytes of all of it: lay_out.
-function M.workspace(plan, T, sequences, level)
+function M.workspace(plan, size, sequences, level)
   local sum = 0
-  for _, room in ipairs(M.rooms(plan, T, sequences, level)) do
+  for _, room in ipairs(M.rooms(plan, size, sequences, level)) do
     sum = sum + room.bytes
   end
   return sum
 end
 
 -- Sequences that go through all layers together: block_sequences of step.c.tpl, but no more than a shard has.
-local function block_sequences(plan, T)
-  local train = plan.resolved.train
+local function block_sequences(plan, size)
+  local train, tokens = plan.resolved.train, 0
+  for _, length in ipairs(size) do
+    tokens = tokens + length
+  end
   local shard = (train.batch + train.shards - 1) // train.shards
-  return math.min(shard, math.max(1, (plan.block_tokens + T // 2) // T))
+  return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
--- The largest workspace over training lengths of so many tokens: bytes, tokens, sequences. Among blocks of equally many
--- sequences that of the longest is the largest.
-function M.largest_workspace(plan, lengths, level)
-  local longest, most = {}, { bytes = 0 }
-  for _, T in ipairs(lengths) do
-    local sequences = block_sequences(plan, T)
-    longest[sequences] = math.max(longest[sequences] or 0, T)
+local function covers(size, other)
+  return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
+end
+
+-- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks of equally many sequences
+-- that of the longest is the largest.
+function M.largest_workspace(plan, all, level)
+  local longest, counts, most = {}, {}, { bytes = 0 }
+  for _, size in ipairs(all) do
+    local sequences = block_sequences(plan, size)
+    if not longest[sequences] then
+      counts[#counts + 1] = sequences
+    end
+    local list = longest[sequences] or {}
+    longest[sequences] = list
+    if not list[1] or not covers(list[#list], size) then
+      list[list[1] and covers(size, list[#list]) and #list or #list + 1] = size
+    end
   end
-  for sequences, T in pairs(longest) do
-    local bytes = M.workspace(plan, T, sequences, level)
-    if bytes > most.bytes or bytes == most.bytes and T > most.tokens then
-      most = { bytes = bytes, tokens = T, sequences = sequences }
+  for _, sequences in ipairs(counts) do
+    for _, size in ipairs(longest[sequences]) do
+      local bytes = M.workspace(plan, size, sequences, level)
+      if bytes > most.bytes then
+        most = { bytes = bytes, size = size, sequences = sequences }
+      end
     end
   end
   return most
@@ -218,24 +247,25 @@ local function draws(family)
 end
 
 -- Packed weights, the output's among them, draws, and tables behind them.
-function M.shared(plan, T, level)
+function M.shared(plan, size, level)
   local sizes = sizes_of(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
   for _, struct in ipairs(plan.structs) do
     for _, panel in ipairs(struct.panels) do
-      reals = reals + (struct.repetitions or 1) * panel.elements
+      reals = reals + struct.repetitions * panel.elements
     end
   end
   for _, family in ipairs(plan.attentions) do
-    bytes, behind = bytes + draws(family), behind + (family.behind and family_behind(plan, family, sizes, T) or 0)
+    bytes = bytes + draws(family)
+    behind = behind + (family.behind and family_behind(plan, family, sizes, sides(family, size)) or 0)
   end
   bytes = round_up(reals * sizes.real + bytes, sizes.real)
   return plan.last_behind and taken(bytes) + behind or bytes
 end
 
 -- Tables of positions: parts/position_tables.tpl.
-function M.tables(plan, T)
-  local rows, channels = T, plan.sinusoids and plan.width or 0
+function M.tables(plan, size)
+  local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
   for _, family in ipairs(plan.attentions) do
     local most = family.positions.max_position or family.positions.distance.max_position
     rows = most and (plan.attentions[2] and math.max(rows, most) or most) or rows

@@ -28,6 +28,7 @@ local M = {}
 local DESCRIPTIONS = {
   encoder = require("network.models.encoder"),
   decoder = require("network.models.decoder"),
+  encoder_decoder = require("network.models.encoder_decoder"),
 }
 
 -- What a description sees of the model's section: fields that are left out have their defaults.
@@ -63,7 +64,8 @@ local function trace_sites(net)
   local function repetition(block, path)
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
-        local own = op.family.name == "self" and path or path .. "." .. op.family.name
+        local alone = net.families[op.family.name] and not op.family.cross
+        local own = alone and path or path .. "." .. op.family.name
         sites[#sites + 1] = { name = own, channels = 0, heads = op.family.heads, query = op.q.stream.index,
           key = op.kv.stream.index }
       end
@@ -86,7 +88,7 @@ end
 local function widths(net)
   local list = {}
   for _, width in ipairs(net.widths) do
-    if width.text ~= "WIDTH" and width.text ~= "DIRECTION_WIDTH" then
+    if width.text ~= "WIDTH" and not width.text:find("DIRECTION_WIDTH$") then
       list[#list + 1] = { name = width.text, count = width.count }
     end
   end
@@ -98,6 +100,7 @@ local function given_of(plan, model)
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
+    first_output = plan.decoder and plan.decoder.first_output or nil,
     families = families_of(plan),
     additive = plan.additive,
   }
@@ -231,6 +234,7 @@ end
 -- The network of the kind as it is unless a field says otherwise: what it is adds nothing to digests.
 local function plain_identity(plan, model)
   local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
+    encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
     feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
   return identity.of(builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain)))
 end

@@ -78,7 +78,10 @@ end
 
 -- A section for the page: an operation a line, in the order in which they are done.
 function M.lines(plan)
-  local block = plan.largest_block
+  local block, lengths = plan.largest_block, {}
+  for i, length in ipairs(plan.largest_block.size) do
+    lengths[i] = wording.count(length, "token")
+  end
   local rows = { HEADS }
   for i, scope in ipairs(plan.passes) do
     rows[#rows + 1] = title_of(scope, i)
@@ -91,7 +94,7 @@ function M.lines(plan)
     end
   end
   local lines = aligned(rows)
-  table.insert(lines, 1, ABOUT:format(wording.count(block.sequences, "sequence"), wording.count(block.tokens, "token")))
+  table.insert(lines, 1, ABOUT:format(wording.count(block.sequences, "sequence"), table.concat(lengths, " and ")))
   return lines
 end
 

@@ -41,7 +41,7 @@ function M.text(plan)
     plan.id .. "  " .. plan.digest,
     "",
     "encoding    " .. describe.encoding(plan),
-    string.format("model       %d layers, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s", plan.layers,
+    string.format("model       %s, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s", describe.layers(plan),
       family.heads, family.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision,
       describe.model(plan)),
     string.format("task        %s%s%s, %d input symbols, %d classes%s", plan.task.kind,

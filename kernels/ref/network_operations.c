@@ -183,13 +183,14 @@ void lh_ref_sum_backward(run *r, record *at) {
 
 /* ---- logits and loss ---- */
 
-/* The weight of the logits [width][classes]: a tensor, or the first rows of the tied table, transposed; for free. */
+/* The weight of the logits [width][classes]: a tensor, or rows of the tied table, transposed; for free. */
 static double *output_weight(const run *r, const record *at) {
     const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT);
     int C = read(at, 0)->width, V = r->model->network->classes;
     double *out = doubles((size_t)C * (size_t)V);
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) out[c * V + v] = at->op->tied ? weight->value[v * C + c] : weight->value[c * V + v];
+        for (int v = 0; v < V; v++)
+            out[c * V + v] = at->op->tied ? weight->value[(at->op->first + v) * C + c] : weight->value[c * V + v];
     return out;
 }
 
@@ -197,7 +198,8 @@ static void output_weight_grad(const run *r, const record *at, const double *dwe
     double *gradient = gradient_of(at, LH_REF_WEIGHT);
     int C = read(at, 0)->width, V = r->model->network->classes;
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) gradient[at->op->tied ? v * C + c : c * V + v] += dweight[c * V + v];
+        for (int v = 0; v < V; v++)
+            gradient[at->op->tied ? (at->op->first + v) * C + c : c * V + v] += dweight[c * V + v];
 }
 
 /* The last tokens of x have labels. The gradient of the logits is made on the way. */

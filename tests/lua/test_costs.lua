@@ -69,7 +69,8 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
     local plan = plan_of(sets, task(2, 3))
     local T = plan.mean_tokens
-    lu.assertEquals({ plan.flops.weights, plan.flops.pairs, plan.flops.relative, plan.flops.output },
+    lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.attentions[1].count, plan.flops.relative,
+      plan.flops.output },
       { weights, pair_factor * 5 * 64, relative, 64 * 3 })
     lu.assertEquals(costs.forward(plan, T), 2 * weights * T + pair_factor * 5 * 64 * T * T)
   end
@@ -142,7 +143,7 @@ end
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
 function TestCosts.test_workspace()
   local plan = plan_of({}, task(2, 2))
-  lu.assertEquals(plan.largest_block, { bytes = workspace(3, 33, 48, 40, 1), tokens = 33, sequences = 3 })
+  lu.assertEquals(plan.largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
   local whole = plan_of({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no gradient of its own for a branch
   lu.assertEquals(whole.workspace_bytes, workspace(3, 33, 48, 40, 0))
   local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))

@@ -5,6 +5,7 @@
 #define LH_NETWORK_H
 
 #include "kernels/ref/network.h"
+#include "longhand/cpu.h"
 
 extern const lh_ref_network *const lh_networks;
 extern const int lh_network_count;
@@ -12,7 +13,7 @@ extern const int lh_network_count;
 /* What a plan says of the memory of a training at a level, in bytes: for a block of sequences of so many tokens. */
 typedef struct lh_planned {
     const char *id, *level;
-    int tokens, sequences;
+    int length[LH_MAX_STREAMS], sequences;
     size_t workspace, shared, tables;
 } lh_planned;
 

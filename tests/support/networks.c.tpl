@@ -35,7 +35,7 @@ static const lh_ref_operation operations_${n}_${s}[] = {
 % for _, o in ipairs(scope.operations) do
 % local kind, f, additive = o.kind:upper(), o.f:upper(), o.additive:upper()
     {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
-     .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .scale = ${f64(o.scale)},
+     .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .first = ${o.first}, .scale = ${f64(o.scale)},
      .additive = LH_REF_${additive}, .rate = ${f64(o.rate)}, .place = ${o.place},
      .family = ${o.family}, .block = ${o.block}},
 % end
@@ -61,7 +61,7 @@ static const lh_ref_network networks[] = {
 };
 static const lh_planned planned[] = {
 % for _, p in ipairs(planned) do
-    {"${p.id}", "${p.level}", ${p.tokens}, ${p.sequences}, ${p.workspace}, ${p.shared}, ${p.tables}},
+    {"${p.id}", "${p.level}", {${p.first}, ${p.second}}, ${p.sequences}, ${p.workspace}, ${p.shared}, ${p.tables}},
 % end
 };
 % local count, sizes = #networks, #planned

@@ -24,7 +24,7 @@ local function families()
     geometric = { normaliser = { kind = "geometric", normalised = true, directional = true, direction_width = 16,
       fill = 13 } },
     plain = { normaliser = { kind = "geometric", normalised = false, fill = 14 } },
-    cross = { crosses = true },
+    cross = { cross = true },
   }
   local missing = { rotation = { kind = "none" }, mask = { kind = "none" }, relative = { kind = "none" },
     normaliser = { kind = "softmax" }, score = {}, heads = 2, head_width = 8, logit_scale = 1 / math.sqrt(8) }
@@ -54,9 +54,9 @@ local list, planned = {}, {}
 local function add_memory(plan)
   local block = plan.largest_block
   for _, level in ipairs(memory.LEVELS) do
-    planned[#planned + 1] = { id = plan.id, level = level.name, tokens = block.tokens, sequences = block.sequences,
-      workspace = memory.workspace(plan, block.tokens, block.sequences, level),
-      shared = memory.shared(plan, block.tokens, level), tables = memory.tables(plan, block.tokens) }
+    planned[#planned + 1] = { id = plan.id, level = level.name, first = block.size[1], second = block.size[2] or 0,
+      sequences = block.sequences, workspace = memory.workspace(plan, block.size, block.sequences, level),
+      shared = memory.shared(plan, block.size, level), tables = memory.tables(plan, block.size) }
   end
 end
 

@@ -85,7 +85,7 @@ local function learned_parameters(family, parameters)
     if p.learned then
       local count = (p.size or 1) * (leaves.has_head(p) and family.heads or 1)
       local shape = leaves.has_head(p) and (p.size and { family.heads, p.size } or { family.heads }) or { p.size or 1 }
-      list[#list + 1] = { name = p.name, member = "score_" .. p.name, count = count, room = (count + 15) // 16 * 16,
+      list[#list + 1] = { name = p.name, member = family.prefix .. "score_" .. p.name, count = count, room = (count + 15) // 16 * 16,
         shape = shape, per_layer = leaves.has_layer(p), init = p.init, values = p.values,
         values_text = values_text(p.values, count),
         shape_text = table.concat(shape, "][") }
@@ -94,9 +94,10 @@ local function learned_parameters(family, parameters)
   return list
 end
 
-local function describe_tables(tables, heads)
+local function describe_tables(tables, heads, cross)
   for _, t in ipairs(tables) do
-    local count = t.class == "uniform" and "1" or COUNT[t.class]
+    t.stride = cross and t.class == "key" and "%s->keys" or nil
+    local count = t.class == "uniform" and "1" or t.stride and t.stride:format("s") or COUNT[t.class]
     t.count_text = not t.per_head and count or t.class == "uniform" and heads or heads .. " * " .. count
     local shape = (t.per_head and "[HEADS]" or "") .. ABOUT[t.class]
     t.about = shape ~= "" and (" /* %s */"):format(shape) or ""
@@ -134,24 +135,26 @@ end
 local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bounds name T
 
 -- What a function of loop nests needs to declare.
-local function uses_of(list, positions, prefix)
+local function uses_of(list, family)
+  local positions, prefix, S = family.positions, family.prefix, family.cross and "S" or "T"
   local set = {}
   for _, nest in ipairs(list) do
     for _, level in ipairs({ "outer", "key", "lane", "head", "after" }) do
       words_of(nest[level], set)
     end
     set.s = set.s or nest.class ~= "uniform"
-    set.T = set.T or WIDE[nest.class] or false
+    set[S] = set[S] or WIDE[nest.class] or false
   end
   set.distance = set[prefix .. "distances_from"] or false
   set.l = set.l or set.distance and positions.distance.per_layer or set.position and positions.per_layer
-  set.step = set.p or set.position or set.distance or set.T or false
+  set.S = family.cross and set.S or false
+  set.step = set.p or set.position or set.distance or set.T or set.S or false
   return set
 end
 
-local function describe_functions(out, positions, prefix)
-  out.uses = uses_of(out.making, positions, prefix)
-  out.end_uses = uses_of(out.gradients, positions, prefix)
+local function describe_functions(out, family)
+  out.uses = uses_of(out.making, family)
+  out.end_uses = uses_of(out.gradients, family)
   out.end_unused = unused(out.end_uses, { "l", "s" })
   out.pair_unused = unused(words_of(out.pair, {}), { "s", "h", "i", "j", "logit" })
   local words = words_of(out.pair_gradient, {})
@@ -161,14 +164,15 @@ local function describe_functions(out, positions, prefix)
       table.insert(out.grad_unused, entry[2])
     end
   end
+  local S = family.cross and "S" or "T"
   words = words_of(out.gathered, {})
   for _, t in ipairs(out.gathered) do
     local wide = t.class == "distance" or t.class == "sum"
-    words.T = words.T or wide
+    words[S] = words[S] or wide
     words.i = words.i or t.class ~= "uniform"
     words.group = words.group or not wide
   end
-  out.gathered_unused = unused(words, { "h", "group", "T", "i" })
+  out.gathered_unused = unused(words, { "h", "group", S, "i" })
 end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
@@ -226,7 +230,7 @@ end
 -- What loop nests need to know of the spec: how numbers are written, constants, and names for edges of buckets.
 local function start(source, family, precision)
   local build = { builder = source.builder, target = cpu, constants = {}, edges = 0, prefix = family.prefix,
-    heads = family.PREFIX .. "HEADS",
+    heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
     real = precision == "float64" and literals.f64 or literals.f32 }
   local names = {}
   function build.edges_name(list)
@@ -262,7 +266,7 @@ function M.plan(source, family, precision)
   local build = start(source, family, precision)
   local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(family.positions) })
   build.state = lowered.state
-  describe_tables(lowered.tables, build.heads)
+  describe_tables(lowered.tables, build.heads, family.cross)
   local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
     constants = build.constants, learned = learned_parameters(family, source.parameters) }
   describe_sets(out, family)
@@ -272,7 +276,7 @@ function M.plan(source, family, precision)
   out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
-  describe_functions(out, family.positions, family.prefix)
+  describe_functions(out, family)
   timing(out)
   out.cuda = score_cuda.plan(build, lowered, out)
   return out
