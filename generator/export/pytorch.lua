@@ -136,7 +136,7 @@ end
 
 -- What is written of draws: their range, from 0 or 1 on, and their order.
 local function draw_facts(facts, plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local positions, distance = family.positions, family.positions.distance
   local drawn = facts.draws_positions and positions or facts.draws_distances and distance
   facts.max_position = drawn and drawn.range
@@ -151,7 +151,7 @@ end
 
 -- Where positions and distances come from, before the layers and anew in each.
 local function place_facts(facts, plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local positions, distance = family.positions, family.positions.distance
   local score, lines, inner = facts.score, {}, {}
   local reads_distance = facts.relative or score and score.distance
@@ -207,7 +207,7 @@ end
 
 -- What the template reads. run: { info, metadata } of run.json and the checkpoint.
 function M.facts(spec, run)
-  local plan, family = spec.plan, spec.plan.attentions[1]
+  local plan, family = spec.plan, spec.plan.first
   local relative = family.relative
   local facts = {
     id = plan.id, layers = plan.layers, heads = family.heads, width = plan.width, feedforward = plan.feedforward,

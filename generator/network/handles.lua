@@ -30,7 +30,7 @@ M.METHODS = {
   norm = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
   add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
   attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
-    options = { bias = "flag" } },
+    options = { bias = "flag", name = "name" } },
   feedforward = { { "value", "value" },
     options = { hidden = "count", activation = "word", bias = "flag", name = "name" } },
 }

@@ -36,7 +36,7 @@ local function tensor_lines(plan, lines)
 end
 
 function M.text(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local lines = {
     plan.id .. "  " .. plan.digest,
     "",
