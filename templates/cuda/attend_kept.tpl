@@ -38,7 +38,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
 % if score.per_layer then
         out[${at}] = first > 0 ? ${g.target} : 0;
 % else
-        out[${at}] = first > 0 || l < LAYERS - 1 ? ${g.target} : 0;
+        out[${at}] = first > 0 || l < ${stack.count} - 1 ? ${g.target} : 0;
 % end
 % end
 % end

@@ -106,7 +106,7 @@ NOINLINE void attend_by_${class}(void) {
 % if score.per_layer then
         ${g.target} = out[${at}];
 % else
-        ${g.target} = l == LAYERS - 1 ? out[${at}] : ${g.target} + out[${at}];
+        ${g.target} = l == ${stack.count} - 1 ? out[${at}] : ${g.target} + out[${at}];
 % end
 % end
     }

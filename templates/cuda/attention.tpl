@@ -395,7 +395,7 @@ INLINE void attend_heads(void) {
 % if score.per_layer then
         if (lane == 0) ${t.target} = sum;
 % else
-        if (lane == 0) ${t.target} = l == LAYERS - 1 ? sum : ${t.target} + sum;
+        if (lane == 0) ${t.target} = l == ${stack.count} - 1 ? sum : ${t.target} + sum;
 % end
 % end
     }

@@ -68,7 +68,7 @@ INLINE int table_row(int distance) {
 /* The rows of all layers. */
 NOINLINE void make_rows(const step_view *v, int first, int stride) {
     const int count = distance_count(v->T);
-    for (int e = first; e < LAYERS * count * HEAD_WIDTH; e += stride) {
+    for (int e = first; e < ${stack.count} * count * HEAD_WIDTH; e += stride) {
         const int l = e / HEAD_WIDTH / count, x = e / HEAD_WIDTH % count;
 % if relative.toeplitz then
         const int row = table_row(relative_distance(v, RELATIVE_SETS > 1 ? l : 0, x));
@@ -89,7 +89,7 @@ NOINLINE void begin_step(void) {
     make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
     team_barrier(t);
     int part = t->rank; /* blocks take tiles in turn, from layer to layer */
-    for (int l = 0; l < LAYERS; l++) {
+    for (int l = 0; l < ${stack.count}; l++) {
         const int tiles = (row_count(v, l) + TILE - 1) / TILE;
 % if cuda.slice then
         for (; part < tiles * (WIDTH / SLICE); part += t->blocks)

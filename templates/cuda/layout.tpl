@@ -138,10 +138,10 @@ typedef struct table_sums {
     reals places; /* [T][WIDTH] of the vectors that are added to the tokens */
 % end
 % if relative.kind ~= "none" then
-    reals rows; /* [LAYERS][${relative.biases and "distances][WIDTH" or "HEADS][distances][HEAD_WIDTH"}] of the vectors of distances */
+    reals rows; /* [${stack.count}][${relative.biases and "distances][WIDTH" or "HEADS][distances][HEAD_WIDTH"}] of the vectors of distances */
 % end
 % if relative.biases then
-    reals row_sums; /* [LAYERS][HEADS][distances] of the logits at a distance */
+    reals row_sums; /* [${stack.count}][HEADS][distances] of the logits at a distance */
 % end
 % if score.trains then
     char *score; /* SCORE_SETS sets of score_gradients */
@@ -153,10 +153,10 @@ INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
     sums->places = take_reals(memory, used, (size_t)T * WIDTH);
 % end
 % if relative.kind ~= "none" then
-    sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * ${relative.biases and "WIDTH" or "HEADS * HEAD_WIDTH"});
+    sums->rows = take_reals(memory, used, ${stack.count} * (size_t)distance_count(T) * ${relative.biases and "WIDTH" or "HEADS * HEAD_WIDTH"});
 % end
 % if relative.biases then
-    sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * HEADS);
+    sums->row_sums = take_reals(memory, used, ${stack.count} * (size_t)distance_count(T) * HEADS);
 % end
 % if score.trains then
     sums->score = memory ? memory + *used : (char *)0;
@@ -179,10 +179,10 @@ typedef struct shared_tables {
     reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
 % end
 % if relative.kind ~= "none" then
-    reals rows; /* [LAYERS]${relative.biases and "[HEADS]" or ""}[distances][HEAD_WIDTH] vectors of distances */
+    reals rows; /* [${stack.count}]${relative.biases and "[HEADS]" or ""}[distances][HEAD_WIDTH] vectors of distances */
 % end
 % if relative.biases then
-    real *row_bias; /* [LAYERS][HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
+    real *row_bias; /* [${stack.count}][HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
 % end
 % if score.kind ~= "none" then
     char *score; /* SCORE_SETS sets of score_tables */
@@ -201,10 +201,10 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T) * WIDTH);
 % end
 % if relative.kind ~= "none" then
-    t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * ${relative.biases and "WIDTH" or "HEAD_WIDTH"});
+    t->rows = take_reals(memory, &used, ${stack.count} * (size_t)distance_count(T) * ${relative.biases and "WIDTH" or "HEAD_WIDTH"});
 % end
 % if relative.biases then
-    t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * HEADS);
+    t->row_bias = take_reals(memory, &used, ${stack.count} * (size_t)distance_count(T) * HEADS);
 % end
 % if score.kind ~= "none" then
     t->score = memory ? memory + used : (char *)0;

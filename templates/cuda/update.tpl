@@ -43,10 +43,10 @@ NOINLINE void end_tables(parameters *g) {
 % if relative.kind == "transformer_xl" then
     const int room = distance_count(v->T);
 % if cuda.products == "library" then
-    for (int part = t->rank; part < LAYERS * (WIDTH / SLICE); part += t->blocks) {
+    for (int part = t->rank; part < ${stack.count} * (WIDTH / SLICE); part += t->blocks) {
         const int l = part / (WIDTH / SLICE), first = part % (WIDTH / SLICE) * SLICE;
 % else
-    for (int l = t->rank; l < LAYERS; l += t->blocks) {
+    for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
 % end
         const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v, l);
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
@@ -65,7 +65,7 @@ NOINLINE void end_tables(parameters *g) {
     }
 % elseif relative.kind == "shaw" then
     const int count = distance_count(v->T);
-    const int elements = LAYERS * (2 * CLIP + 1) * HEAD_WIDTH;
+    const int elements = ${stack.count} * (2 * CLIP + 1) * HEAD_WIDTH;
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < elements; e += t->blocks * THREADS) {
         const int l = e / HEAD_WIDTH / (2 * CLIP + 1), row = e / HEAD_WIDTH % (2 * CLIP + 1), d = e % HEAD_WIDTH;
         real sum = 0;
