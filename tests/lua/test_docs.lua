@@ -4,7 +4,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local checks = require("network.checks")
+local names = require("base.names")
 local handles = require("network.handles")
 local lfs = require("lfs")
 local lu = require("luaunit")
@@ -114,7 +114,7 @@ function TestOwnNetwork.test_limits()
   lu.assertStrContains(networks, "128 MB")
   lu.assertEquals({ sandbox.INSTRUCTIONS, sandbox.MEMORY }, { 5000000, 128 * 1024 })
   lu.assertStrContains(networks, "up to 40 of a-z, 0-9 and _")
-  lu.assertStrContains(checks.NAME_TEXT, "up to 40 of a-z, 0-9 and _")
+  lu.assertStrContains(names.TEXT, "up to 40 of a-z, 0-9 and _")
 end
 
 -- What the page and the example's README show of `plan` is what it prints, and the mistake is told as it says.
