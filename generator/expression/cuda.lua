@@ -178,7 +178,8 @@ function M.scatter(build, nest, class, effect, p)
   local values = work(build, "real", p.name .. "_values", heads(turns .. count, value_heads))
   local indices = work(build, "int", p.name .. "_indices", heads(turns .. count, index_heads))
   local list = turns .. STRIDE[class]:format("s")
-  table.insert(nest.scatters, { member = leaves.member(build, "g", p), heads = of_head and "HEADS" or "1", size = p.size,
+  table.insert(nest.scatters, { member = leaves.member(build, "g", p), heads = of_head and "HEADS" or "1",
+    size = p.size,
     index = indices, index_stride = index_heads and of_head and list or "0", value = values,
     count = value_heads and not of_head and "HEADS * " .. list or list })
   return {

@@ -20,15 +20,6 @@ local rooms = require("network.cpu_rooms")
 
 local M = {}
 
--- The families of attentions that a list of buffers keeps.
-local function families_in(list)
-  local families = {}
-  for _, b in ipairs(list) do
-    families[#families + 1] = b.family and b.family.name or nil
-  end
-  return families
-end
-
 -- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
 local function trace_records(cpu)
   local list = {}
@@ -39,7 +30,7 @@ local function trace_records(cpu)
         tokens = record.traced }
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
-      record.families = families_in(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
+      record.families = rooms.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
     end
   end
   return list
@@ -73,7 +64,7 @@ local function block_of(cpu, block, panels)
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
-    members = rooms.lines(cpu.net, kept), rooms = rooms.taken(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
+    members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
     panels = #panels > 0,
     drops = has(made, function(r)
@@ -138,8 +129,8 @@ function M.derive(net, lists, structs, room)
     return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
-    rows = cpu.rows.list, members = rooms.lines(net, cpu.buffers.workspace),
-    rooms = rooms.taken(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
+    rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
+    rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
     tied = net.classified.op.tied and true or false, places = most_places(net), embeddings = embeddings(cpu),
     attended = attended(cpu), labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end

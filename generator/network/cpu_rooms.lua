@@ -1,18 +1,17 @@
--- Buffers in code for the CPU: as members of a struct, as what lay_out takes, and as data for counts of memory.
+-- Memory of the network on the CPU: buffers as members of structs, what lay_out takes for them, and as data.
 --
--- Input: a network, a list of its buffers (buffers.lua). Output: M.lines, lines of a struct; M.taken, { always,
--- training }, a template and what it is handed for each; M.data, { name, form, channels, stream, kept, family }, for
--- plan/memory.lua.
+-- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for the templates of
+-- templates/cpu/room; { name, form, channels, stream, kept, family }.
 
 local M = {}
-
-local GROUPED = 60 -- columns of a line of members that takes one more
-local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
 
 -- Of which stream a length, tokens or rows are, where a network has several.
 function M.of_stream(net, stream)
   return net.streams[2] and stream.name .. "." or ""
 end
+
+local GROUPED = 60 -- columns of a line of members that takes one more
+local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
 
 local function shape_text(net, buffer)
   local tokens = ("[%stokens]"):format(M.of_stream(net, buffer.stream))
@@ -20,7 +19,7 @@ local function shape_text(net, buffer)
 end
 
 -- Buffers as members of a struct: neighbours of one shape stand in one line.
-function M.lines(net, list)
+function M.members(net, list)
   local lines = {}
   for _, b in ipairs(list) do
     local last, shape = lines[#lines], b.form ~= "family" and shape_text(net, b)
@@ -49,8 +48,7 @@ local function sides(family)
 end
 
 -- What lay_out takes: always, and in training alone. Rows of one of several streams have no word of their own.
--- at: "s->" or "w->"; used: the text of a pointer.
-function M.taken(net, list, at, used)
+function M.of(net, list, at, used)
   local rooms = { always = {}, training = {} }
   for _, b in ipairs(list) do
     local rows = b.stream and ("w->%srows"):format(M.of_stream(net, b.stream)) or false
@@ -63,6 +61,7 @@ function M.taken(net, list, at, used)
   return rooms
 end
 
+-- The same as data, for counts of memory (plan/memory.lua).
 function M.data(list)
   local out = {}
   for i, b in ipairs(list) do
@@ -70,6 +69,15 @@ function M.data(list)
       stream = b.stream and b.stream.index, kept = b.kept, family = b.family }
   end
   return out
+end
+
+-- The families of attentions that a list of buffers keeps.
+function M.families(list)
+  local names = {}
+  for _, b in ipairs(list) do
+    names[#names + 1] = b.family and b.family.name or nil
+  end
+  return names
 end
 
 return M

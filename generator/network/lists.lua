@@ -6,8 +6,8 @@
 -- Values of a scope and of different scopes share buffers by name. Values of the network that one block alone takes, as
 -- its input, have none: `carried` = { block }; nor has the result of a block that is read once.
 -- Where two values would meet in a buffer, or one buffer would need two shapes, one of them gets its stream before its
--- name or a number behind it, in the graph itself: the passes are walked through, in training and in evaluation, until every read finds what
--- was written for it.
+-- name or a number behind it, in the graph itself: the passes are walked through, in training and in evaluation, until
+-- every read finds what was written for it.
 
 local backward = require("network.backward")
 local buffers = require("network.buffers")

@@ -93,19 +93,19 @@ local function attention(model, name, stack, layers, queries, keys)
     head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width) }
 end
 
-local families = {}
+local attentions = {}
 
-function families.encoder(model)
+function attentions.encoder(model)
   return { attention(model, "self", LAYERS, model.layers, INPUT, INPUT) }
 end
 
-function families.decoder(model)
+function attentions.decoder(model)
   local own = attention(model, "self", LAYERS, model.layers, INPUT, INPUT)
   own.causal = true
   return { own }
 end
 
-function families.encoder_decoder(model)
+function attentions.encoder_decoder(model)
   local own = attention(model, "decoder", DECODER, model.decoder_layers, TARGET, TARGET)
   own.causal = true
   local list = { own, attention(model, "cross", DECODER, model.decoder_layers, TARGET, SOURCE) }
@@ -149,7 +149,7 @@ function M.derive(plan)
   plan.class_columns = (plan.classes + 15) // 16 * 16
   derive_tokens(plan)
   plan.block_tokens = BLOCK_TOKENS
-  plan.attentions, plan.streams = families[model.kind](model), { { name = "source", index = 0 } }
+  plan.attentions, plan.streams = attentions[model.kind](model), { { name = "source", index = 0 } }
   plan.streams[2] = model.kind == "encoder_decoder" and { name = "target", index = 1 } or nil
   plan.first = plan.attentions[1]
   M.settle_families(plan.attentions)

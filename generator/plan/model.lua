@@ -199,6 +199,10 @@ end
 
 -- The network that a file describes, and which options it has read.
 local function run_own(plan, model, file, families)
+  if plan.streams[2] then
+    error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",
+      expected = "encoder, decoder" }, 0)
+  end
   local read
   local function build(describe, chunk)
     return builder.build(function(net)

@@ -74,9 +74,9 @@ local function same(a, b)
   return canonical.text({ a }) == canonical.text({ b })
 end
 
--- Leaves in encoding.<family>, which has every facet of the family, those that differ.
-function M.settle(encoding, name)
-  local own, differs = encoding[name], {}
+-- The facets of a family's whole encoding that differ from those that hold for all; nil where none do.
+local function differing(encoding, own)
+  local differs = {}
   for _, facet in ipairs(M.FACETS) do
     if facet ~= "parameters" and not same(own[facet], encoding[facet]) then
       differs[facet] = own[facet] or facet == "score" and "none" or { kind = OFF[facet] }
@@ -86,7 +86,27 @@ function M.settle(encoding, name)
     differs.score = differs.score or own.score
     differs.parameters = own.parameters
   end
-  encoding[name] = next(differs) and differs or nil
+  return next(differs) and differs or nil
+end
+
+-- Leaves in encoding.<family>, which has every facet of the family, those that differ. shared: by the names of the
+-- other families, what became of the score that holds for all; it is that of the first of them.
+function M.settle(encoding, names, shared)
+  local first
+  for _, name in ipairs(names) do
+    local made = shared[name]
+    if made and not first then
+      first = made
+      encoding.score, encoding.parameters = made.score, made.parameters
+    elseif made and not same(made.score, first.score) then
+      encoding[name] = { score = made.score, parameters = made.parameters }
+    end
+  end
+  for _, name in ipairs(names) do
+    if not shared[name] then
+      encoding[name] = differing(encoding, encoding[name])
+    end
+  end
 end
 
 return M

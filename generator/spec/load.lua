@@ -250,7 +250,7 @@ end
 local function resolve_families(state, file, own, chain)
   local found
   for _, name in ipairs(families.NAMES) do
-    local given = tree.is_table(own) and own.fields[name]
+    local given = tree.is_table(own) and own.fields[name] or nil
     if tree.is_table(given) then
       found = found or tree.merge(tree.table(own.origin), own)
       found.fields[name] = resolve_own(state, file, "encoding", given, chain, "encoding." .. name)

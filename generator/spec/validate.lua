@@ -4,7 +4,8 @@
 -- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score, network }:
 -- where each value comes from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop
 -- nothing; the task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters }
--- of the score (spec/score/score.lua), or { families } where there are several, nil without one; the file { path, text } of a network of the user's own, or nil.
+-- of the score (spec/score/score.lua), or { families } where there are several, nil without one; the file
+-- { path, text } of a network of the user's own, or nil.
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
@@ -329,7 +330,8 @@ end
 local function resolve_formula(context, texts, encoding, family, of)
   local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
   local formula = score.resolve(context, texts, { path = path, encoding = encoding,
-    layers = families.layers(context.resolved.model, of), cross = of == "cross", score = nodes.score, parameters = nodes.parameters })
+    layers = families.layers(context.resolved.model, of), cross = of == "cross", score = nodes.score,
+    parameters = nodes.parameters })
   if formula and encoding.positions.kind == "randomized"
     and features.score_reads_positions({ encoding = encoding })
     and context.origins[path .. ".positions.draw"] == DEFAULT then
@@ -348,18 +350,15 @@ local function resolve_score(context, texts)
   elseif not names[2] then
     return resolve_formula(context, texts, encoding, nil, names[1])
   end
-  local formulas, before = {}, context.diagnostics:count()
+  local formulas, before, shared = {}, context.diagnostics:count(), {}
   for _, name in ipairs(names) do
     local own = encoding[name]
+    shared[name] = not own and setmetatable({}, { __index = encoding }) or nil
     if context.diagnostics:count() == before then
-      formulas[name] = resolve_formula(context, texts, own or encoding, own and name, name)
+      formulas[name] = resolve_formula(context, texts, own or shared[name], own and name, name)
     end
   end
-  for _, name in ipairs(names) do
-    if encoding[name] then
-      families.settle(encoding, name)
-    end
-  end
+  families.settle(encoding, names, shared)
   return next(formulas) and { families = formulas } or nil
 end
 
@@ -389,7 +388,8 @@ end
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
   local context = { diagnostics = d, tasks = given.tasks, root = lay_families(loaded.tree), loaded = loaded,
-    origins = {}, formulas = {}, files = {}, partial = {}, resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
+    origins = {}, formulas = {}, files = {}, partial = {},
+    resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
   read_children(context, "", context.root, context.resolved)
   settle_task(context)
   settle_model(context)
@@ -450,8 +450,9 @@ local function printed_fields()
   local list = {}
   for _, field in ipairs(schema.fields) do
     list[#list + 1] = field
-    table.move(field.family and schema.copies[field.family] or {}, 1, field.family and #schema.copies[field.family] or 0,
-      #list + 1, list)
+    for _, own in ipairs(schema.copies[field.family] or {}) do
+      list[#list + 1] = own
+    end
   end
   return list
 end

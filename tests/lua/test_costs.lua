@@ -70,8 +70,7 @@ function TestCosts.test_flops_are_those_of_the_formulas()
     local plan = plan_of(sets, task(2, 3))
     local T = plan.mean_tokens
     lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.attentions[1].count, plan.flops.relative,
-      plan.flops.output },
-      { weights, pair_factor * 5 * 64, relative, 64 * 3 })
+      plan.flops.output }, { weights, pair_factor * 5 * 64, relative, 64 * 3 })
     lu.assertEquals(costs.forward(plan, T), 2 * weights * T + pair_factor * 5 * 64 * T * T)
   end
   check({}, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
@@ -80,6 +79,19 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   check({ ["encoding.normaliser.kind"] = "geometric" }, 5 * (4 * 64 * 64 + 2 * 64 * 256 + 16 * 64), 4, 0)
   check({ ["model.activation"] = "swiglu" }, 5 * (4 * 64 * 64 + 3 * 64 * 256), 4, 0)
   check({ ["model.kind"] = "decoder", ["model.tied"] = "true" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
+end
+
+-- Of two streams: the encoder and the products of keys and values go by the source, all others by the target.
+function TestCosts.test_flops_of_two_streams()
+  local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
+    ["model.decoder_layers"] = "3" }, task(2, 3, "2 * n"))
+  local C, F = 64, 256
+  local source, target = 2 * (4 * C * C + 2 * C * F) + 3 * 2 * C * C, 3 * (6 * C * C + 2 * C * F)
+  lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.streams[2].weights }, { source, target })
+  local S, T = 7, 11
+  lu.assertEquals(costs.forward(plan, { S, T }), 2 * source * S + 2 * target * T
+    + 4 * C * (2 * S * S + 3 * T * T + 3 * S * T))
+  lu.assertEquals({ plan.mean_tokens, plan.longest_training }, { 3 * 20.5, 80 })
 end
 
 -- Every learned number belongs to one operation, or to the score of all layers.

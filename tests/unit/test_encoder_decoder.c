@@ -88,8 +88,7 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
     free(got);
 }
 
-static void check_training(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
-                           made_batch *made) {
+static void check_training(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model, made_batch *made) {
     lh_ref_model_clear(model);
     double want = lh_ref_run(model, &made->batch, NULL);
     for (int most = 1; most <= SEQUENCES; most += 2) {

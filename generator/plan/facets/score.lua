@@ -85,7 +85,8 @@ local function learned_parameters(family, parameters)
     if p.learned then
       local count = (p.size or 1) * (leaves.has_head(p) and family.heads or 1)
       local shape = leaves.has_head(p) and (p.size and { family.heads, p.size } or { family.heads }) or { p.size or 1 }
-      list[#list + 1] = { name = p.name, member = family.prefix .. "score_" .. p.name, count = count, room = (count + 15) // 16 * 16,
+      list[#list + 1] = { name = p.name, member = family.prefix .. "score_" .. p.name, count = count,
+        room = (count + 15) // 16 * 16,
         shape = shape, per_layer = leaves.has_layer(p), init = p.init, values = p.values,
         values_text = values_text(p.values, count),
         shape_text = table.concat(shape, "][") }

@@ -54,7 +54,8 @@ return {
       "xavier: matrices uniform in +-sqrt(6 / (in + out)), queries, keys and values as one (Glorot and Bengio 2010)",
     } },
   { path = "model.tied", type = "boolean", default = false, left_out = false,
-    only = { "decoder", "encoder_decoder" }, doc = "whether logits are products with the vectors of the output's tokens, without weights of their own" },
+    only = { "decoder", "encoder_decoder" },
+    doc = "whether logits are products with the vectors of the output's tokens, without weights of their own" },
   { path = "model.spare_token", type = "boolean", default = true, left_out = true, only = { "encoder" },
     doc = "an embedding that no token has, as in Ruoss et al.'s counts of parameters; computation tokens take it" },
 }

@@ -4,9 +4,9 @@
 --   path        "encoding", or of one family of attentions "encoding.cross"
 --   encoding    its table in the resolved spec; layers: of the family; cross: its queries look at another sequence
 --   score, parameters   the nodes that values.lua found
--- Output: encoding.score (the formula as text) and encoding.parameters (plain data); the formula itself { root, builder,
--- parameters } for the planner, parameters sorted by name, only those which the formula reads. Errors are in the
--- diagnostics.
+-- Output: encoding.score (the formula as text) and encoding.parameters (plain data); the formula itself { root,
+-- builder, parameters } for the planner, parameters sorted by name, only those which the formula reads. Errors are in
+-- the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local ir = require("expression.ir")
@@ -37,7 +37,8 @@ local function list_entries(of, report)
   end
   for name, node in tree.each(own or tree.table()) do
     if not node.unstated then
-      return report(node, ("%s.parameters.%s"):format(of.path, name), "the score is a list, whose entries have parameters each",
+      return report(node, ("%s.parameters.%s"):format(of.path, name),
+        "the score is a list, whose entries have parameters each",
         "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant beside its use")
     end
   end
