@@ -23,25 +23,12 @@ local literals = require("base.literals")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
 local score_cuda = require("plan.facets.score_cuda")
+local score_tables = require("plan.facets.score_tables")
 
 local M = {}
 
-local STAGES = { "uniform", "query", "key", "distance", "sum", "pair" }
-
 local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
   pair = "s->pairs" }
-local ABOUT = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
-  pair = "[keys][queries]" }
-
-local function by_class(tables, class)
-  local list = {}
-  for _, t in ipairs(tables) do
-    if t.class == class then
-      list[#list + 1] = t
-    end
-  end
-  return list
-end
 
 -- Literals of a list as lines of text.
 local function literal_lines(build, values)
@@ -100,8 +87,7 @@ local function describe_tables(tables, heads, cross)
     t.stride = cross and t.class == "key" and "%s->keys" or nil
     local count = t.class == "uniform" and "1" or t.stride and t.stride:format("s") or COUNT[t.class]
     t.count_text = not t.per_head and count or t.class == "uniform" and heads or heads .. " * " .. count
-    local shape = (t.per_head and "[HEADS]" or "") .. ABOUT[t.class]
-    t.about = shape ~= "" and (" /* %s */"):format(shape) or ""
+    t.about = score_tables.about(t, t.per_head)
     if t.learned and (t.class == "distance" or t.class == "sum") then
       t.row, t.row_count_text = t.name .. "_row", COUNT[t.class]
     end
@@ -112,9 +98,7 @@ end
 local function words_of(statements, set)
   for _, statement in ipairs(statements) do
     for _, field in ipairs({ "value", "target", "index", "place", "element", "address" }) do
-      for word in (statement[field] or ""):gmatch("[%a_][%w_]*") do
-        set[word] = true
-      end
+      score_tables.add_words(set, statement[field] or "")
     end
     if statement.kind == "gather_distance" or statement.kind == "gather_sum" then
       set.d, set.i, set.j = true, true, true
@@ -203,8 +187,8 @@ end
 -- Loop nests that fill the tables, each after those it reads; those that take gradients back, in the opposite order.
 local function loop_nests(build, tables)
   local making, gradients = {}, {}
-  for _, class in ipairs(STAGES) do
-    local members = by_class(tables, class)
+  for _, class in ipairs(score_tables.CLASSES) do
+    local members = score_tables.by_class(tables, class)
     if #members > 0 then
       making[#making + 1] = nests.making(build, class, members)
       local nest = nests.gradients(build, class, members)

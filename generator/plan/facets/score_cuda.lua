@@ -15,33 +15,20 @@
 
 local cuda = require("expression.cuda")
 local nests = require("expression.nests")
+local score_tables = require("plan.facets.score_tables")
 
 local M = {}
 
-local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair" }
+local CLASSES = score_tables.CLASSES
 local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
 local COUNT = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
-local ABOUT = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
-  pair = "[keys][queries]" }
-
-local function by_class(tables, class)
-  local list = {}
-  for _, t in ipairs(tables) do
-    if t.class == class then
-      list[#list + 1] = t
-    end
-  end
-  return list
-end
 
 -- A table as a member of a struct, which is called `set` where members are placed.
 local function member(t, per_head, set)
   local count = COUNT[t.class]:format(set)
   local text = not per_head and count or t.class == "uniform" and "HEADS" or "HEADS * " .. count
-  local shape = (per_head and "[HEADS]" or "") .. ABOUT[t.class]
-  return { name = t.name, class = t.class, count_text = text,
-    about = shape ~= "" and (" /* %s */"):format(shape) or "" }
+  return { name = t.name, class = t.class, count_text = text, about = score_tables.about(t, per_head) }
 end
 
 local function members_of(tables)
@@ -75,18 +62,9 @@ end
 
 -- ---- what functions declare ----
 
-local function add_words(set, ...)
-  for _, text in ipairs({ ... }) do
-    for word in text:gmatch("[%a_][%w_]*") do
-      set[word] = true
-    end
-  end
-  return set
-end
-
 local function words_of(statements, set)
   for _, s in ipairs(statements) do
-    add_words(set, s.value or "", s.target or "", s.place or "", s.index or "")
+    score_tables.add_words(set, s.value or "", s.target or "", s.place or "", s.index or "")
   end
   return set
 end
@@ -98,13 +76,13 @@ local function uses_of(nest)
     words_of(nest[level], set)
   end
   for _, sum in ipairs(nest.sums) do
-    add_words(set, sum.member, "staging")
+    score_tables.add_words(set, sum.member, "staging")
   end
   for _, part in ipairs(nest.parts) do
-    add_words(set, part.array, part.place)
+    score_tables.add_words(set, part.array, part.place)
   end
   for _, list in ipairs(nest.scatters) do
-    add_words(set, list.member, list.index, list.index_stride, list.value, list.count)
+    score_tables.add_words(set, list.member, list.index, list.index_stride, list.value, list.count)
   end
   set.T = set.T or nest.class ~= "uniform"
   set.s = set.s or nest.class == "pair"
@@ -174,7 +152,7 @@ local function making(build, tables)
   for _, rank in ipairs(RANKS) do
     local stage = { number = #stages }
     for _, class in ipairs(rank) do
-      local own = by_class(tables, class)
+      local own = score_tables.by_class(tables, class)
       if #own > 0 then
         stage[#stage + 1] = describe(nests.making(build, class, own), true)
         all[#all + 1] = stage[#stage]
@@ -194,7 +172,7 @@ end
 local function back(build, tables)
   local list = {}
   for i = #CLASSES, 1, -1 do
-    local nest = nests.gradients(build, CLASSES[i], by_class(tables, CLASSES[i]))
+    local nest = nests.gradients(build, CLASSES[i], score_tables.by_class(tables, CLASSES[i]))
     if nest then
       list[#list + 1] = describe(nest, false)
     end
