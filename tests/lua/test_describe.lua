@@ -79,6 +79,10 @@ function TestWords.test_the_network_as_a_graph()
   lu.assertEquals(select(2, graph:gsub("subgraph", "")), 2)
   lu.assertStrContains(graph, 'label="layer, 5 times"')
   lu.assertStrContains(graph, '"s2.input_1" -> "s2.1";')
+  for name, kept in pairs({ attended = true, norm1 = true, attention_output = false, sum1 = false }) do
+    local line = graph:match(('[^\n]*label="%s\\n[^\n]*'):format(name))
+    lu.assertEquals(line:find("fillcolor=lightgrey", 1, true) ~= nil, kept, name)
+  end
   for line in graph:gmatch("[^\n]+") do
     lu.assertNotNil(line:find("[;{}]$"), line)
   end
