@@ -86,8 +86,7 @@ local function add_flops(plan, list, means, factor)
 end
 
 -- Into every operation of the passes: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
--- largest block, over all repetitions. What belongs to no operation alone is the attention's gradient's
--- and the embedding's.
+-- largest block, over all repetitions.
 local function add_bytes(plan)
   local block, kept, scratch = plan.largest_block, {}, {}
   for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
