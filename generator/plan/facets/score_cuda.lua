@@ -62,27 +62,11 @@ end
 
 -- ---- what functions declare ----
 
-local function words_of(statements, set)
-  for _, s in ipairs(statements) do
-    score_tables.add_words(set, s.value or "", s.target or "", s.place or "", s.index or "")
-  end
-  return set
-end
-
--- The words of a loop nest and of what stands around it.
+-- What a loop nest mentions, and what stands around it.
 local function uses_of(nest)
-  local set = {}
-  for _, level in ipairs({ "outer", "lane", "head", "after" }) do
-    words_of(nest[level], set)
-  end
-  for _, sum in ipairs(nest.sums) do
-    score_tables.add_words(set, sum.member, "staging")
-  end
-  for _, part in ipairs(nest.parts) do
-    score_tables.add_words(set, part.array, part.place)
-  end
-  for _, list in ipairs(nest.scatters) do
-    score_tables.add_words(set, list.member, list.index, list.index_stride, list.value, list.count)
+  local set = { staging = nest.sums[1] ~= nil }
+  for name in next, nest.mentioned do
+    set[name] = true
   end
   set.T = set.T or nest.class ~= "uniform"
   set.s = set.s or nest.class == "pair"
@@ -99,7 +83,7 @@ local function all_uses(list)
     end
   end
   set.T = set.T or set.w or false
-  set.drawn = set.drawn_distance or false
+  set.drawn = set.drawn or false
   set.l = set.l or set.drawn or set.position or false
   set.v = set.p or set.T or set.drawn or set.position or false
   set.scratch = set.w or false
@@ -198,15 +182,15 @@ local function describe_gathered(list, class)
     names[i] = t.name
   end
   list.class, list.count, list.about = class, #list, table.concat(names, ", ")
-  list.arguments = arguments(TABLE_GRADIENT, words_of(list.statements, {}))
+  list.arguments = arguments(TABLE_GRADIENT, list.statements.mentioned)
 end
 
 local function describe_pair(out, build, score)
   out.pair = nests.pair(build, score)
-  out.pair_arguments = arguments(PAIR, words_of(out.pair, {}))
+  out.pair_arguments = arguments(PAIR, out.pair.mentioned)
   local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
   out.logit_grad = differs and logit_grad
-  out.logit_arguments = arguments(LOGIT_GRADIENT, words_of(logit_grad, {}))
+  out.logit_arguments = arguments(LOGIT_GRADIENT, logit_grad.mentioned)
   out.gathers, out.lists = gathers, {}
   for _, class in ipairs(CLASSES) do
     local list = gathers[class]

@@ -1,4 +1,4 @@
--- What both halves say of the tables of a score: their classes (expression/lower.lua) in the order of making, and shapes.
+-- What both halves say of the tables of a score: their classes (expression/lower.lua) in the order of making, shapes.
 
 local M = {}
 
@@ -21,16 +21,6 @@ function M.by_class(tables, class)
     end
   end
   return list
-end
-
--- Adds the words of C text to a set, to tell which arguments and locals a function needs.
-function M.add_words(set, ...)
-  for _, text in ipairs({ ... }) do
-    for word in text:gmatch("[%a_][%w_]*") do
-      set[word] = true
-    end
-  end
-  return set
 end
 
 return M
