@@ -97,12 +97,11 @@ RUNTIME_SOURCES := $(sort $(shell find runtime -mindepth 2 -name '*.c'))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
-# This one links random networks, build/tests/specs/random_*, of which there are RANDOM_COUNT: tests/run.sh writes them.
-# The first RANDOM_DEVICE have device code, too, for tests/emulation/test_reference.c.
+# This one links random networks, build/tests/specs/random_*, of which there are RANDOM_COUNT, and RANDOM_WIDE wide ones:
+# tests/run.sh writes them, with device code for tests/emulation/test_random.c where there is any.
 RANDOM_COUNT ?= 5
-RANDOM_DEVICE ?= 0
-RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM_COUNT)))
-RANDOM_DEVICE_SPECS := $(wordlist 1,$(RANDOM_DEVICE),$(RANDOM_SPECS))
+RANDOM_WIDE ?= 0
+RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM_COUNT))) $(patsubst %,random_wide_%,$(shell seq $(RANDOM_WIDE)))
 WITH_RANDOM := tests/unit/test_random.c
 RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/random_*/spec.c)))
 # These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
@@ -247,15 +246,18 @@ $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 
-# Networks as tables, for the interpreter in double: those of specs, of the random specs, and ANY_NETWORKS more.
+# Networks as tables, for the interpreter in double: those of specs, also of such as have vectors but no code among the
+# tests, those of the random specs, and ANY_NETWORKS more.
 ANY_NETWORKS ?= 30
-NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua))
+NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua \
+	$(patsubst tests/reference/%.safetensors,tests/specs/networks/%.lua,$(wildcard tests/reference/*.safetensors))))
 NETWORK_SOURCES := tests/support/networks.c.tpl tests/support/random_specs.lua tests/lua/networks.lua tests/lua/random.lua \
 	$(shell find generator -name '*.lua')
 
 build/tests/networks: FORCE
 	@mkdir -p $(@D)
-	@echo "$(ANY_NETWORKS) $(RANDOM_SPECS)" | cmp -s - $@ || echo "$(ANY_NETWORKS) $(RANDOM_SPECS)" > $@
+	@echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" | cmp -s - $@ || \
+		echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" > $@
 
 build/tests/networks.c: tests/support/render_networks.lua build/tests/networks $(NETWORK_SPECS) $(NETWORK_SOURCES)
 	$(or $(LUA),lua5.4) $< $@ $(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)
@@ -381,7 +383,7 @@ print-unit-tests:
 	@printf '%s\n' $(UNIT_TESTS)
 
 print-random-specs:
-	@printf '%s\n' $(RANDOM_DEVICE_SPECS:=+cuda) $(filter-out $(RANDOM_DEVICE_SPECS),$(RANDOM_SPECS))
+	@printf '%s\n' $(RANDOM_SPECS)
 
 print-levels:
 	@$(check_levels)

@@ -24,6 +24,7 @@ local report = require("study.report.report")
 local schema = require("spec.schema")
 local shell = require("base.shell")
 local sweep = require("study.run.sweep")
+local trainer_flags = require("spec.trainer_flags")
 local validate = require("spec.validate")
 local write = require("base.write")
 
@@ -39,7 +40,7 @@ local function warn(spec)
   for _, warning in ipairs(spec.warnings) do
     say("warning: ", type(warning) == "table" and warning.what or warning, "\n")
   end
-  for _, name in ipairs({ "data", "eval" }) do
+  for _, name in ipairs({ "data", "eval", "validation" }) do
     local file = spec.data_files[name]
     if file and lfs.attributes(file.real, "mode") ~= "file" then
       say(("warning: task.%s: there is no file %s yet; the trainer will read it\n"):format(name, file.shown))
@@ -244,12 +245,10 @@ function verbs.train(project, arguments)
   if not made then
     return code
   end
-  local dir, files = made.dir, made.spec.data_files
+  local dir, files = made.dir, trainer_flags.of_files(made.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
   local words = { "env", defaults.environment(made.spec.plan.defaults), trainer, "train" }
-  -- Wherever we stand; flags of the user's win.
-  words[#words + 1] = files.data and "--data=" .. files.data.real
-  words[#words + 1] = files.eval and "--eval-data=" .. files.eval.real
+  table.move(files, 1, #files, #words + 1, words) -- flags of the user's win
   table.move(arguments.flags, 1, #arguments.flags, #words + 1, words)
   return become(words)
 end

@@ -7,6 +7,7 @@ local diagnostics = require("base.diagnostics")
 local gen = require("render.gen")
 local lfs = require("lfs")
 local load_module = require("spec.load")
+local model = require("plan.model")
 local paths = require("base.paths")
 local plan_module = require("plan.plan")
 local sha256 = require("base.sha256")
@@ -134,7 +135,7 @@ local function add_plan(spec, d)
   local problem
   spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score,
     network = spec.network })
-  if problem and problem.path == (spec.network or {}).path then
+  if problem and spec.network and problem.path == spec.network.path then
     d:source(problem.path, spec.network.text)
   end
   if problem then
@@ -153,6 +154,11 @@ function Project:plan(argument, sets)
   end
   local d = diagnostics.new()
   return add_plan(spec, d), d:text()
+end
+
+-- The network of what was planned, as its description left it.
+function Project.network(_, spec)
+  return (model.network(spec.plan, spec.network))
 end
 
 -- Validates and plans what load.lua made; nil when there are errors in d.

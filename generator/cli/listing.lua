@@ -39,8 +39,13 @@ local function tasks(project)
   local lines = {}
   for _, fact in ipairs(facts.list) do
     lines[#lines + 1] = row(fact.kind, fact.summary)
+    for _, axis in ipairs(fact.axes or {}) do
+      lines[#lines + 1] = ("    eval.by.%s: %d to %d; %s"):format(axis.name, axis.first, axis.last, axis.doc)
+    end
     for _, option in ipairs(fact.options or {}) do
-      lines[#lines + 1] = ("    options.%s: %s; %s"):format(option.name, table.concat(option.choices, " "), option.doc)
+      local choices = option.first and ("%d to %d (%d)"):format(option.first, option.last, option.default)
+        or table.concat(option.choices, " ")
+      lines[#lines + 1] = ("    options.%s: %s; %s"):format(option.name, choices, option.doc)
     end
   end
   lines[#lines + 1] = row('source = "<kind>.c"', "one of your own: docs/own-task.md")

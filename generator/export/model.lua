@@ -4,6 +4,7 @@
 -- and the trainer that it was made with. Output: an exit code and, where it is not 0, a message. The folder `out` is
 -- written whole or not at all.
 
+local examples = require("export.examples")
 local input = require("base.input")
 local json = require("dkjson")
 local pytorch = require("export.pytorch")
@@ -42,10 +43,10 @@ end
 -- Examples to compare at: a list of { input, outputs }.
 local function inputs_of(spec, trainer)
   if spec.plan.task.data then
-    return pytorch.data_inputs(spec.plan)
+    return examples.data_inputs(spec.plan)
   end
   local list = {}
-  for _, length in ipairs(pytorch.lengths(spec.resolved)) do
+  for _, length in ipairs(examples.lengths(spec.resolved)) do
     local lines, code, message = ask(trainer, { "sample", "--length", length, "--count", 2 })
     if not lines then
       return nil, code, message
@@ -57,7 +58,8 @@ local function inputs_of(spec, trainer)
   return list
 end
 
--- The lines of stored.jsonl: inputs, draws, and the logits that the trainer makes of them.
+-- The lines of stored.jsonl: inputs, draws, and the logits that the trainer makes of them; of a decoder also the answer
+-- that it has read for them.
 local function stored_lines(spec, run, trainer)
   local inputs, code, message = inputs_of(spec, trainer)
   if not inputs then
@@ -65,7 +67,7 @@ local function stored_lines(spec, run, trainer)
   end
   local requests, lines = {}, {}
   for _, example in ipairs(inputs) do
-    local request = pytorch.request(spec.plan, example.input, example.outputs)
+    local request = examples.request(spec.plan, example.input, example.outputs)
     requests[#requests + 1] = request
     lines[#lines + 1] = request and json.encode(request)
   end
@@ -75,24 +77,25 @@ local function stored_lines(spec, run, trainer)
   if not answers then
     return nil, code, message
   end
-  local order = { keyorder = { "input", "positions", "distances", "logits" } }
+  local order = { keyorder = { "input", "output", "positions", "distances", "logits" } }
   for i, request in ipairs(requests) do
     request.logits, request.outputs = answers[i].logits, nil
+    request.output = spec.plan.decoder and answers[i].argmax or nil
     lines[i] = json.encode(request, order)
   end
   return table.concat(lines, "\n") .. "\n"
 end
 
 local function export(options, run, spec, path)
-  local problem = pytorch.problem(spec)
-  if problem then
-    return 1, ("%s: export pytorch %s"):format(run.dir, problem)
-  end
   local opened, message = tensors.open(run.checkpoint)
   if not opened then
     return 1, message
   end
   run.metadata = opened.metadata
+  local facts, problem = pytorch.facts(spec, run, options.project:network(spec))
+  if not facts then
+    return 1, ("%s: export pytorch %s"):format(run.dir, problem)
+  end
   local trainer, code
   trainer, code, message = trained.trainer(options.project, run, options.trainer, function()
     return options.provide(path)
@@ -106,7 +109,7 @@ local function export(options, run, spec, path)
     return code, message
   end
   local model
-  model, problem = render.render("python/model.py.tpl", pytorch.facts(spec, run), function(...)
+  model, problem = render.render("python/model.py.tpl", facts, function(...)
     return options.project:template(...)
   end)
   if not model then

@@ -1,50 +1,43 @@
 -- A trained model as a folder for PyTorch: model.py, its checkpoint, and inputs with the logits that Longhand computed.
 --
--- Input: M.facts takes a resolved spec, its plan and its formula, and gives what templates/python/model.py.tpl reads;
--- M.request gives lines for `trainer predict`, M.problem why a spec cannot be exported. Pure.
+-- Input: a spec as project:plan gives it, its network (project:network). Output: M.facts gives what
+-- templates/python/model.py.tpl reads, or nil and why a model cannot be exported. Pure.
 
+local canonical = require("base.canonical")
+local classes = require("export.classes")
+local facets = require("export.facets")
 local json = require("dkjson")
-local shapes = require("expression.leaves")
-local text = require("expression.text")
+local names = require("export.names")
 local tongues = require("base.tongues")
-local torch = require("expression.torch")
 
 local M = {}
 
 local ANY = true
 
--- Everything that the template can write; other fields of these sections are refused by name.
+-- Everything of these sections that the templates can write; other fields are refused by name. Of the model, what its
+-- network has decides (operations.lua).
 local KNOWN = {
   encoding = {
     rotation = { kind = { none = ANY, rope = ANY }, base = ANY, scaling = {
       kind = { linear = ANY, ntk = ANY, yarn = ANY }, factor = ANY, original_length = ANY, beta_slow = ANY,
       beta_fast = ANY, attention_factor = ANY } },
     relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY },
-    mask = { kind = { causal = ANY, window = ANY }, left = ANY, right = ANY },
+    mask = { kind = { full = ANY, causal = ANY, window = ANY }, left = ANY, right = ANY },
     positions = { kind = { index = ANY, randomized = ANY }, max_position = ANY, sorted = ANY,
       draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
       range = { one_based = ANY }, sides = { independent = ANY } },
     additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY },
-    normaliser = { kind = { geometric = ANY }, normalised = ANY, directional = ANY },
+    normaliser = { kind = { softmax = ANY, geometric = ANY }, normalised = ANY, directional = ANY },
     score = ANY, parameters = ANY,
   },
-  model = { kind = { encoder = ANY }, layers = ANY, heads = ANY, width = ANY, feedforward = ANY, dropout = ANY,
-    spare_token = ANY, init = ANY },
   task = { kind = ANY, source = ANY, data = ANY, eval = ANY, input_symbols = ANY, output_symbols = ANY, longest = ANY,
     options = ANY, computation = ANY },
 }
 
 local function first_unknown(value, known, path)
-  local names = {}
-  for name in next, value do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  for _, name in ipairs(canonical.sorted_keys(value)) do
     local inner, below = value[name], known[name]
-    if not below then
-      return ("%s.%s = %s"):format(path, name, json.encode(inner))
-    elseif below ~= ANY and type(inner) ~= "table" and not below[inner] then
+    if not below or inner and below ~= ANY and type(inner) ~= "table" and not below[inner] then
       return ("%s.%s = %s"):format(path, name, json.encode(inner))
     end
     local problem = below ~= ANY and type(inner) == "table" and first_unknown(inner, below, path .. "." .. name)
@@ -54,243 +47,237 @@ local function first_unknown(value, known, path)
   end
 end
 
--- Why a spec cannot be exported, or nil.
-function M.problem(spec)
-  for _, section in ipairs({ "encoding", "model", "task" }) do
-    local unknown = first_unknown(spec.resolved[section], KNOWN[section], section)
-    if unknown then
-      return "does not know " .. unknown
-    end
+-- What is written for one family stands under its name, and is false where it goes without.
+local function known_encoding(plan)
+  local known = {}
+  for name, below in next, KNOWN.encoding do
+    known[name] = below
   end
-  if spec.plan.eval_dropout then
+  for _, family in ipairs(plan.attentions) do
+    known[family.name] = KNOWN.encoding
+  end
+  return known
+end
+
+-- Why a spec cannot be exported, whatever its network; or nil.
+function M.problem(spec)
+  local unknown = first_unknown(spec.resolved.encoding, known_encoding(spec.plan), "encoding")
+    or first_unknown(spec.resolved.task, KNOWN.task, "task")
+    or spec.score and spec.score.families and "encoding.score of several attentions"
+  if unknown then
+    return "does not know " .. unknown
+  elseif spec.plan.eval_dropout then
     return "has no logits to compare with: eval.dropout = true makes them random"
   end
 end
 
-local function number_text(value)
-  return text.number(value)
-end
+-- ---- what the network has ----
 
--- Sizes of a parameter's tensor as Python writes them.
-local function shape_text(p)
-  local heads, size = shapes.has_head(p) and "HEADS", p.size and ("%d"):format(p.size)
-  return heads and size and heads .. ", " .. size or heads or size or "1"
-end
-
-local function wrapped(values)
-  local lines, line = {}, ""
-  for _, value in ipairs(values) do
-    local word = number_text(value) .. (value == math.floor(value) and ".0," or ",")
-    if #line + #word > 100 then
-      lines[#lines + 1], line = line, word
-    else
-      line = line == "" and word or line .. " " .. word
+local function places_input(net)
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" then
+      return op.encoding.kind
     end
   end
-  lines[#lines + 1] = line
+  return false
+end
+
+-- Its attentions: operations, in order.
+local function attentions_of(net)
+  local list = {}
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      list[#list + 1] = op.kind == "attention" and op or nil
+    end
+  end
+  return list
+end
+
+-- Attentions may differ in all but what the file has once.
+local function check_alike(net, attentions)
+  local first = attentions[1]
+  for _, op in ipairs(attentions) do
+    for _, field in ipairs({ "positions", "heads" }) do
+      if canonical.text(op.family[field]) ~= canonical.text(first.family[field]) then
+        error({ unknown = ("%s of attention %s that are not those of %s"):format(field, op.family.name,
+          first.family.name) }, 0)
+      end
+    end
+  end
+  for _, p in ipairs(net.late) do
+    local name = p.tensors[1][1]
+    if not name:find("^score%.") then
+      error({ unknown = ("%s, which only one of several attentions reads"):format(name) }, 0)
+    end
+  end
+end
+
+-- Where positions and distances come from, before the classes are known: of a network of one stream.
+local function places_of(positions, attentions, score, additive)
+  local needs = {}
+  for _, op in ipairs(attentions) do
+    for need in next, facets.of(op, score).needs do
+      needs[need] = true
+    end
+  end
+  return facets.places(positions, needs, additive)
+end
+
+local LINE = 70 -- characters of names on a line of sizes
+
+-- Lines of sizes with names: "LAYERS, WIDTH = 5, 64".
+local function sizes_of(net, attentions)
+  local lines, words, values = {}, {}, {}
+  local function add(word, value)
+    if #table.concat(words, ", ") + #word > LINE then
+      words, values = {}, {}
+    end
+    words[#words + 1], values[#values + 1] = word, value
+    lines[#words == 1 and #lines + 1 or #lines] = ("%s = %s"):format(table.concat(words, ", "),
+      table.concat(values, ", "))
+  end
+  for _, block in ipairs(net.scopes) do
+    add(block.count_name, block.count)
+  end
+  if attentions[1] then
+    add("HEADS", attentions[1].family.heads)
+  end
+  for _, width in ipairs(net.widths) do
+    if not width.text:find("DIRECTION_WIDTH$") then -- of generated C: filled up to whole vectors
+      add(width.text, width.count)
+    end
+  end
   return lines
 end
 
-local function add_parameters(facts, parameters)
-  for _, p in ipairs(parameters) do
-    if not p.learned then
-      table.insert(facts.constants, { name = p.name, lines = wrapped(p.values),
-        view = shapes.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
-    else
-      table.insert(shapes.has_layer(p) and facts.own or facts.shared, { name = p.name, shape = shape_text(p) })
+-- The classes of its norms as Python has one or several of them; or false.
+local function norms_of(net)
+  local has = {}
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      has[op.norm or false] = true
     end
   end
+  return has.layer and has.rms and "(nn.LayerNorm, nn.RMSNorm)" or has.layer and "nn.LayerNorm"
+    or has.rms and "nn.RMSNorm" or false
 end
 
--- How the formula is called: arguments of change_score, and what attention passes for them.
-local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
-  { "own", "self.score" }, { "shared", "shared" } }
-
-local function score_facts(formula)
-  if not formula then
-    return false
-  end
-  local score = torch.formula(formula.root)
-  score.arguments, score.pass = "", ""
-  for _, argument in ipairs(ARGUMENTS) do
-    if score.uses[argument[1]] then
-      score.arguments = score.arguments .. ", " .. argument[1]
-      score.pass = score.pass .. ", " .. argument[2]
+local function mentions(list, word)
+  for _, class in ipairs(list) do
+    for _, line in ipairs(class.lines or {}) do
+      if line:find(word, 1, true) then
+        return true
+      end
     end
   end
-  for _, name in ipairs({ "index", "length", "head", "distance", "positions", "layer", "bucket", "shared" }) do
-    score[name] = score.uses[name] or false
-  end
-  score.about = "What becomes of the scaled logits [B][HEADS][T][T], queries by keys."
-  return score
+  return false
 end
 
-local function mask_facts(mask)
-  if mask.kind == "none" then
-    return false
-  elseif not mask.left then
-    return { text = ("offset > %d"):format(mask.right) }
-  end
-  return { text = ("(offset < -%d) | (offset > %d)"):format(mask.left, mask.right) }
-end
+-- ---- the file ----
 
--- What is written of draws: their range, from 0 or 1 on, and their order.
-local function draw_facts(facts, plan)
-  local family = plan.first
-  local positions, distance = family.positions, family.positions.distance
-  local drawn = facts.draws_positions and positions or facts.draws_distances and distance
-  facts.max_position = drawn and drawn.range
-  facts.one_based = drawn and drawn.max_position > drawn.range or false
-  facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
-  facts.sorted_words = positions.sorted and ", ascending" or ""
-  facts.sort_text = positions.sorted and ".sort().values" or ""
-  facts.position_text = facts.one_based and "(1 + torch.randperm(MAX_POSITION))" or "torch.randperm(MAX_POSITION)"
-  facts.distance_text = facts.one_based and "torch.randperm(MAX_POSITION)" or "torch.randperm(MAX_POSITION - 1)"
-  facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
-end
-
--- Where positions and distances come from, before the layers and anew in each.
-local function place_facts(facts, plan)
-  local family = plan.first
-  local positions, distance = family.positions, family.positions.distance
-  local score, lines, inner = facts.score, {}, {}
-  local reads_distance = facts.relative or score and score.distance
-  local reads_positions = facts.rope or score and score.positions
-  local drawn = distance.kind == "drawn" or distance.kind == "clamped"
-  local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
-  local make = by_sequence and "place = draw_positions(len(tokens), count, positions)"
-    or random and "place = draw_positions(count, positions)" or "place = torch.arange(count)"
-  local anew = random and not by_sequence and positions.layer_index ~= "0"
-  local in_layers = reads_positions or reads_distance and not drawn
-  if facts.additive or in_layers and not anew then
-    lines[#lines + 1] = make
-  end
-  if in_layers and anew then
-    inner[#inner + 1] = make
-  end
-  if reads_distance and drawn then
-    table.insert(distance.layer_index == "0" and lines or inner,
-      "distance = pair_distances(draw_distances(count, distances))")
-  elseif reads_distance then
-    table.insert(anew and inner or lines, "distance = place - place[:, None]")
-  end
-  facts.before_layers, facts.in_layers, facts.counts = lines, inner, #lines + #inner > 0
-  facts.draws_positions = random and (facts.additive or in_layers) and true or false
-  facts.draws_distances, facts.by_sequence = reads_distance and drawn or false, by_sequence
-  draw_facts(facts, plan)
-  facts.pair_arguments = (reads_positions and ", positions" or "") .. (reads_distance and ", distance" or "")
-    .. (#facts.shared > 0 and ", shared" or "")
-  facts.layer_call = (reads_positions and ", place" or "") .. (reads_distance and ", distance" or "")
-    .. (#facts.shared > 0 and ", self.score" or "")
-end
-
-local function call_facts(facts)
-  local given, words, check = "", {}, ""
+-- Arguments of a forward pass for what is drawn, and what the comparison passes.
+local function add_calls(facts)
+  local given, words, check, pass = "", {}, "", ""
   for _, name in ipairs({ "positions", "distances" }) do
     if facts["draws_" .. name] then
       given = ("%s, %s=None"):format(given, name)
-      words[#words + 1] = name
+      words[#words + 1], pass = name, ("%s, %s"):format(pass, name)
       check = ('%s, %s=example["%s"]'):format(check, name, name)
     end
   end
   facts.forward_arguments, facts.check_arguments = given, check
+  facts.pass_arguments = pass
   facts.forward_words = #words > 0 and (" %s [T] where given, else drawn."):format(table.concat(words, ", ")) or ""
-  facts.embed_arguments = facts.additive and ", positions" or ""
-  local row = facts.draws_positions and facts.one_based and "positions - 1" or "positions"
-  facts.embed_term = facts.additive == "learned" and ("self.position(%s)"):format(row) or "sinusoid(positions)"
-  facts.embed_call = facts.additive and ", place" or ""
 end
 
-local function rate_text(dropout)
-  return dropout and dropout.kind ~= "none" and dropout.rate_text or false
-end
-
--- What the template reads. run: { info, metadata } of run.json and the checkpoint.
-function M.facts(spec, run)
-  local plan, family = spec.plan, spec.plan.first
-  local relative = family.relative
-  local facts = {
-    id = plan.id, layers = plan.layers, heads = family.heads, width = plan.width, feedforward = plan.feedforward,
-    tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token, computation = plan.computation,
-    float64 = plan.precision == "float64", tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4",
-    about = {
-      ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
-        run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
-      ("%d parameters; an encoder with layer norm after each block."):format(plan.parameters),
-    },
-    constants = {}, own = {}, shared = {},
-    score = score_facts(spec.score),
-    rope = family.rotation.kind == "rope" and family.rotation,
-    relative = relative.kind ~= "none" and relative.kind, clip = relative.clip, relative_rows = relative.rows,
-    mask = mask_facts(family.mask),
-    geometric = family.normaliser.kind == "geometric" and family.normaliser,
-    additive = plan.additive.kind ~= "none" and plan.additive.kind, rows = plan.additive.rows,
-    sinusoid = plan.sinusoids,
-    dropout = rate_text(plan.dropout), additive_dropout = rate_text(plan.additive.dropout),
+local function about(spec, run)
+  local plan, model = spec.plan, spec.resolved.model
+  return {
+    ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
+      run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
+    ("%d parameters; %s %s%s."):format(plan.parameters, model.kind:find("^[aeiou]") and "an" or "a", model.kind,
+      model.source and ", whose network is " .. tongues.python(model.source:match("[^/]*$")) or ""),
   }
-  add_parameters(facts, spec.score and spec.score.parameters or {})
-  facts.layer_argument = facts.score and facts.score.layer and ", layer" or ""
-  facts.layer_pass = facts.layer_argument:sub(3)
-  place_facts(facts, plan)
-  call_facts(facts)
+end
+
+local function file_facts(spec, run)
+  local plan = spec.plan
+  return {
+    id = plan.id, tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token,
+    computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
+    tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", about = about(spec, run),
+  }
+end
+
+local function add(facts, more)
+  for name, value in next, more do
+    facts[name] = value
+  end
+end
+
+-- Classes, and what stands ahead of the network's pass.
+local function add_network(facts, spec, net, attentions, score)
+  local additive, two = places_input(net), net.streams[2] ~= nil
+  local positions = (attentions[1] and attentions[1].family or spec.plan.first).positions
+  if not two then
+    add(facts, places_of(positions, attentions, score, additive))
+  elseif not facts.decoder then
+    error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
+  elseif positions.kind ~= "index" or positions.distance.range then
+    error({ unknown = "positions that are drawn, of two streams" }, 0)
+  end
+  local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
+    one_based = facts.one_based, shared = score and score.shared or {}, in_layers = facts.in_layers or {},
+    facets = function(op)
+      return facets.of(op, score)
+    end })
+  add(facts, two and facets.places_of_streams(net.streams, found.made) or {})
+  for _, op in ipairs(attentions) do
+    local lines = op.scope == net and facts.in_layers or {}
+    table.move(lines, 1, #lines, #facts.before_layers + 1, facts.before_layers)
+  end
+  facts.streams = two and ("%s, %s"):format(net.streams[1].name, net.streams[2].name) or "tokens"
+  facts.stream_words = two and ("%s [B][S] and %s [B][T]"):format(net.streams[1].name, net.streams[2].name)
+    or "tokens [B][T]"
+  facts.two_streams, facts.star = two, two and "*" or ""
+  facts.list, facts.network, facts.renamed = found.list, found.network, found.renamed
+  facts.sinusoid = additive == "sinusoid"
+end
+
+local function derive(spec, run, net)
+  local attentions, facts = attentions_of(net), file_facts(spec, run)
+  local score = facets.score(attentions[1] and spec.score)
+  check_alike(net, attentions)
+  add_network(facts, spec, net, attentions, score)
+  add_calls(facts)
+  facts.score, facts.constants = score, score and score.constants or {}
+  facts.sizes = sizes_of(net, attentions)
+  for _, op in ipairs(attentions) do
+    facts.sinusoid = facts.sinusoid or op.family.relative.kind == "transformer_xl"
+  end
+  local all = { facts.network, table.unpack(facts.list) }
+  facts.functional = mentions(all, "F.")
+  facts.math = attentions[1] ~= nil or mentions(all, "math.")
+  facts.norms = norms_of(net)
+  facts.path_in_file = #facts.renamed > 0 and "name_in_file(owner)" or "owner"
   return facts
 end
 
--- Positions over the whole range from first on, ascending; likewise distances, the first 0.
-local function spread_positions(count, first, range)
-  local list = {}
-  for t = 0, count - 1 do
-    list[t + 1] = first + (2 * t + 1) * (range - first) // (2 * count)
+-- What the template reads. run: { info, metadata } of run.json and the checkpoint. Or nil and what it does not know.
+function M.facts(spec, run, net)
+  local problem = M.problem(spec)
+  if problem then
+    return nil, problem
   end
-  return list
-end
-
-local function spread_distances(count, range)
-  local list = { 0 }
-  for t = 1, count - 1 do
-    list[t + 1] = 1 + (t - 1) * (range - 1) // math.max(1, count - 1)
+  local ok, facts = xpcall(derive, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end, spec, run, net)
+  if ok then
+    return facts
+  elseif type(facts) ~= "table" or not facts.unknown then
+    error(facts, 0)
   end
-  return list
-end
-
--- Task lengths to compare at: the ends of training, and twice the longest, where there is room for it.
-function M.lengths(resolved)
-  local lengths = resolved.train.lengths
-  local first = lengths.list and lengths.list[1] or lengths.first
-  local last = lengths.list and lengths.list[#lengths.list] or lengths.last
-  local wanted = { first }
-  for _, length in ipairs({ last, 2 * last }) do
-    wanted[#wanted + 1] = length > wanted[#wanted] and length or nil
-  end
-  return wanted
-end
-
--- An example as a line for `trainer predict`, every draw given; nil where the sequence is too long for the model.
-function M.request(plan, input, outputs)
-  local count = #input * (plan.computation and plan.computation.all or 1) + outputs
-  if plan.limit and count > plan.limit.tokens then
-    return nil
-  end
-  return {
-    input = input,
-    outputs = plan.task.data and outputs or nil,
-    positions = plan.position_range > 0 and spread_positions(count, plan.first_position, plan.position_range)
-      or nil,
-    distances = plan.distance_range > 0 and spread_distances(count, plan.distance_range) or nil,
-  }
-end
-
--- Inputs for a task of finite data, where any tokens are an input: { input, outputs }.
-function M.data_inputs(plan)
-  local list = {}
-  for _, length in ipairs({ 1, 3, plan.task.data.longest // 4 }) do
-    local input = {}
-    for i = 1, math.max(1, length) do
-      input[i] = (i * i) % plan.task.input_count
-    end
-    list[#list + 1] = { input = input, outputs = 1 + length // 2 }
-  end
-  return list
+  return nil, "does not know " .. facts.unknown
 end
 
 return M

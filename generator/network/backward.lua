@@ -13,6 +13,7 @@
 -- that changes before the value's gradient is complete and read would be stale: such a value gets a buffer of its own,
 -- and the list is derived once more (counted by versions of buffers; no value is copied otherwise).
 
+local buffers = require("network.buffers")
 local fuse = require("network.fuse")
 local ops = require("network.ops")
 
@@ -22,9 +23,13 @@ local MOST_ROUNDS = 100
 
 -- Where the gradients of a residual stream's values lie, one after the other: what a block takes and gives.
 local function stream_gradient(value)
-  local stream = value.stream.index > 0 and value.stream.name .. "_" or ""
-  local width = value.width.text ~= "WIDTH" and "_" .. value.width.text:lower():gsub("%W+", "_") or ""
-  return { name = stream .. "gradient" .. width, width = value.width, stream = value.stream }
+  return { name = buffers.of_stream("gradient", value), width = value.width, stream = value.stream }
+end
+
+-- Another buffer of a value's gradient. The inputs of all blocks have one name, so that the width is a part of it.
+local function beside(value, ending)
+  return { name = buffers.of_stream(("d%s%s"):format(value.name, ending), value), width = value.width,
+    stream = value.stream }
 end
 
 local function gradient_of(value)
@@ -53,8 +58,7 @@ function Tape:buffer_of(value)
   if not number then
     return self:buffer(gradient_of(value))
   end
-  return self:buffer({ name = ("d%s_own%s"):format(value.name, number > 1 and number or ""), width = value.width,
-    stream = value.stream })
+  return self:buffer(beside(value, "_own" .. (number > 1 and number or "")))
 end
 
 function Tape:changed(buffer)
@@ -110,7 +114,7 @@ function Tape:store(value, write)
     write(buffer)
     self:changed(buffer)
   else
-    local part = self:buffer({ name = "d" .. value.name .. "_part", width = value.width, stream = value.stream })
+    local part = self:buffer(beside(value, "_part"))
     write(part)
     self:changed(part)
     self:emit({ kind = "accumulate", from = part, to = buffer }, buffer)
@@ -145,8 +149,7 @@ function Tape:dropped(op)
   if branch.external or self.at[branch] then
     return nil
   end
-  self.at[branch] = self.own[branch] and self:buffer_of(branch)
-    or self:buffer({ name = "d" .. branch.name, width = branch.width, stream = branch.stream })
+  self.at[branch] = self.own[branch] and self:buffer_of(branch) or self:buffer(beside(branch, ""))
   return self.at[branch]
 end
 

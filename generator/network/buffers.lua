@@ -17,6 +17,13 @@ local ops = require("network.ops")
 
 local M = {}
 
+-- What a buffer of the residual stream is called that a value and others of its width and stream share.
+function M.of_stream(name, value)
+  local stream = value.stream.index > 0 and value.stream.name .. "_" or ""
+  local width = value.width.text ~= "WIDTH" and "_" .. value.width.text:lower():gsub("%W+", "_") or ""
+  return stream .. name .. width
+end
+
 -- The values that a backward list reads.
 function M.read_back(backward)
   local read = {}
@@ -38,11 +45,6 @@ function M.read_back(backward)
     end
   end
   return read
-end
-
--- Where the values of a stream lie that a block takes, and that it gives.
-function M.home(stream)
-  return (stream.index > 0 and stream.name .. "_" or "") .. "output"
 end
 
 local function adder(list)
@@ -130,8 +132,9 @@ function M.derive(net, lists, evaluates)
   local workspace, by_scope = {}, {}
   local add = adder(workspace)
   for _, block in ipairs(net.scopes) do
-    add({ name = M.home(block.entry.stream), form = "rows", width = net.widths.WIDTH, stream = block.entry.stream,
-      training = false, about = "of the last layer", kept = false, writer = block.result.op })
+    local last = block.last
+    add({ name = M.of_stream("output", last), form = "rows", width = last.width, stream = last.stream, training = false,
+      about = "of the last layer", kept = false, writer = block.result.op })
   end
   for _, scope in ipairs(lists.order) do
     local of = lists[scope]

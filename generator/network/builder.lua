@@ -24,9 +24,9 @@ local Scope = {}
 Scope.__index = Scope
 
 local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
+M.MOST_PLACES = 256 -- where a scope drops out, and of a whole network where evaluation does: longhand/rng.h
 local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
 local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pass reads
-local MOST_PLACES = 256 -- of dropout in a repetition: lh_site has a byte for it
 
 -- A width with the name of its constant. Equal names are equal widths.
 function M.width(net, name, count)
@@ -63,11 +63,14 @@ local function dropout(net, use, rate)
       return d
     end
   end
-  local taken = false
+  local taken, name, number = {}, use.name, 1
   for _, d in ipairs(net.dropouts) do
-    taken = taken or d.name == use.name
+    taken[d.name] = true
   end
-  local d = { name = taken and use.other or use.name, use = use.kind, rate = rate }
+  while taken[name] do
+    name, number = use.other .. (number > 1 and "_" .. number or ""), number + 1
+  end
+  local d = { name = name, use = use.kind, rate = rate }
   net.dropouts[#net.dropouts + 1] = d
   return d
 end
@@ -79,8 +82,9 @@ local function site(scope, op, of)
     scope.masks[of] = number
     op.keep, op.place = of .. (number > 1 and number or "") .. "_keep", scope.places
     scope.places = scope.places + 1
-    if scope.places > MOST_PLACES then
-      checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d", MOST_PLACES)
+    if scope.places > M.MOST_PLACES then
+      checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d",
+        M.MOST_PLACES)
     end
   end
 end
@@ -360,6 +364,15 @@ function Scope:classify(readout, options)
   net.classified = push(self, op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
 end
 
+-- Where a scope drops out, at most.
+function M.most_places(net)
+  local most = net.places
+  for _, block in ipairs(net.scopes) do
+    most = math.max(most, block.places)
+  end
+  return most
+end
+
 function M.scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
     places = 0, masks = {}, late = {}, taken = {} }, Scope)
@@ -367,14 +380,12 @@ function M.scope(net, name, title)
   return scope
 end
 
--- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial;
--- first_output: the token that is the first of the output's symbols.
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk
   net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
-  net.first_output = given.first_output or 0
   net.additive_dropout = given.additive and given.additive.dropout_rate or nil
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
   net.layers_before = 0

@@ -14,6 +14,7 @@
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
+local builder = require("network.builder")
 local names = require("network.cpu_names")
 local records = require("network.cpu_records")
 local rooms = require("network.cpu_rooms")
@@ -101,17 +102,10 @@ local function attended(cpu)
   return by_family
 end
 
-local function most_places(net)
-  local most = net.places
-  for _, block in ipairs(net.scopes) do
-    most = math.max(most, block.places)
-  end
-  return most
-end
-
 function M.derive(net, lists, structs, room)
+  local taken = names.taken()
   local cpu = { net = net, lists = lists, buffers = room,
-    products = names.functions(), gradients = names.functions(), rows = names.functions() }
+    products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
   local panels_of = {}
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels
@@ -122,16 +116,14 @@ function M.derive(net, lists, structs, room)
   end
   local pass = { train = records.forward(cpu, net, "train"), evaluate = records.forward(cpu, net, "evaluate"),
     backward = records.backward(cpu, net), trace = trace_records(cpu) }
-  pass.reads = has(pass.train, function(r)
-    return r.kind ~= "embed" and r.kind ~= "block"
-  end)
+  pass.reads = has(pass.train, mentions("p->"))
   pass.drops = has(pass.train, function(r)
     return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
-    tied = net.classified.op.tied and true or false, places = most_places(net), embeddings = embeddings(cpu),
+    tied = net.classified.op.tied and true or false, places = builder.most_places(net), embeddings = embeddings(cpu),
     attended = attended(cpu), labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end
 

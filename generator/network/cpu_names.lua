@@ -7,9 +7,24 @@ local rooms = require("network.cpu_rooms")
 
 local M = {}
 
--- Functions of generated code, each once: by what they are compiled for, named after their first use.
-function M.functions()
-  return { list = {}, by_key = {}, names = {} }
+-- Functions of kernels/cpu that could be called as one that is named after a value.
+local KERNELS = [[relu gelu gelu_tanh silu swiglu geglu layer_norm rms_norm norm_row rms_row bias dropout class
+  matmul_weight tied_class add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm
+  rms_add_norm_sum rms_add_dropout_norm rms_add_dropout_norm_sum]]
+
+-- The names of all functions of a generated file.
+function M.taken()
+  local taken = {}
+  for name in KERNELS:gmatch("%S+") do
+    taken[name], taken[name .. "_grad"] = true, true
+  end
+  return taken
+end
+
+-- Functions of generated code, each once: by what they are compiled for, named after their first use. taken: the names
+-- of those in the file.
+function M.functions(taken)
+  return { list = {}, by_key = {}, names = taken }
 end
 
 -- The name of the function for a key; `name` where it is the first of that name, else with a number.
@@ -66,7 +81,7 @@ local function place_in_block(cpu, scope, at, value, back)
 end
 
 -- Values of the network that only a block takes, as its input, lie where the block's first repetition reads; the last
--- result lies in its stream's `output`. mode: "train" or "evaluate".
+-- result lies in the `output` of its width and stream. mode: "train" or "evaluate".
 local function place_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
@@ -75,7 +90,7 @@ local function place_in_network(cpu, value, mode)
   if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
     return ("w.%s[0].input"):format(block.name)
   end
-  return "w." .. buffers.home(value.stream)
+  return "w." .. buffers.of_stream("output", value)
 end
 
 -- Where values of a scope lie: a function of the value. mode: "train", "evaluate", of a block "back" in the backward

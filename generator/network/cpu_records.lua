@@ -119,7 +119,7 @@ function forward.block(cpu, at, op, place, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
   local first, last = place(op.x), place(op.out)
-  local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.home(op.out.stream)
+  local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.of_stream("output", op.out)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
   return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,

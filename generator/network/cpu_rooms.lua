@@ -47,10 +47,12 @@ local function sides(family)
   return family.cross and queries .. ", " .. keys or queries
 end
 
--- What lay_out takes: always, and in training alone. Rows of one of several streams have no word of their own.
+-- What lay_out takes: always, and in training alone. by_mode: training takes more. Rows of one of several streams have
+-- no word of their own.
 function M.of(net, list, at, used)
-  local rooms = { always = {}, training = {} }
+  local rooms = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do
+    rooms.by_mode = rooms.by_mode or b.training or b.form == "family"
     local rows = b.stream and ("w->%srows"):format(M.of_stream(net, b.stream)) or false
     table.insert(b.training and rooms.training or rooms.always, { template = ("cpu/room/%s.tpl"):format(b.form),
       at = at, used = used, name = b.form == "family" and b.family.name or b.name,

@@ -11,6 +11,7 @@
 --              layer, at most
 --   attends    what the templates of attention call things
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
+--   biased     whether products of a wide model have biases
 -- Lists are records (cuda_records.lua); of a wide model { list, phases, reads }: what the host lists, phases with their
 -- records, and what the host's list reads of what it is handed.
 -- A layer reads the output of the one before, which is kept with what that one keeps. Between blocks values lie in the
@@ -149,9 +150,12 @@ local function launched(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and index_of(scope) or "0"
   local host, phases, all = {}, {}, {}
   for i, launch in ipairs(launches.cut(list, scope.entry and scope.name, device.adds_bias)) do
-    if launch.phase then
-      phases[#phases + 1] = { name = launch.phase, ops = recorded(device, scope, training, launch.ops) }
-      table.move(phases[#phases].ops, 1, #launch.ops, #all + 1, all)
+    local phase = launch.ops and launch or launch.bias
+    if phase then
+      phases[#phases + 1] = { name = phase.phase, ops = recorded(device, scope, training, phase.ops) }
+      table.move(phases[#phases].ops, 1, #phase.ops, #all + 1, all)
+    end
+    if launch.ops then
       host[i] = { template = "cuda/launch/phase.tpl", phase = launch.phase, layer = layer }
     elseif launch.block then
       host[i] = of_block(device, launch)
@@ -160,6 +164,8 @@ local function launched(device, scope, training, list)
       host[i] = records.record(device, scope, training, at, launch.entry)
       host[i].template = ("cuda/launch/%s.tpl"):format(launch.product)
       host[i].product, host[i].first_use = launch.product, scope.first_use or false
+      host[i].phase, host[i].layer = phase and phase.phase, layer
+      device.biased = device.biased or phase ~= nil
     end
   end
   return { list = host, phases = phases, reads = reads(host), reads_in_phases = reads(all) }
@@ -308,6 +314,7 @@ function M.derive(net, lists, given)
       return block.loops > 1
     end) ~= nil,
     phases = given.wide and phase_names(pass, blocks) or false,
+    biased = device.biased or false,
     most_launches = given.wide and most_launches(blocks, pass.train) or false,
   }
 end

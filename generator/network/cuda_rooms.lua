@@ -5,6 +5,8 @@
 -- type: "reals" are known to the compiler to lie in global memory. "real *" is what the loops over pairs read: with the
 -- other type they would need 10 to 20 registers more, with as many loads of memory.
 
+local buffers = require("network.buffers")
+
 local M = {}
 
 local PLAIN, GLOBAL = "real *", "reals"
@@ -116,10 +118,10 @@ end
 -- Values between blocks and what layers do not keep, then, in training alone, gradients and what attention works with.
 function M.workspace(device)
   local always, training, plain = {}, {}, read_by_pairs(device)
-  local blocks_give = { output = true }
+  local blocks_give = {}
   for _, op in ipairs(device.lists[device.net].forward) do
     if op.kind == "block" then
-      blocks_give[op.out.name] = true
+      blocks_give[op.out.name], blocks_give[buffers.of_stream("output", op.out)] = true, true
     elseif op.out.carried then
       always[#always + 1] = rows(op.out.name, GLOBAL, op.out.width, "input of the first layer")
     end

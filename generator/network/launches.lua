@@ -2,11 +2,13 @@
 -- between two of them is one phase of a kernel.
 --
 -- Input: entries { kind, one, of_backward } in order (cuda.lua). Output: launches in order, each one of
---   { product, entry }   "forward", "weight" (its gradient), "input" (its gradient)
+--   { product, entry }   "forward", "weight" (its gradient), "input" (its gradient); bias, of a forward product that has
+--                        one: { phase, ops }, for libraries that do not add and rectify themselves
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase, ops }       the phase's name; entries
--- Products lose what rides on them elsewhere: a bias and a rectifier become an operation behind the product, the
--- gradient of a bias one before it, as its sums are over what the product reads.
+-- A library's bias and rectifier round as ours do: to the sum, then to what is added. Other activations are ours, as
+-- elementary functions are; so is the gradient of a bias, an operation before the product that reads the same, since the
+-- order of its sums is part of the bits. Behind such sums a rectifier's gradient costs no launch of its own.
 
 local M = {}
 
@@ -23,13 +25,8 @@ function List:op(kind, entry)
 end
 
 local function product(list, entry, adds_bias)
-  local op = entry.one
-  list[#list + 1] = { product = "forward", entry = entry }
-  if adds_bias(op) then
-    list:op("add_bias", entry)
-  elseif op.relu then
-    list:op("activation", { one = { activation = "relu", x = op.out, out = op.out } })
-  end
+  list[#list + 1] = { product = "forward", entry = entry,
+    bias = adds_bias(entry.one) and { ops = { { kind = "add_bias", one = entry.one } } } or nil }
 end
 
 local function weight_grad(list, entry, adds_bias)
@@ -64,6 +61,13 @@ local function name_of(ops)
   return (first.op and (first.op.name or first.op.out.name) or first.to.name) .. "_back"
 end
 
+-- Gives a phase its name; the second of a name has a number behind it.
+local function name(phase, scope, known)
+  local text = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", name_of(phase.ops):upper())
+  known[text] = (known[text] or 0) + 1
+  phase.phase = known[text] > 1 and text .. "_" .. known[text] or text
+end
+
 function M.cut(entries, scope, adds_bias)
   local list, known = setmetatable({}, List), {}
   for _, entry in ipairs(entries) do
@@ -76,10 +80,9 @@ function M.cut(entries, scope, adds_bias)
     end
   end
   for _, launch in ipairs(list) do
-    if launch.ops then
-      local name = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", name_of(launch.ops):upper())
-      known[name] = (known[name] or 0) + 1
-      launch.phase = known[name] > 1 and name .. "_" .. known[name] or name
+    local phase = launch.ops and launch or launch.bias
+    if phase then
+      name(phase, scope, known)
     end
   end
   return list

@@ -91,7 +91,7 @@ function Walk:key(scope, value)
     return (self.read[scope][value] and scope.name .. "." or "") .. value.name
   elseif value.carried then
     local block = value.carried.block
-    return block and self:keeps(block) and block.name .. ".input" or buffers.home(value.stream)
+    return block and self:keeps(block) and block.name .. ".input" or buffers.of_stream("output", value)
   end
   return value.name
 end
@@ -152,13 +152,13 @@ end
 function Walk:block(op)
   local block, keeps = op.block, self:keeps(op.block)
   local uses = math.min(block.count * block.loops, 2) -- more are like the second
+  local home = buffers.of_stream("output", block.last)
   local from = { key = self:key(self.net, op.x), value = op.x }
   if keeps and not op.x.carried then
     self.late[#self.late + 1] = op.x
   end
   for use = 1, uses do
-    local to = { key = keeps and ("%s.input %d"):format(block.name, use) or buffers.home(op.out.stream),
-      value = block.last }
+    local to = { key = keeps and ("%s.input %d"):format(block.name, use) or home, value = block.last }
     if use == uses then
       to = { key = self:key(self.net, op.out), value = op.out }
     end
@@ -262,9 +262,13 @@ local function rename(net, value)
   end
 end
 
--- What a block reads from outside is the only value of its name, since its gradient is added to from inside.
+-- What a block reads from outside is the only value of its name, since its gradient is added to from inside; and so is
+-- what it takes as its input, which device code has by its name.
 local function name_externals(net)
   local scopes, outside = { net, table.unpack(net.scopes) }, {}
+  for _, op in ipairs(net.ops) do
+    outside[op.out.name] = op.kind ~= "block" and op.out.carried and op.out or outside[op.out.name]
+  end
   for _, block in ipairs(net.scopes) do
     for _, inner in ipairs(block.externals) do
       outside[inner.name] = inner.external

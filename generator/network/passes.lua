@@ -21,7 +21,7 @@ local M = {}
 -- What blocks give, and take from each other, lies in its stream's one buffer.
 local function name_of(value)
   local given = value.op and value.op.kind == "block" and value.carried
-  return value.input and "input" or given and buffers.home(value.stream) or value.name
+  return value.input and "input" or given and buffers.of_stream("output", value) or value.name
 end
 
 local function names_of(values)

@@ -5,6 +5,7 @@
 -- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, first_tensor,
 -- tensor_count, site. Values, tensors, families and blocks are numbers, from 0; -1 is none.
 
+local builder = require("network.builder")
 local parameters = require("network.parameters")
 
 local M = {}
@@ -103,7 +104,7 @@ local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "dir
 local function operation_of(state, op, number_of, prefix, first_tensor)
   local record = { kind = op.kind, out = number_of[op.out], x = {}, tensors = {}, parts = 0,
     f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied),
-    first = op.tied and state.net.first_output or 0, scale = op.scale or 1,
+    first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
     additive = op.encoding and op.encoding.kind or "none", rate = op.dropout and op.dropout.rate or 0,
     place = op.place or 0, family = NONE, block = NONE }
   for i = 1, 3 do
@@ -178,9 +179,8 @@ end
 function M.derive(net)
   local state = { net = net, families = {}, block_number = {}, width_of = widths(net) }
   state.tensors, state.number_of = tensors_of(net)
-  local places = net.places
   for i, block in ipairs(net.scopes) do
-    state.block_number[block], places = i, math.max(places, block.places)
+    state.block_number[block] = i
   end
   local network, outer = scope_of(state, net, {})
   local scopes = { network }
@@ -191,7 +191,8 @@ function M.derive(net)
   for i, family in ipairs(state.families) do
     families[i] = family_of(family)
   end
-  return { classes = net.classes.count, places = places, tensors = state.tensors, families = families, scopes = scopes }
+  return { classes = net.classes.count, places = builder.most_places(net), tensors = state.tensors,
+    families = families, scopes = scopes }
 end
 
 return M

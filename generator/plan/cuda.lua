@@ -10,7 +10,7 @@
 --   multiplies         the device text has products of its own: all, or those of tables
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
---                      the words for it in the text
+--                      the words for it in the text; uneven_heads: not all of them have as many
 --   gradients          the type of what a shard adds up
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with, before the optimiser's
@@ -39,9 +39,12 @@ local TILE = 64 -- columns of a result that a block makes at a time: kernels/cud
 local LIBRARY_WIDTH = 256 -- from here on products over the whole batch are worth their launches
 local LIBRARY_SHARDS = 256 -- a sequence each, of most batches
 local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- of evaluation: tokens times width, about a gigabyte of activations
--- Channels of a head that a thread of a wide model has in registers, if they can be cut so.
+-- Channels of a head that a thread has in registers: of a head that is spread over threads, which those of wide models
+-- are, and in other models those that are wider than what a thread alone can hold.
 local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
-local BLOCK_STATE = 1024 -- bytes of shared memory for addresses
+local WHOLE_HEAD = 32
+local BLOCK_STATE = 1024 -- bytes of shared memory for what all threads of a block know: enough for most models
+local OTHER_STATE, STATE_STEP = 512, 256 -- of it, what is no array of the network's, at most; it grows in steps
 
 local PRODUCTS = {
   float32 = { "cuda/product_fma.cu" },
@@ -53,10 +56,11 @@ local PRODUCTS = {
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 local OWNED = { "query", "key", "distance", "row", "sum", "pair" }
 
--- Threads among which a head's channels are spread: a power of two, parts are of whole quads.
+-- Threads among which a head's channels are spread: a power of two. Parts are of whole quads; where they do not come out
+-- even, the last threads have fewer or none.
 local function head_lanes(head_width, precision)
-  local lanes = 1
-  while head_width // lanes > HEAD_PART[precision] and head_width % (8 * lanes) == 0 do
+  local quads, most, lanes = head_width // 4, HEAD_PART[precision] // 4, 1
+  while quads > lanes * most do
     lanes = 2 * lanes
   end
   return lanes
@@ -159,6 +163,15 @@ local function chip_shards(plan, most)
   return math.min(train.batch, most)
 end
 
+-- An address for each array of the network, and what every model has.
+local function block_state(device)
+  local arrays = #device.always + #device.training
+  for _, block in ipairs(device.blocks) do
+    arrays = arrays + #block.members + 2 -- all its layers, and what loops have besides
+  end
+  return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
+end
+
 -- A network that has no device code is one for CPUs alone: plan.no_device_code says why.
 local function derive_network(plan, net, lists, given)
   local ok, made = xpcall(network.derive, function(err)
@@ -178,7 +191,8 @@ function M.derive(plan, net, lists)
   local library = plan.width >= LIBRARY_WIDTH
   local multiplies = not library or family.relative.kind == "transformer_xl"
   local keeps = not library and keeps_pairs(plan)
-  local lanes = library and head_lanes(family.head_width, plan.precision) or 1
+  local spread = library or family.head_width > WHOLE_HEAD
+  local lanes = spread and head_lanes(family.head_width, plan.precision) or 1
   local geometric = family.normaliser.kind == "geometric"
   local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   plan.cuda = {
@@ -202,6 +216,7 @@ function M.derive(plan, net, lists)
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     slice = library and multiplies and slice(plan),
     head_lanes = lanes,
+    uneven_heads = family.head_width % (4 * lanes) ~= 0,
     head_part = lanes > 1 and "HEAD_PART" or "HEAD_WIDTH",
     channel = lanes > 1 and " + channel()" or "",
     once = lanes > 1 and "if (leads_head()) " or "",
@@ -214,7 +229,6 @@ function M.derive(plan, net, lists)
     pairs = keeps or geometric and not library,
     pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
       and true or false,
-    block_state = BLOCK_STATE,
     constants = constants(plan),
   }
   derive_network(plan, net, lists, {
@@ -224,6 +238,7 @@ function M.derive(plan, net, lists)
     pair_scores = plan.cuda.pair_scores,
     uniform_count = scored and family.score.cuda.gathers.uniform and family.score.cuda.uniform_count or false,
   })
+  plan.cuda.block_state = plan.device and block_state(plan.device) or BLOCK_STATE
   plan.cuda.kernels = plan.device and kernels(plan, multiplies) or {}
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws

@@ -21,6 +21,19 @@ local function lengths_text(lengths)
     or ("%d:%d:%d"):format(lengths.first, lengths.last, lengths.step or 1)
 end
 
+-- "vectors=*;digits=1:50:1"
+local function by_text(by)
+  local parts = {}
+  for _, name in ipairs(by and canonical.sorted_keys(by) or {}) do
+    parts[#parts + 1] = ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name]))
+  end
+  return by and table.concat(parts, ";")
+end
+
+local function splits_text(splits)
+  return splits and table.concat(splits, ",")
+end
+
 -- { name, value }, as lh_spec calls them; a value of nil or false is absent.
 local function values(resolved)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
@@ -35,11 +48,15 @@ local function values(resolved)
     { "train.keep_all", keep == "all" },
     { "train.keep_steps", type(keep) == "table" and table.concat(keep, ",") },
     { "eval.lengths", lengths_text(eval.lengths) },
+    { "eval.by", by_text(eval.by) },
+    { "eval.sets", splits_text(eval.splits) },
     { "eval.examples", eval.examples },
     { "eval.batch", eval.batch },
     { "eval.draws", eval.draws },
     { "eval.during_every", during and during.every },
     { "eval.during_lengths", during and lengths_text(during.lengths) },
+    { "eval.during_by", during and by_text(during.by) },
+    { "eval.during_sets", during and splits_text(during.splits) },
     { "eval.during_examples", during and during.examples },
     { "resolved", canonical.text(resolved) },
   }

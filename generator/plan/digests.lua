@@ -15,6 +15,16 @@ local M = {}
 -- What runs of before have in their digests. The interface of generated code and runtime, LH_ABI, decides no bit.
 local DIGEST_ABI = 2
 
+-- Of a file for validation counts that there is one: the trainer compares what was made with its help.
+local function made_identity(given)
+  local identity = {}
+  for name, value in pairs(given) do
+    identity[name] = value
+  end
+  identity.validation = given.validation and true or nil
+  return identity
+end
+
 -- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
 -- what task.longest settles.
 local function task_identity(plan)
@@ -23,9 +33,9 @@ local function task_identity(plan)
   local task, scaling = plan.task, family.rotation.scaling or {}
   local given = resolved.task
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
-    or task.data and { data = { task.input_count, task.output_count }, original_length = scaling.original_length,
-      computation = given.computation }
-    or given
+    or task.data and not task.data.made and { data = { task.input_count, task.output_count },
+      original_length = scaling.original_length, computation = given.computation }
+    or made_identity(given)
 end
 
 -- A network of the user's own counts by its bytes.

@@ -6,7 +6,8 @@
 -- what all layers of a stack have in one place of the block; encoding.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
---   stack          names of what its layers have in generated code: count, parameters (type), member, state (type)
+--   stack          names of what its layers have in generated code: count, parameters (type), member, state (type);
+--                  model.lua settles them
 --   queries, keys  the sides: stream, and at: where the workspace has that stream's length
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
 --   causal         no query may see what is behind it

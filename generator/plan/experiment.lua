@@ -35,7 +35,8 @@ local function option_fields(facts, chosen)
   local values, words = {}, {}
   for i, option in ipairs(facts.options) do
     local choice = chosen[option.name]
-    for place, name in ipairs(option.choices) do
+    values[i] = option.first and choice
+    for place, name in ipairs(option.choices or {}) do
       if name == choice then
         values[i] = math.type(name) and name or place - 1
       end
@@ -45,6 +46,14 @@ local function option_fields(facts, chosen)
   return { values = table.concat(values, ", "), about = table.concat(words, ", ") }
 end
 
+local function axis_fields(axes)
+  local names = {}
+  for i, axis in ipairs(axes or {}) do
+    names[i] = axis.name
+  end
+  return axes and { names = table.concat(literals.names(names), " "), count = #axes } or false
+end
+
 local function task_fields(facts, task)
   return {
     kind = facts.kind,
@@ -52,6 +61,7 @@ local function task_fields(facts, task)
     path = facts.path,
     text = facts.text,
     data = facts.data,
+    axes = axis_fields(facts.axes),
     options = option_fields(facts, task.options),
     lengths = not facts.data and {
       { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },

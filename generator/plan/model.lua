@@ -97,9 +97,8 @@ end
 local function given_of(plan, model, families)
   return {
     model = model,
-    tokens = { count = plan.tokens, text = "TOKENS" },
+    tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
-    first_output = plan.decoder and plan.decoder.first_output or nil,
     families = families or families_of(plan),
     additive = plan.additive,
   }
@@ -326,21 +325,33 @@ local function settle_constants(plan, net)
   plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
 end
 
--- In evaluation a byte of the counter has the place of all dropouts of a pass: draw_masks of cpu/layers.inc.tpl.
-local MOST_PLACES = 256
-
+-- Evaluation has the places of all layers in one part of its counter (templates: EVAL_DROPOUT_DOMAIN).
 local function check_places(plan, net)
-  if plan.eval_dropout and plan.cpu.places * (net.layers_before + 1) > MOST_PLACES then
+  local places, layers = builder.most_places(net), net.layers_before + 1
+  if plan.eval_dropout and places * layers > builder.MOST_PLACES then
     error({ problem = true, field = "eval.dropout",
-      what = ("%d places in %d repetitions of blocks are more than the counter knows"):format(plan.cpu.places,
-        net.layers_before),
-      expected = ("false, or places times (repetitions + 1) of at most %d"):format(MOST_PLACES) }, 0)
+      what = ("%d places of %d layers, with those outside of blocks as one, are too many to drop out in evaluation")
+        :format(places, layers), expected = ("false, or at most %d"):format(builder.MOST_PLACES) }, 0)
+  end
+end
+
+-- A family's layers are those of the block that it is in.
+local function settle_stacks(net)
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "attention" then
+        op.family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+          state = block.name .. "_state" }
+      end
+    end
   end
 end
 
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   settle_constants(plan, net)
+  check_places(plan, net)
+  settle_stacks(net)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
   plan.parameters, plan.initial_values = derived.count, derived.initial_values
@@ -351,7 +362,6 @@ function M.derive(plan, file)
   local room = buffers.derive(net, executed, plan.eval_dropout)
   plan.cpu = cpu.derive(net, executed, derived.structs, room)
   plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)
-  check_places(plan, net)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)
   return net, executed

@@ -62,7 +62,7 @@ function M.decays(resolved)
   return (M.value_at(resolved, "train.optimizer.weight_decay") or 0) > 0
 end
 
--- The steps over which the learning rate falls, as the spec counts them: { steps } or { epochs }; nil where it does not.
+-- How long the learning rate falls, as the spec counts it: { steps } or { epochs }; nil where it does not.
 function M.falls_over(resolved)
   local train = resolved.train
   if not train.schedule or train.schedule.kind == "constant" then

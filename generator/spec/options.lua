@@ -1,7 +1,7 @@
 -- What a spec chooses among the options of its task.
 --
 -- Input: the context of validate.lua with the node of task.options, a task's facts (tasks.lua). Output: the choice of
--- every option by name, those that are not given being the first; nil for a task without options. Errors go to the
+-- every option by name, those that are not given being the default; nil for a task without options. Errors go to the
 -- diagnostics, origins to the context.
 
 local diagnostics = require("base.diagnostics")
@@ -13,6 +13,9 @@ local M = {}
 local show = diagnostics.show
 
 local function choices_text(option)
+  if option.first then
+    return ("an integer from %d to %d: %s"):format(option.first, option.last, option.doc)
+  end
   local words = {}
   for i, choice in ipairs(option.choices) do
     words[i] = show(choice)
@@ -23,24 +26,40 @@ end
 local function hint(option, value)
   if type(value) ~= "string" then
     return nil
-  elseif type(option.choices[1]) == "number" then
+  elseif option.first or type(option.choices[1]) == "number" then
     return tonumber(value) and ("write %s without quotes"):format(value) or nil
   end
   local near = diagnostics.nearest(value, option.choices)
   return near and ('did you mean "%s"?'):format(near) or nil
 end
 
--- The choice that a node makes; the first one after an error.
-local function choose(context, option, node)
-  for _, choice in ipairs(option.choices) do
-    if choice == node.value then
+local function default_of(option)
+  return option.first and option.default or option.choices[1]
+end
+
+-- The choice that is this value, or nil.
+local function choice_of(option, value)
+  local whole = option.first and math.type(value) and math.tointeger(value)
+  if whole and whole >= option.first and whole <= option.last then
+    return whole
+  end
+  for _, choice in ipairs(option.choices or {}) do
+    if choice == value then
       return choice
     end
+  end
+end
+
+-- The choice that a node makes; the default after an error.
+local function choose(context, option, node)
+  local choice = choice_of(option, node.value)
+  if choice then
+    return choice
   end
   local what = tree.is_table(node) and "a table" or show(node.value)
   values.add(context, node, "task.options." .. option.name, what .. " is no choice", choices_text(option),
     hint(option, node.value))
-  return option.choices[1]
+  return default_of(option)
 end
 
 -- Reports names that the task does not have.
@@ -74,7 +93,7 @@ function M.settle(context, facts)
     if not given then
       context.origins["task.options." .. option.name] = { default = true }
     end
-    chosen[option.name] = given and choose(context, option, given) or option.choices[1]
+    chosen[option.name] = given and choose(context, option, given) or default_of(option)
   end
   return next(chosen) and chosen or nil
 end

@@ -4,6 +4,7 @@
 -- Output: errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are
 -- missing or wrong is silent, since that has been said.
 
+local axes = require("spec.axes")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.features")
@@ -207,10 +208,11 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
   if facts.data then
     local most = facts.data.longest and tasks.most_tokens(facts) or 0
     if most > limit then
-      add(context, { "task.longest", "task.data", path }, {
+      local lower = facts.data.made and "" or ", lower task.longest"
+      add(context, { facts.data.made and "task.kind" or "task.longest", "task.data", path }, {
         what = ("%d tokens are past %s"):format(most, what), notes = { note(context, path, value) },
         expected = ("at most %s tokens; %s"):format(limit_text, why),
-        hint = ("raise %s to %d, lower task.longest, or %s"):format(path, most - beyond, way_out) })
+        hint = ("raise %s to %d%s, or %s"):format(path, most - beyond, lower, way_out) })
     end
     return
   end
@@ -353,6 +355,11 @@ local function warn_cadence(resolved, warn)
     warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
       train.steps))
   end
+  local warmup = train.schedule and train.schedule.warmup or 0
+  if warmup > train.steps then
+    warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
+      warmup, train.steps))
+  end
   local keep = train.checkpoint.keep
   if type(keep) == "table" and keep[#keep] > train.steps then
     warn(("train.checkpoint.keep: step %d is past the last step, %d"):format(keep[#keep], train.steps))
@@ -415,11 +422,24 @@ local function each_encoding(context, check)
   end
 end
 
+-- A rate that falls does so behind its warm-up. How many steps epochs have, the trainer finds out, and says the same.
+local function schedule(context)
+  local train = context.resolved.train
+  local warmup, steps = train.schedule and train.schedule.warmup, train.steps
+  if warmup and steps and train.schedule.kind and train.schedule.kind ~= "constant" and warmup >= steps then
+    add(context, { "train.schedule.warmup", "train.steps" }, {
+      what = ("%d steps of warm-up are all of the %d"):format(warmup, steps),
+      expected = ("below train.steps = %d; the rate falls behind them"):format(steps),
+      notes = { note(context, "train.steps", steps) } })
+  end
+end
+
 -- Applies all rules; returns the warnings.
 function M.apply(context)
   local resolved = context.resolved
   head_width(context)
   shards(context)
+  schedule(context)
   each_encoding(context, function(seen)
     yarn_ramp(seen)
     geometric_alone(seen)
@@ -428,6 +448,7 @@ function M.apply(context)
     drawing(seen)
     encoding_limits(seen)
   end)
+  axes.check(context)
   local warnings = {}
   local function warn(text)
     warnings[#warnings + 1] = text

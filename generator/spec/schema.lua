@@ -7,7 +7,7 @@
 --   path, doc      where it stands, one line on what it says
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
 --                  of the user's), network (a Lua file of theirs), file (any other), symbols, options (of a task),
---                  settings (of a network)
+--                  settings (of a network), by (what an evaluation goes by), names (a list of them)
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
@@ -136,6 +136,9 @@ M.TEXT = {
   file = "the path of a file, relative to the spec file",
   options = "{ name = choice, ... }",
   settings = "{ name = value, ... }: names of a-z, 0-9 and _, values numbers, words, true or false",
+  by = "{ axis = true, ... }: for each axis true for all there are, { first, last } or { list = { 1, 3 } }",
+  axis = "true for all there are, { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
+  names = "a list of names of a-z, 0-9 and _, at most 40 of them each",
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 
@@ -151,6 +154,8 @@ function M.expected(field, kinds)
     return #names > 0 and table.concat(names, ", ") or "the kind of a task"
   elseif field.type == "choice" then
     return table.concat(field.choices, ", ")
+  elseif field.type == "names" and field.choices then
+    return "a list of " .. table.concat(field.choices, ", ")
   elseif field.type == "keep" then
     return table.concat(field.choices, ", ") .. ", or an ascending list of steps"
   elseif M.TEXT[field.type] then

@@ -3,8 +3,9 @@
 -- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n; and in
 -- `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is nil or a
--- list of { name, choices, doc }, choices all strings or all integers. The facts of a user's own file have its text,
--- too; those of a spec's task have `computation`, its computation tokens per input token.
+-- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }. A task
+-- of finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. The facts of a user's
+-- own file have its text, too; those of a spec's task have `computation`, its computation tokens per input token.
 -- Invariants: formulas hold digits, n, + - * / ( ) and blanks only; they give integers >= 1 for the lengths of
 -- LENGTHS_TRIED. `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
@@ -19,10 +20,16 @@ local LENGTHS_TRIED = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
 local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one more than once
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
-local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline" }
+local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline", "sets" }
+
+M.SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
+local MOST_AXES = 4 -- LH_MOST_AXES
+
+-- What no axis can be called: keys of examples and of evaluations.
+local KEYWORDS = { input = true, target = true, mask = true, length = true, split = true }
 
 -- What else than samplers longhand/task.h calls lh_task_<kind>.
-local TAKEN = { sample = true }
+local TAKEN = { sample = true, collect = true }
 
 local compiled = {}
 
@@ -178,6 +185,58 @@ local function read_choices(text)
   return choices
 end
 
+-- "30 to 1000" as { first, last }, with what follows; nil where it is something else.
+local function read_range(text)
+  local first, last, rest = text:match("^(%d+) to (%d+)%s*(.-)%s*$")
+  first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
+  if first and last and first < last and last <= 1000000000 then
+    return { first = first, last = last }, rest
+  end
+end
+
+-- The range of an option, "2 to 4096 = 61"; nil where it is none.
+local function read_ranged(text)
+  local range, rest = read_range(text)
+  local default = range and math.tointeger(tonumber(rest:match("^= *(%d+)$")))
+  if default and default >= range.first and default <= range.last then
+    range.default = default
+    return range
+  end
+end
+
+-- Reads `axis NAME: first to last; what it says` into facts.axes; nil and what is wrong otherwise.
+local function read_axis(facts, key, value)
+  local name, text, doc = key:match("^axis +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
+  local range, rest = read_range(text or "")
+  if not name or KEYWORDS[name] then
+    return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has",
+      "axis <name>: 1 to 9; what it says"
+  elseif not range or rest ~= "" then
+    return nil, "it has no range", "the least value, to, the greatest, a semicolon, what it says"
+  elseif #(facts.axes or {}) == MOST_AXES then
+    return nil, ("there are more than %d"):format(MOST_AXES), ("at most %d axes"):format(MOST_AXES)
+  end
+  range.name, range.doc = name, doc
+  facts.axes = facts.axes or {}
+  table.insert(facts.axes, range)
+  return range
+end
+
+-- The sets of a task of finite data.
+function readers.sets(value)
+  local sets, at = {}, 0
+  for word in value:gmatch("%S+") do
+    repeat
+      at = at + 1
+    until not M.SETS[at] or M.SETS[at] == word
+    sets[#sets + 1] = M.SETS[at] and word
+  end
+  if sets[1] ~= "train" or at > #M.SETS then
+    return nil, diagnostics.show(value) .. " are no sets", "train, then others of " .. table.concat(M.SETS, ", ")
+  end
+  return sets
+end
+
 -- Reads `option NAME: choices; what they say` into facts.options; nil and what is wrong otherwise.
 local function read_option(facts, key, value)
   local name, choices_text, doc = key:match("^option +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
@@ -186,13 +245,18 @@ local function read_option(facts, key, value)
   elseif not doc then
     return nil, "nothing says what the choices are", "choices, a semicolon, what they say"
   end
-  local choices, what, expected = read_choices(choices_text)
-  if not choices then
+  local ranged, choices, what, expected = read_ranged(choices_text), nil, nil, nil
+  if not ranged then
+    choices, what, expected = read_choices(choices_text)
+  end
+  if not ranged and not choices then
     return nil, what, expected
   end
+  local option = ranged or { choices = choices }
+  option.name, option.doc = name, doc
   facts.options = facts.options or {}
-  table.insert(facts.options, { name = name, choices = choices, doc = doc })
-  return choices
+  table.insert(facts.options, option)
+  return option
 end
 
 local function is_key(name)
@@ -207,10 +271,10 @@ end
 -- Reads one line "key: value" of a header into facts; errors go to report(entry, what, expected, hint).
 local function read_line(facts, given, entry, report)
   local key, value = entry.text:match("^([%w_ ]-):%s*(.*)$")
-  local option = key and key:match("^option%f[%W]")
+  local named = key and (key:match("^option%f[%W]") or key:match("^axis%f[%W]"))
   if not key then
     return report(entry, "not of the form key: value", "one of " .. table.concat(KEYS, ", "))
-  elseif not option and not is_key(key) then
+  elseif not named and not is_key(key) then
     local near = diagnostics.nearest(key, KEYS)
     return report(entry, ("there is no %s"):format(diagnostics.show(key)), table.concat(KEYS, ", "),
       near and ('did you mean "%s"?'):format(near))
@@ -219,14 +283,14 @@ local function read_line(facts, given, entry, report)
   end
   given[key] = true
   local result, what, expected
-  if option then
-    result, what, expected = read_option(facts, key, value)
+  if named then
+    result, what, expected = (named == "axis" and read_axis or read_option)(facts, key, value)
   else
     result, what, expected = readers[key](value)
   end
   if not result then
     return report(entry, ("%s: %s"):format(key, what), expected)
-  elseif option then
+  elseif named then
     return
   end
   facts[key:gsub(" ", "_")] = result
@@ -280,6 +344,11 @@ local function read_task(kind, path, text, d)
       report(lines[1], ("the header has no line `%s:`"):format(key), table.concat(REQUIRED, ", "))
     end
   end
+  if facts.axes and not facts.sets then
+    report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks of finite data")
+  elseif facts.sets and ((facts.input_length or "") .. (facts.output_length or "")):find("n") then
+    report(lines[1], "a length depends on n", "the greatest lengths that examples have, as numbers, beside sets")
+  end
   if TAKEN[kind] then
     report({ line = 1, col = 1 }, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
       "another name for the file")
@@ -293,7 +362,11 @@ end
 function M.own(path, text, d)
   local kind = path:match("([^/]*)%.c$")
   local facts = read_task(kind, path, text, d)
-  if facts and not text:find("lh_task_sample%s+lh_task_" .. kind .. "%s*;") then
+  if facts and facts.sets then
+    d:add({ path = path, line = 1, col = 1, what = "a task of one's own has no sets",
+      expected = "a sampler; or examples in files: task.data" })
+    return nil
+  elseif facts and not text:find("lh_task_sample%s+lh_task_" .. kind .. "%s*;") then
     d:add({ path = path, line = 1, col = 1, what = ("the line `lh_task_sample lh_task_%s;` is missing"):format(kind),
       expected = "it before the function, so that the compiler compares their parameters" })
     return nil

@@ -1,7 +1,8 @@
 -- The flags of a trainer's verb train, read from the tables that the trainer itself parses with.
 --
 -- Input: the words behind `--`, the repository's root. Output: what is wrong with them, as the trainer would say it, or
--- nil. A row of those tables begins a line, as {"--name", LH_OPTION_KIND, where, least, most, ...
+-- nil; flags that name a spec's files. A row of those tables begins a line, as
+-- {"--name", LH_OPTION_KIND, where, least, most, ...
 -- Invariants: refuses nothing that the trainer takes; what only the trainer can know it leaves to the trainer.
 
 local diagnostics = require("base.diagnostics")
@@ -12,6 +13,16 @@ local M = {}
 
 local SOURCES = { "verb_train.c", "data_files.c" }
 local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
+
+-- Flags that say where a spec's files lie, wherever we stand. files: by the names of fields (validate.lua).
+function M.of_files(files)
+  local words = {}
+  for _, entry in ipairs({ { "data", "--data=" }, { "eval", "--eval-data=" }, { "validation", "--validation=" } }) do
+    local file = files[entry[1]]
+    words[#words + 1] = file and entry[2] .. file.real
+  end
+  return words
+end
 
 -- All flags: by name { kind, least, most }, and their names in the list part.
 function M.read(root)

@@ -20,12 +20,12 @@ local FIELDS = {
   { "train.optimizer.beta1", "b1 beta_1 adam_beta1 betas" },
   { "train.optimizer.beta2", "b2 beta_2 adam_beta2" },
   { "train.optimizer.epsilon", "eps adam_epsilon adam_eps" },
-  { "train.optimizer.weight_decay", "wd l2 decay weightdecay adamw_weight_decay" },
+  { "train.optimizer.weight_decay", "weight_decay wd l2 weightdecay adam_weight_decay" },
   { "train.optimizer.decays", "no_decay no_weight_decay decay_groups param_groups" },
-  { "train.optimizer.momentum", "sgd_momentum mu" },
-  { "train.schedule", "scheduler lr_scheduler lr_schedule learning_rate_schedule lr_decay" },
+  { "train.optimizer.momentum", "momentum sgd_momentum" },
+  { "train.schedule", "schedule scheduler lr_scheduler lr_schedule learning_rate_schedule lr_decay" },
   { "train.schedule.kind", "lr_scheduler_type scheduler_type decay_type" },
-  { "train.schedule.warmup", "warmup_steps warm_up num_warmup_steps warmup_iters lr_warmup" },
+  { "train.schedule.warmup", "warmup warmup_steps warm_up num_warmup_steps warmup_iters lr_warmup" },
   { "train.schedule.final", "min_lr_ratio final_lr_ratio end_factor min_lr eta_min final_lr" },
   { "train.clip.max_norm", "grad_clip clip_grad max_grad_norm gradient_clipping gradient_clip_val clip_norm" },
   { "train.log_every", "log_interval log_freq logging_steps log_steps print_every" },
@@ -67,14 +67,14 @@ local FIELDS = {
   { "precision", "dtype torch_dtype fp16 bf16 amp float_type" },
 }
 
-local SCHEDULED_STEPS = "train.schedule falls until the last step, train.steps, and warms up over so many, warmup"
+local SCHEDULED_STEPS = "train.schedule falls until train.steps; train.schedule.warmup is a number of steps"
 local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "
   .. "of random positions"
 
 -- What has no field, and why.
 local WITHOUT = {
   { SCHEDULED_STEPS, "warmup_ratio decay_steps lr_decay_steps t_max" },
-  { "momentum has no dampening, as is PyTorch's default, and no look ahead", "nesterov dampening" },
+  { "momentum is plain: a running sum of gradients, without dampening or a look ahead", "nesterov dampening" },
   { NO_LENGTH, "max_len maxlen max_length max_seq_len max_seq_length seq_len seq_length sequence_length "
     .. "block_size context_length context_size" },
   { "a head's width is model.width / model.heads", "head_dim d_head head_width d_k d_v dim_head d_kv head_size" },

@@ -14,6 +14,7 @@ local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
 local features = require("spec.features")
+local finite = require("spec.finite")
 local locate = require("spec.locate")
 local options = require("spec.options")
 local parameters = require("spec.score.parameters")
@@ -206,50 +207,6 @@ function read_table(context, field, node, into)
   end
 end
 
--- Takes the lengths out of a section: a file of examples has its own. Those that were given are an error.
-local function drop_lengths(context, path, section)
-  local origin = section and context.origins[path .. ".lengths"]
-  if origin and not origin.default then
-    context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "does not go with task.data",
-      expected = "no lengths; a file has those of its examples",
-      hint = origin.path and origin.path ~= context.loaded.source and "give the preset's other fields here" or nil })
-  elseif section then
-    section.lengths = nil
-  end
-end
-
--- The facts of a task of finite data; the trainer reads its files.
-local function data_facts(context, given, task)
-  for _, name in ipairs({ "input_symbols", "output_symbols" }) do
-    if not given.fields[name] then
-      add(context, given, "task." .. name, "is missing", schema.TEXT.symbols)
-    end
-  end
-  if not given.fields.longest then
-    task.longest = schema.LONGEST_DATA
-  end
-  local files, train, eval = context.files, context.resolved.train, context.resolved.eval
-  drop_lengths(context, "train", train)
-  drop_lengths(context, "eval", eval)
-  drop_lengths(context, "eval.during", eval and eval.during)
-  return { kind = "data", input_symbols = task.input_symbols, output_symbols = task.output_symbols,
-    chance = task.output_symbols and 1 / #task.output_symbols, path = files.data and files.data.shown,
-    data = { train = files.data and files.data.shown, eval = files.eval and files.eval.shown, longest = task.longest } }
-end
-
-local function settle_steps(context, facts)
-  local given, train = context.root.fields.train, context.resolved.train
-  local epochs = tree.is_table(given) and given.fields.epochs
-  if not epochs or not train then
-    return
-  elseif given.fields.steps then
-    add(context, epochs, "train.epochs", "stands beside train.steps", "one of the two")
-  elseif facts and not facts.data then
-    add(context, epochs, "train.epochs", "does not go with a sampler", "train.steps; only task.data has epochs")
-  end
-  train.steps = nil
-end
-
 -- Exactly one of the ways in which a task is chosen; returns its name, or nil after an error.
 local function choice_of(context, given)
   local choice
@@ -310,10 +267,18 @@ local function settle_task(context)
     task.kind = context.own_task.kind
     context.origins["task.kind"] = given.fields.source.origin
   end
-  local facts = choice == "data" and data_facts(context, given, task) or context.own_task or context.tasks[task.kind]
+  local facts = choice ~= "data" and (context.own_task or context.tasks[task.kind])
+  if choice == "data" then
+    facts = finite.of_files(context, given, task)
+    finite.refuse_seed(context, given)
+  elseif facts and facts.sets then
+    facts = finite.made(context, facts, task)
+  elseif facts then
+    finite.refuse(context, given)
+  end
   task.options = options.settle(context, facts)
   context.task = with_streams(facts, context.resolved)
-  settle_steps(context, context.task)
+  finite.settle_steps(context, context.task)
 end
 
 local function origin_text(origin)
@@ -412,7 +377,18 @@ local function list_text(list)
   return "{ " .. table.concat(list, ", ") .. " }"
 end
 
-local function value_text(value)
+local value_text
+
+-- What an evaluation goes by.
+local function by_text(by)
+  local words = {}
+  for _, name in ipairs(canonical.sorted_keys(by)) do
+    words[#words + 1] = ("%s = %s"):format(name, value_text(by[name]))
+  end
+  return list_text(words)
+end
+
+function value_text(value)
   if type(value) ~= "table" then
     return show(value)
   elseif value.list then
@@ -421,7 +397,7 @@ local function value_text(value)
     local step = value.step > 1 and ", step = " .. value.step or ""
     return ("{ %d, %d%s }"):format(value.first, value.last, step)
   end
-  return list_text(value)
+  return #value > 0 and list_text(value) or by_text(value)
 end
 
 -- A line for each parameter of the score.

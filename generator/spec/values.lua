@@ -5,6 +5,7 @@
 -- to context.own_network { path, text }, the places of files to context.files.
 -- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
 
+local axes = require("spec.axes")
 local diagnostics = require("base.diagnostics")
 local locate = require("spec.locate")
 local load_module = require("spec.load")
@@ -135,28 +136,32 @@ function readers.kind(context, field, node)
   return one_of(context, field, node, names, #names > 0 and table.concat(names, ", ") or "a task; none were found")
 end
 
--- An integer inside a list or a range, or nil after an error.
-local function small_integer(context, node, path, most)
+local FROM_1 = { least = 1, most = schema.LONGEST } -- what lengths are
+
+-- An integer inside a list or a range, from bounds.least to bounds.most; or nil after an error.
+local function small_integer(context, node, path, bounds)
   local value = node.value
   local whole = type(value) == "number" and math.tointeger(value)
-  if whole and whole >= 1 and whole <= most then
+  if whole and whole >= bounds.least and whole <= bounds.most then
     return whole
   end
   add(context, node, path, found(node) .. (whole and " is out of range" or " is no integer"):gsub("^ is",
-    type(value) == "string" and ", which is" or " is"), ("an integer from 1 to %d"):format(most))
+    type(value) == "string" and ", which is" or " is"), ("an integer from %d to %d"):format(bounds.least,
+    bounds.most))
   return nil
 end
 
 -- A strictly ascending list of integers, or nil after errors.
-local function ascending(context, node, path, most)
+local function ascending(context, node, path, bounds)
   if not tree.is_table(node) or #node.items == 0 or next(node.fields) then
     add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
-      or found(node) .. " is no list", ("a list of ascending integers from 1 to %d"):format(most))
+      or found(node) .. " is no list", ("a list of ascending integers from %d to %d"):format(bounds.least,
+      bounds.most))
     return nil
   end
   local list, good = {}, true
   for i, item in ipairs(node.items) do
-    list[i] = small_integer(context, item, locate.join(path, i), most)
+    list[i] = small_integer(context, item, locate.join(path, i), bounds)
     if not list[i] then
       good = false
     elseif list[i - 1] and list[i] <= list[i - 1] then
@@ -167,15 +172,16 @@ local function ascending(context, node, path, most)
   return good and list or nil
 end
 
-local function read_range(context, path, node)
-  local first = small_integer(context, node.items[1], locate.join(path, 1), schema.LONGEST)
-  local last = small_integer(context, node.items[2], locate.join(path, 2), schema.LONGEST)
+local function read_range(context, path, node, bounds)
+  local first = small_integer(context, node.items[1], locate.join(path, 1), bounds)
+  local last = small_integer(context, node.items[2], locate.join(path, 2), bounds)
   local step = 1
   if node.fields.step then
-    step = small_integer(context, node.fields.step, path .. ".step", schema.LONGEST)
+    step = small_integer(context, node.fields.step, path .. ".step", FROM_1)
   end
   if first and last and first > last then
-    add(context, node.items[2], locate.join(path, 2), ("%d is below the first length, %d"):format(last, first),
+    add(context, node.items[2], locate.join(path, 2), ("%d is below the first %s, %d"):format(last,
+      bounds.noun or "length", first),
       "{ first, last } with first <= last")
     return nil
   end
@@ -191,7 +197,7 @@ local function read_list_text(node)
 end
 
 function readers.lengths(context, field, node)
-  local path, expected = field.path, schema.expected(field)
+  local path, expected, bounds = field.path, schema.expected(field), field.bounds or FROM_1
   if not tree.is_table(node) then
     local hint = math.type(node.value) == "integer" and ("write { %d, %d }"):format(node.value, node.value) or nil
     wrong_type(context, field, node, hint)
@@ -212,20 +218,66 @@ function readers.lengths(context, field, node)
     end
     return nil
   elseif #node.items == 0 then
-    local list = ascending(context, node.fields.list, path .. ".list", schema.LONGEST)
+    local list = ascending(context, node.fields.list, path .. ".list", bounds)
     return good and list and { list = list } or nil
   elseif #node.items ~= 2 then
     add(context, node, path, ("%d lengths stand where a range has two"):format(#node.items), expected,
       ("for these lengths alone write { list = { %s } }"):format(read_list_text(node)))
     return nil
   end
-  local range = read_range(context, path, node)
+  local range = read_range(context, path, node, bounds)
   return good and range or nil
+end
+
+local ON_AXIS = { least = 0, most = axes.LARGEST, noun = "value" }
+
+-- What an evaluation goes by: a range, a list or true, for all there are, by axis. The rules look at the names.
+function readers.by(context, field, node)
+  if not tree.is_table(node) or #node.items > 0 or not next(node.fields) then
+    wrong_type(context, field, node)
+    return nil
+  end
+  local by = {}
+  for name, inner in tree.each(node) do
+    local path = field.path .. "." .. name
+    if inner.value == true then
+      by[name] = true
+    elseif tree.is_table(inner) then
+      by[name] = readers.lengths(context, { path = path, type = "axis", bounds = ON_AXIS }, inner)
+    else
+      add(context, inner, path, found(inner) .. " does not fit here", schema.TEXT.axis)
+    end
+  end
+  return next(by) and by or nil
+end
+
+-- A list of names, each once: those of field.choices in their order, or any where there are no choices.
+function readers.names(context, field, node)
+  if not tree.is_table(node) or #node.items == 0 or next(node.fields) then
+    wrong_type(context, field, node)
+    return nil
+  end
+  local given, list = {}, {}
+  for i, item in ipairs(node.items) do
+    local at = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
+    local name = field.choices and one_of(context, at, item, field.choices, schema.expected(at)) or item.value
+    if not field.choices and not (type(name) == "string" and name:find("^%l[%l%d_]*$") and #name <= 40) then
+      add(context, item, at.path, found(item) .. " does not fit here", schema.expected(field))
+    elseif name and given[name] then
+      add(context, item, at.path, ("%s stands twice"):format(show(name)), "each once")
+    else
+      given[name or i], list[#list + 1] = true, not field.choices and name or nil
+    end
+  end
+  for _, name in ipairs(field.choices or {}) do
+    list[#list + 1] = given[name] and name or nil
+  end
+  return list
 end
 
 function readers.keep(context, field, node)
   if tree.is_table(node) then
-    return ascending(context, node, field.path, 2147483647)
+    return ascending(context, node, field.path, { least = 1, most = 2147483647 })
   end
   return one_of(context, field, node, field.choices, schema.expected(field))
 end

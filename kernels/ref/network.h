@@ -58,9 +58,9 @@ typedef struct lh_ref_operation {
     int tensor[LH_REF_TENSORS]; /* numbers within the scope, -1: none */
     int parts;                  /* of a product */
     lh_ref_nonlinearity f;
-    bool rms, tied; /* a norm; the weight of the logits is the table of tokens, */
-    int first;      /* from this row on */
-    double scale;   /* of embedded vectors */
+    bool rms, tied;  /* a norm; the weight of the logits is the table of tokens, */
+    int first_class; /* from this row on */
+    double scale;    /* of embedded vectors */
     lh_ref_additive additive;
     double rate; /* dropout at this place of the scope; 0: none */
     int place;

@@ -183,14 +183,18 @@ void lh_ref_sum_backward(run *r, record *at) {
 
 /* ---- logits and loss ---- */
 
-/* The weight of the logits [width][classes]: a tensor, or rows of the tied table, transposed; for free. */
+/* Where the weight of class v lies for channel c: in a tensor [width][classes], or in rows of the tied table. */
+static int weight_place(const run *r, const record *at, int c, int v) {
+    return at->op->tied ? (at->op->first_class + v) * read(at, 0)->width + c : c * r->model->network->classes + v;
+}
+
+/* The weight of the logits [width][classes]; for free. */
 static double *output_weight(const run *r, const record *at) {
     const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT);
     int C = read(at, 0)->width, V = r->model->network->classes;
     double *out = doubles((size_t)C * (size_t)V);
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++)
-            out[c * V + v] = at->op->tied ? weight->value[(at->op->first + v) * C + c] : weight->value[c * V + v];
+        for (int v = 0; v < V; v++) out[c * V + v] = weight->value[weight_place(r, at, c, v)];
     return out;
 }
 
@@ -198,8 +202,7 @@ static void output_weight_grad(const run *r, const record *at, const double *dwe
     double *gradient = gradient_of(at, LH_REF_WEIGHT);
     int C = read(at, 0)->width, V = r->model->network->classes;
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++)
-            gradient[at->op->tied ? (at->op->first + v) * C + c : c * V + v] += dweight[c * V + v];
+        for (int v = 0; v < V; v++) gradient[weight_place(r, at, c, v)] += dweight[c * V + v];
 }
 
 /* The last tokens of x have labels. The gradient of the logits is made on the way. */

@@ -8,8 +8,12 @@
 static const lh_option options[] = {
     {"--data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "training examples, in place of the spec's file"},
     {"--eval-data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples to evaluate, likewise"},
+    {"--validation", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples for validation, likewise"},
 };
-enum { TRAIN, EVAL, OPTIONS };
+enum { OPTIONS = LH_SETS }; /* in the order of sets */
+
+/* A task that makes its examples takes a file for validation at most. */
+static int first_option(const lh_spec *spec) { return spec->task->collect != NULL ? LH_SET_VALIDATION : LH_SET_TRAIN; }
 
 static bool asks_for_help(const lh_cli *cli) {
     for (int i = 0; i < cli->argc; i++)
@@ -20,7 +24,7 @@ static bool asks_for_help(const lh_cli *cli) {
 /* Takes "NAME VALUE" or "NAME=VALUE" at word *i; false: the word is something else. */
 static bool take_flag(const lh_cli *cli, int *i, const char *paths[OPTIONS]) {
     const char *word = cli->argv[*i];
-    for (int o = 0; o < OPTIONS; o++) {
+    for (int o = first_option(cli->spec); o < OPTIONS; o++) {
         size_t bytes = strlen(options[o].name);
         if (strncmp(word, options[o].name, bytes) != 0 || (word[bytes] != 0 && word[bytes] != '=')) continue;
         paths[o] = word[bytes] == '=' ? word + bytes + 1 : *i + 1 < cli->argc ? cli->argv[++*i] : "";
@@ -37,6 +41,24 @@ static lh_status check_paths(const char *paths[OPTIONS], lh_error *error) {
     return LH_OK;
 }
 
+static void show_progress(void *context, double share) {
+    char bar[32];
+    lh_progress *progress = context;
+    if (lh_progress_due(progress, 5.0) && lh_progress_seconds(progress) > 0.5)
+        lh_progress_line(progress, "making examples %s", lh_progress_bar(share, bar));
+}
+
+static lh_status open_corpus(lh_data_files *files, const lh_spec *spec, const char *const paths[OPTIONS],
+                             lh_error *error) {
+    lh_progress progress;
+    lh_corpus_request request = {.progress = show_progress, .context = &progress};
+    memcpy(request.path, paths, sizeof request.path);
+    lh_progress_start(&progress);
+    lh_status status = lh_corpus_open(&files->corpus, spec, &request, error);
+    lh_progress_wipe(&progress);
+    return status;
+}
+
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error) {
     const char *paths[OPTIONS] = {NULL};
     int left = 0;
@@ -49,7 +71,7 @@ lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error)
     cli->argv = files->argv;
     cli->argc = left;
     lh_status status = check_paths(paths, error);
-    if (status == LH_OK) status = lh_corpus_open(&files->corpus, cli->spec, paths[TRAIN], paths[EVAL], error);
+    if (status == LH_OK) status = open_corpus(files, cli->spec, paths, error);
     if (status != LH_OK) return status;
     files->open = true;
     files->spec = *cli->spec;
@@ -62,7 +84,23 @@ void lh_data_files_close(lh_data_files *files) {
     free(files->argv);
 }
 
-void lh_data_files_help(FILE *out) { lh_options_rows(out, options, OPTIONS); }
+void lh_data_files_help(FILE *out, const lh_spec *spec) {
+    lh_options_rows(out, options + first_option(spec), OPTIONS - first_option(spec));
+}
+
+lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error) {
+    *set = NULL;
+    if (name == NULL) return LH_OK;
+    if (spec->corpus == NULL)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--split: this trainer's examples are drawn, and there are no sets of them");
+    for (int i = 0; i < LH_SETS; i++)
+        if (strcmp(name, lh_set_name[i]) == 0) *set = lh_corpus_set(spec->corpus, (lh_set)i);
+    if (*set != NULL) return LH_OK;
+    return lh_fail(error, LH_ERR_USAGE, "--split: there are no examples of '%.40s'\n  expected: train%s%s", name,
+                   lh_corpus_set(spec->corpus, LH_SET_TEST) != NULL ? ", test" : "",
+                   lh_corpus_set(spec->corpus, LH_SET_VALIDATION) != NULL ? ", validation" : "");
+}
 
 lh_status lh_data_files_select(const lh_spec *spec, lh_lengths *wanted, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;

@@ -1,4 +1,5 @@
-/* Finite data for a verb: the flags --data and --eval-data, which every verb that reads examples has, and the files. */
+/* Finite data for a verb: the flags --data, --eval-data and --validation, which every verb that reads examples has, and
+ * the examples: read from files, or made by the task with a bar of progress. */
 #ifndef LONGHAND_DATA_FILES_H
 #define LONGHAND_DATA_FILES_H
 
@@ -11,13 +12,16 @@ typedef struct lh_data_files {
     bool open;
 } lh_data_files;
 
-/* Where cli->spec has finite data: takes the two flags out of cli's words, reads the files, and puts the spec that has
- * them in place of cli->spec. Does nothing when --help is asked for. For lh_data_files_close in any case. */
+/* Where cli->spec has finite data: takes the flags out of cli's words, reads or makes the examples, and puts the spec that
+ * has them in place of cli->spec. Does nothing when --help is asked for. For lh_data_files_close in any case. */
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
 void lh_data_files_close(lh_data_files *files);
 
-/* What --help says of the two flags. */
-void lh_data_files_help(FILE *out);
+/* What --help says of the flags that a spec has. */
+void lh_data_files_help(FILE *out, const lh_spec *spec);
+
+/* The set that a flag --split names; NULL where it was not given. LH_ERR_USAGE: there is no such set. */
+lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
 /* In place of `wanted`, task lengths that a flag gave, or a verb's standard ones (given: false): with finite data, the
  * shapes with these input lengths, or else the shortest and the longest. LH_ERR_INPUT where training examples of a given

@@ -103,11 +103,12 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     return status;
 }
 
-static void help_data(const char *verb) {
+static void help_data(const lh_spec *spec, const char *verb) {
     int index = find_verb(verb);
     if (index < 0 || verbs[index].data == NOTHING) return;
-    printf("\nThis trainer's examples are in files:\n");
-    lh_data_files_help(stdout);
+    printf("\n%s:\n", spec->task->collect != NULL ? "This trainer makes its examples at the start"
+                                                  : "This trainer's examples are in files");
+    lh_data_files_help(stdout, spec);
 }
 
 lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
@@ -115,7 +116,7 @@ lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option
     lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, done, error);
     if (status == LH_OK && *done) {
         lh_options_help(stdout, cli->program, verb, options, count);
-        if (cli->spec->data != NULL) help_data(verb->name);
+        if (cli->spec->data != NULL) help_data(cli->spec, verb->name);
     }
     return status;
 }

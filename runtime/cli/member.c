@@ -114,15 +114,12 @@ static lh_status check_overfit(lh_member *m, lh_error *error) {
     return lh_overfit_explain(&run, m->engine, error);
 }
 
-static bool evaluates(const lh_member *m) {
-    return !m->flags->no_eval && m->flags->overfit == 0 && lh_lengths_count(&m->spec->eval.lengths) > 0;
-}
-
 /* The evaluation after the last step. */
 static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
     const lh_eval_defaults *eval = &m->spec->eval;
     return (lh_eval_request){
         .lengths = eval->lengths,
+        .groups = m->spec->corpus != NULL ? &m->spec->corpus->final : NULL,
         .examples = eval->examples,
         .batch = eval->batch,
         .draws = eval->draws,
@@ -135,6 +132,11 @@ static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
     };
 }
 
+static bool evaluates(const lh_member *m) {
+    lh_eval_request request = evaluation_of(m, 0);
+    return !m->flags->no_eval && m->flags->overfit == 0 && lh_eval_conditions(&request) > 0;
+}
+
 lh_status lh_member_is_finished(const lh_member *m, bool *finished, lh_error *error) {
     lh_eval_request request = evaluation_of(m, m->flags->steps);
     lh_status status = lh_run_ended_at(&m->run, m->flags->steps, finished, error);
@@ -143,10 +145,10 @@ lh_status lh_member_is_finished(const lh_member *m, bool *finished, lh_error *er
 }
 
 static lh_status evaluate(lh_member *m, lh_error *error) {
-    m->conditions = lh_lengths_count(&m->spec->eval.lengths);
+    lh_eval_request request = evaluation_of(m, m->engine->step);
+    m->conditions = lh_eval_conditions(&request);
     m->results = lh_engine_memory((size_t)m->conditions * sizeof *m->results, "the evaluation", error);
     if (m->results == NULL) return LH_ERR_ENVIRONMENT;
-    lh_eval_request request = evaluation_of(m, m->engine->step);
     request.context = m;
     lh_screen_evaluates(m->screen, m);
     lh_status status = lh_evaluate(m->engine, &request, m->results, error);

@@ -80,21 +80,13 @@ const char *lh_duration(double seconds, char text[32]) {
 
 void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count) {
     lh_progress *progress = context;
-    char bar[32], left[32];
+    char bar[32], left[32], name[LH_EVAL_NAME];
     if (!lh_progress_due(progress, 10.0) && done < count) return;
     double seconds = lh_progress_seconds(progress);
-    lh_progress_line(progress, "evaluation %s %d/%d  length %d  accuracy %.4f  exact %.4f  %s left",
-                     lh_progress_bar((double)done / count, bar), done, count, result->n, result->accuracy,
-                     result->exact_match, lh_duration(seconds / done * (count - done), left));
+    lh_progress_line(progress, "evaluation %s %d/%d  %s  accuracy %.4f  exact %.4f  %s left",
+                     lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
+                     result->accuracy, result->exact_match, lh_duration(seconds / done * (count - done), left));
     if (done == count) lh_progress_wipe(progress);
-}
-
-static void print_means(const char *name, const lh_eval_means *means) {
-    char lengths[48];
-    snprintf(lengths, sizeof lengths, "%d..%d", means->first, means->last);
-    if (means->count > 0)
-        printf("%-10s %-12s %7d %10.4f %12.4f %10.4f\n", name, lengths, means->count, means->accuracy,
-               means->exact_match, means->loss);
 }
 
 void lh_print_guessing(const lh_spec *spec) {
@@ -103,15 +95,47 @@ void lh_print_guessing(const lh_spec *spec) {
     printf("\n");
 }
 
+static void print_means(int wide, const char *name, const lh_eval_means *means) {
+    char lengths[48];
+    snprintf(lengths, sizeof lengths, "%d..%d", means->first, means->last);
+    if (means->count > 0)
+        printf("%-*s %-12s %7d %10.4f %12.4f %10.4f\n", wide, name, lengths, means->count, means->accuracy,
+               means->exact_match, means->loss);
+}
+
+/* How many results from the first on are of the same split and the same length, or value on the first axis. */
+static int alike(const lh_eval_result *results, int count) {
+    int same = 1;
+    while (same < count && results[same].n == results[0].n && strcmp(results[same].split, results[0].split) == 0)
+        same++;
+    return same;
+}
+
+static void print_row(int wide, const lh_eval_result *results, int count) {
+    char number[16] = "", value[16] = "-";
+    lh_eval_means means = lh_eval_means_of(results, count, results[0].split);
+    if (count > 1) snprintf(number, sizeof number, "%d", count);
+    if (results[0].n != LH_NO_VALUE) snprintf(value, sizeof value, "%d", results[0].n);
+    printf("%-*s %-12s %7s %10.4f %12.4f %10.4f\n", wide, results[0].split, value, number, means.accuracy,
+           means.exact_match, means.loss);
+}
+
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
     enum { MOST_ROWS = 16 };
-    lh_eval_means inside = lh_eval_means_of(results, count, "train");
-    lh_eval_means beyond = lh_eval_means_of(results, count, "test");
-    printf("%-10s %-12s %7s %10s %12s %10s\n", "split", "lengths", "number", "accuracy", "exact match", "loss");
-    for (int i = 0; count <= MOST_ROWS && i < count; i++)
-        printf("%-10s %-12d %7s %10.4f %12.4f %10.4f\n", results[i].split, results[i].n, "", results[i].accuracy,
-               results[i].exact_match, results[i].loss);
-    print_means("all train", &inside);
-    print_means("all test", &beyond);
+    int rows = 0, wide = lh_eval_means_of(results, count, lh_set_name[LH_SET_VALIDATION]).count > 0 ? 14 : 10;
+    const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
+    printf("%-*s %-12s %7s %10s %12s %10s\n", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number",
+           "accuracy", "exact match", "loss");
+    for (int i = 0; i < count; i += alike(results + i, count - i)) rows++;
+    for (int i = 0, same; rows <= MOST_ROWS && i < count; i += same) {
+        same = alike(results + i, count - i);
+        print_row(wide, results + i, same);
+    }
+    for (int set = 0; set < LH_SETS; set++) {
+        char name[32];
+        lh_eval_means means = lh_eval_means_of(results, count, lh_set_name[set]);
+        snprintf(name, sizeof name, "all %s", lh_set_name[set]);
+        print_means(wide, name, &means);
+    }
     lh_print_guessing(spec);
 }

@@ -210,8 +210,10 @@ void lh_screen_summary(lh_train_screen *screen) {
     printf("%s: %d runs, %lld steps in %s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
            lh_duration(lh_progress_seconds(&screen->progress), time), screen->members[0].run.root, spec->id,
            spec->plan_digest);
-    printf("%-13s %8s %10s %10s %10s %10s %10s\n", "learning rate", "seed", "step", "loss", "accuracy", "all train",
-           "all test");
+    const lh_corpus *corpus = spec->corpus;
+    bool validates = corpus != NULL && corpus->final.sets >> LH_SET_VALIDATION & 1;
+    printf("%-13s %8s %10s %10s %10s %10s %10s%s\n", "learning rate", "seed", "step", "loss", "accuracy", "all train",
+           "all test", validates ? " validation" : "");
     for (int i = 0; i < screen->count; i++) {
         const lh_member *member = &screen->members[i];
         const lh_training_view *view = &screen->shown[i].view;
@@ -221,6 +223,7 @@ void lh_screen_summary(lh_train_screen *screen) {
         else printf(" %10s %10s", "-", "-");
         print_accuracy(member, "train");
         print_accuracy(member, "test");
+        if (validates) print_accuracy(member, "validation");
         printf("%s%s\n", outcome(member)[0] != 0 ? "  " : "", outcome(member));
     }
     lh_print_guessing(spec);

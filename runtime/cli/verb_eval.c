@@ -9,14 +9,16 @@
 #include "cli/data_files.h"
 
 typedef struct flags {
-    const char *checkpoint, *per_example, *out, *device;
+    const char *checkpoint, *per_example, *out, *device, *splits;
     lh_option_lengths lengths;
+    bool lengths_given;
     int64_t examples, batch, draws, seed, threads;
 } flags;
 
 static const lh_verb verb = {
     "eval", "Token accuracy and exact match of a checkpoint, per length; appends to eval.jsonl beside it.",
-    "The examples of a length are the same for every model, run and draw, as long as the seed is."};
+    "The examples of a length are the same for every model, run and draw, as long as the seed is.\n"
+    "Finite data is evaluated as the spec's eval.by and eval.splits say, or with --lengths by length."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     const lh_eval_defaults *eval = &cli->spec->eval;
@@ -25,7 +27,10 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
     f->lengths.lengths = eval->lengths;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
-        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, NULL, "A:B[:STEP]", "or a list: 41,50,60 (the spec's)"},
+        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
+         "or a list: 41,50,60 (the spec's)"},
+        {"--splits", LH_OPTION_TEXT, &f->splits, 0, 0, NULL, "NAMES",
+         "of train,test,validation: finite data (the spec's)"},
         {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, NULL, "N", "per length (the spec's)"},
         {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "that share a draw; 0: all (the spec's)"},
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "per length (the spec's)"},
@@ -46,14 +51,25 @@ static char *output_folder(const flags *f) {
     return slash == f->checkpoint ? strdup("/") : strndup(f->checkpoint, (size_t)(slash - f->checkpoint));
 }
 
-static lh_status evaluate(const flags *f, lh_engine *engine, const char *path, FILE *per_example, lh_error *error) {
-    int count = lh_lengths_count(&f->lengths.lengths);
+/* What finite data is evaluated in, when flags say something else than the spec. */
+static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
+    const lh_by by_length = {1, {{LH_BY_LENGTH, false, f->lengths.lengths}}};
+    unsigned sets = f->splits != NULL ? lh_sets_of(f->splits) : spec->eval.sets;
+    if (f->splits != NULL && (spec->corpus == NULL || sets == 0))
+        return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: %s", f->splits,
+                       spec->corpus == NULL ? "no such flag; this task has no finite data"
+                                            : "some of train,test,validation");
+    if (spec->corpus == NULL) return LH_OK;
+    return lh_groups_open(groups, spec->corpus, spec, f->lengths_given ? &by_length : &spec->eval.by, sets, error);
+}
+
+static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
+                          FILE *per_example, lh_error *error) {
     lh_progress progress;
-    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
-    if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_progress_start(&progress);
     lh_eval_request request = {
         .lengths = f->lengths.lengths,
+        .groups = groups->count > 0 ? groups : NULL,
         .examples = (int)f->examples,
         .batch = (int)f->batch,
         .draws = (int)f->draws,
@@ -64,6 +80,9 @@ static lh_status evaluate(const flags *f, lh_engine *engine, const char *path, F
         .watch = lh_progress_evaluation,
         .context = &progress,
     };
+    int count = lh_eval_conditions(&request);
+    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
+    if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(engine, &request, results, error);
     lh_progress_wipe(&progress);
     if (status == LH_OK) {
@@ -74,17 +93,18 @@ static lh_status evaluate(const flags *f, lh_engine *engine, const char *path, F
     return status;
 }
 
-static lh_status evaluate_to_files(const flags *f, lh_engine *engine, const char *path, lh_error *error) {
+static lh_status evaluate_to_files(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
+                                   lh_error *error) {
     FILE *per_example = NULL;
     if (f->per_example != NULL && (per_example = fopen(f->per_example, "w")) == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", f->per_example, strerror(errno));
-    lh_status status = evaluate(f, engine, path, per_example, error);
+    lh_status status = evaluate(f, groups, engine, path, per_example, error);
     if (per_example != NULL && fclose(per_example) != 0 && status == LH_OK)
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", f->per_example, strerror(errno));
     return status;
 }
 
-static lh_status evaluate_in_folder(const flags *f, lh_engine *engine, lh_error *error) {
+static lh_status evaluate_in_folder(const flags *f, const lh_groups *groups, lh_engine *engine, lh_error *error) {
     int lock;
     char *path = NULL, *folder = output_folder(f);
     lh_status status = LH_OK;
@@ -93,7 +113,7 @@ static lh_status evaluate_in_folder(const flags *f, lh_engine *engine, lh_error 
     if (status == LH_OK && f->out != NULL) status = lh_make_directories(folder, error);
     if (status == LH_OK) status = lh_lock_directory(folder, &lock, error);
     if (status == LH_OK) {
-        status = evaluate_to_files(f, engine, path, error);
+        status = evaluate_to_files(f, groups, engine, path, error);
         lh_unlock_directory(lock);
     }
     free(folder);
@@ -105,6 +125,7 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     flags f;
     bool done;
     lh_cli_model model;
+    lh_groups groups = {.count = 0};
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
     status = lh_data_files_select(cli->spec, &f.lengths.lengths, error);
@@ -113,9 +134,12 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
     status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
     if (status != LH_OK) return status;
-    status = lh_cli_open_checkpoint(&model, cli->spec, f.checkpoint, f.device, f.threads, error);
-    if (status != LH_OK) return status;
-    status = evaluate_in_folder(&f, model.engine, error);
-    lh_cli_close_checkpoint(&model);
+    status = open_groups(&f, cli->spec, &groups, error);
+    if (status == LH_OK) status = lh_cli_open_checkpoint(&model, cli->spec, f.checkpoint, f.device, f.threads, error);
+    if (status == LH_OK) {
+        status = evaluate_in_folder(&f, &groups, model.engine, error);
+        lh_cli_close_checkpoint(&model);
+    }
+    lh_groups_close(&groups);
     return status;
 }

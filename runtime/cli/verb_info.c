@@ -70,6 +70,15 @@ static void print_parameters(const lh_spec *spec) {
     printf("\n");
 }
 
+static void print_data(const lh_data *data) {
+    printf("%-14s ", "data");
+    if (data->train != NULL) printf("%s", data->train);
+    else printf("made at the start, seed %llu", (unsigned long long)data->seed);
+    if (data->eval != NULL) printf(", evaluation %s", data->eval);
+    if (data->validation != NULL) printf(", validation %s", data->validation);
+    printf("\n");
+}
+
 static void print_text(const lh_spec *spec, const char *level) {
     int processors = lh_team_processors();
     printf("%-14s %s\n%-14s %s\n%-14s %s\n%-14s %s\n", "id", spec->id, "plan", spec->plan_digest, "model",
@@ -78,9 +87,7 @@ static void print_text(const lh_spec *spec, const char *level) {
     print_parameters(spec);
     print_lengths("training", &spec->train.lengths);
     print_lengths("evaluation", &spec->eval.lengths);
-    if (spec->data != NULL)
-        printf("%-14s %s%s%s\n", "data", spec->data->train, spec->data->eval != NULL ? ", evaluation " : "",
-               spec->data->eval != NULL ? spec->data->eval : "");
+    if (spec->data != NULL) print_data(spec->data);
     printf("%-14s %lld %s of %d examples, learning rate %g, %s\n", "",
            (long long)(spec->train.epochs > 0 ? spec->train.epochs : spec->train.steps),
            spec->train.epochs > 0 ? "epochs in batches" : "steps", spec->train.batch, spec->train.learning_rate,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/data_files.h"
 #include "cli/symbols.h"
 #include "train/json_text.h"
 
@@ -38,21 +39,22 @@ static lh_status print_examples(const lh_spec *spec, const lh_source *source, in
     return status;
 }
 
-/* Training examples with inputs of this length, in the file's order within each shape. */
-static lh_status print_file(const lh_spec *spec, int length, int64_t count, bool text, lh_error *error) {
+/* Examples of a set with inputs of this length, in the file's order within each shape. */
+static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int length, int64_t count, bool text,
+                            lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
-    lh_source source = {{{0, 0}}, 0, LH_DOMAIN_DATA, 0, NULL};
+    lh_source source = {.domain = LH_DOMAIN_DATA, .set = set};
     lh_status status = LH_OK;
-    if (lh_corpus_shape_of(corpus, length) == 0)
-        return lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens",
-                       corpus->train.path, length);
+    int64_t found = 0;
     for (int n = 1; status == LH_OK && n <= corpus->shapes; n++) {
-        int64_t here = corpus->sizes[n - 1].input == length ? lh_dataset_count(&corpus->train, n) : 0;
+        int64_t here = corpus->sizes[n - 1].input == length ? lh_dataset_count(set, n) : 0;
+        found += here;
         if (here > count) here = count;
         if (here > 0) status = print_examples(spec, &source, n, here, text, error);
         count -= here;
     }
-    return status;
+    if (status != LH_OK || found > 0) return status;
+    return lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens", set->path, length);
 }
 
 lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
@@ -62,10 +64,13 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     const lh_spec *spec = cli->spec;
     int64_t length = 0, count = 10, seed = LH_EVAL_SEED;
     bool text = false, seeded = false, done;
+    const char *split = NULL;
+    const lh_dataset *set;
     const lh_option options[] = {
         {"--length", LH_OPTION_INTEGER, &length, 1, LH_LONGEST_LENGTH, NULL, "N", "task length (required)"},
         {"--count", LH_OPTION_INTEGER, &count, 1, 4294967295.0, NULL, "N", "how many (default 10)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &seeded, "S", "evaluation seed (default 1)"},
+        {"--split", LH_OPTION_TEXT, &split, 0, 0, NULL, "NAME", "of finite data: train, test, validation (train)"},
         {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "symbols, with (those not counted) in parentheses"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
@@ -73,7 +78,10 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     if (length == 0) return lh_fail(error, LH_ERR_USAGE, "--length: missing\n  expected: --length N, the task length");
     if (spec->corpus != NULL && seeded)
         return lh_fail(error, LH_ERR_USAGE, "--seed: the examples of a file are not drawn");
-    if (spec->corpus != NULL) return print_file(spec, (int)length, count, text, error);
-    lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL};
+    status = lh_data_files_set(spec, split, &set, error);
+    if (status != LH_OK) return status;
+    if (spec->corpus != NULL)
+        return print_file(spec, set != NULL ? set : &spec->corpus->train, (int)length, count, text, error);
+    lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL, NULL};
     return print_examples(spec, &source, (int)length, count, text, error);
 }

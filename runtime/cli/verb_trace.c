@@ -13,7 +13,7 @@
 #include "train/run_files.h"
 
 typedef struct flags {
-    const char *checkpoint, *what, *input, *out;
+    const char *checkpoint, *what, *input, *out, *split;
     lh_option_lengths lengths;
     int64_t length, examples, draws, seed;
     bool lengths_given, examples_given, average, json;
@@ -39,6 +39,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--length", LH_OPTION_INTEGER, &f->length, 1, LH_LONGEST_LENGTH, NULL, "N", "(the spec's shortest of eval)"},
         {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]", "or a list: 41,50,60"},
         {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, &f->examples_given, "K", "per length (1)"},
+        {"--split", LH_OPTION_TEXT, &f->split, 0, 0, NULL, "NAME", "train, test or validation, of finite data"},
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "position draws per length (1)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
@@ -85,9 +86,13 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     if (status != LH_OK) return status;
     if (f->length > 0 && f->lengths_given)
         return lh_fail(error, LH_ERR_USAGE, "--length and --lengths: only one of the two");
-    if (f->input != NULL && (f->length > 0 || f->lengths_given || f->examples_given))
+    if (f->input != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))
         return lh_fail(error, LH_ERR_USAGE, "--input: its lines are the examples; leave out %s",
-                       f->examples_given ? "--examples" : "--length and --lengths");
+                       f->examples_given  ? "--examples"
+                       : f->split != NULL ? "--split"
+                                          : "--length and --lengths");
+    status = lh_data_files_set(spec, f->split, &request->set, error);
+    if (status != LH_OK) return status;
     const bool *wanted = request->wanted;
     if (f->out == NULL && (wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS]))
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");

@@ -15,6 +15,12 @@ enum {
     LH_LT_REAL_64F = 1,
     LH_LT_TRANSA = 3,
     LH_LT_TRANSB = 4,
+    LH_LT_EPILOGUE = 7,
+    LH_LT_BIAS_POINTER = 8,
+    LH_LT_PLAIN = 1, /* epilogues */
+    LH_LT_BIAS = 4,
+    LH_LT_BIAS_RELU = 6,
+    LH_LT_NOT_SUPPORTED = 15,
     LH_LT_AS_IT_IS = 0,
     LH_LT_TURNED = 1,
     LH_LT_WORKSPACE_BYTES = 1,

@@ -268,7 +268,8 @@ static lh_status engine_read_state(lh_engine *handle, lh_state *state, lh_error 
     status = lh_cuda_copy_out(fleet, state->parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
     for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
         if (state->optimizer[i] != NULL)
-            status = lh_cuda_copy_out(fleet, state->optimizer[i], lh_cuda_vector_at(engine, LH_CUDA_STATE + i), bytes, error);
+            status = lh_cuda_copy_out(fleet, state->optimizer[i], lh_cuda_vector_at(engine, LH_CUDA_STATE + i), bytes,
+                                      error);
     return lh_cuda_lose(fleet, status, error);
 }
 
@@ -281,7 +282,8 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
     status = lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), state->parameters, bytes, error);
     for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
         if (state->optimizer[i] != NULL)
-            status = lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes, error);
+            status =
+                lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes, error);
     if (engine->steps && step != handle->step) lh_cuda_ring_clear(fleet);
     handle->step = step;
     return lh_cuda_lose(fleet, status, error);
@@ -292,7 +294,8 @@ static lh_status engine_read_gradient(lh_engine *handle, void *gradient, lh_erro
     lh_cuda_fleet *fleet = engine->fleet;
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), lh_cuda_vector(fleet), error);
+    status =
+        lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), lh_cuda_vector(fleet), error);
     return lh_cuda_lose(fleet, status, error);
 }
 

@@ -11,7 +11,7 @@
 #include "runtime/cuda/grid.h"
 #include "runtime/cuda/library.h"
 
-enum { LH_CUDA_MOST_STEPS = 64 /* in one launch */ };
+enum { LH_CUDA_MOST_STEPS = 64 /* started together */ };
 
 static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the streams of the host");
 
@@ -120,7 +120,7 @@ typedef struct lh_cuda_fleet {
     lh_cuda_library *library; /* of a wide model; NULL otherwise */
     lh_cuda_launch *launches; /* room for the list of a step's or evaluation's */
     double step_seconds;      /* of one step of all, lately (watchdog: at most so far); 0: not known */
-    int launched;             /* steps of the last launch */
+    int launched;             /* steps that were started together last */
     lh_status lost;           /* the device failed, for good */
     lh_error loss;
 } lh_cuda_fleet;
@@ -207,7 +207,8 @@ typedef struct lh_cuda_pass {
     lh_shape shape; /* of the batch, or of the group */
     int first;      /* of the examples; 0 in training */
     CUdeviceptr workspace, parameters, gradient, arrivals;
-    void *arguments; /* of the kernel: lh_cuda_train, lh_cuda_evaluate */
+    void *arguments;              /* of the kernel: lh_cuda_train, lh_cuda_evaluate */
+    const lh_cuda_result *before; /* as in lh_cuda_place */
 } lh_cuda_pass;
 
 /* The library, where the program's products are its; fleet_close closes it. */

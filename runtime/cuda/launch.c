@@ -1,4 +1,5 @@
-/* Steps of a fleet: one launch makes a number of steps of every replica that still trains.
+/* Steps of a fleet: one launch makes a number of steps of every replica that still trains; of a wide model it is as many
+ * launches as the steps have phases and products, put into the stream together.
  *
  * What a loop looks at between steps (parameters, metrics) must be that of the step it is at. So a launch makes at most
  * as many steps as the most modest of the engines was asked for, and none starts before every engine has handed out the
@@ -13,6 +14,10 @@
 #include "train/diagnose.h"
 
 static const double LAUNCH_SECONDS = 0.2; /* about, at most */
+
+/* Of wide models, in the stream at once: about what a driver takes before it lets its caller wait, who has batches to make
+ * meanwhile. */
+enum { MOST_LAUNCHES = 1024 };
 
 /* --- failures --------------------------------------------------------------------------------------------------- */
 
@@ -74,34 +79,11 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     }
 }
 
-/* The one step that `train` describes, of a wide model. */
-static lh_status start_step(lh_cuda_fleet *fleet, int replica, lh_cuda_train *train, lh_error *error) {
-    const lh_cuda_engine *engine = fleet->active[replica];
-    const lh_cuda_step *step = &fleet->room.host_steps[replica];
-    lh_cuda_pass pass = {
-        .kernel = fleet->device->train,
-        .blocks = train->team,
-        .mode = LH_MODE_TRAIN,
-        .shape = {.sequences = step->sequences, .length = {step->T[0], step->T[1]}, .labels = step->label_count},
-        .workspace = fleet->room.workspaces,
-        .parameters = lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
-        .gradient = lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
-        .arrivals = fleet->room.arrivals,
-        .arguments = train,
-    };
-    CUresult result = fleet->driver->cuMemsetD8Async(pass.gradient, 0, lh_cuda_vector(fleet), fleet->stream);
-    lh_status status = check(fleet, result, "cuMemsetD8Async", error);
-    return status == LH_OK ? lh_cuda_run_phases(fleet, &pass, error) : status;
-}
-
-/* Replicas first, first + 1, ... of the active ones, side by side. */
-static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_error *error) {
+/* Of the active replicas those from `first` on that run side by side, and `count` steps of each. */
+static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_room *room = &fleet->room;
-    const lh_cuda_driver *driver = fleet->driver;
-    int left = fleet->active_count - first;
-    int replicas = left < fleet->grid.at_once ? left : fleet->grid.at_once;
     size_t before = (size_t)first * (size_t)count;
-    lh_cuda_train train = {
+    return (lh_cuda_train){
         .replicas = (const lh_cuda_replica *)(uintptr_t)(room->replicas + (size_t)first * sizeof(lh_cuda_replica)),
         .steps = (const lh_cuda_step *)(uintptr_t)(room->steps + before * sizeof(lh_cuda_step)),
         .results = (lh_cuda_result *)(uintptr_t)(room->results + before * sizeof(lh_cuda_result)),
@@ -113,7 +95,48 @@ static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_err
         .team = fleet->grid.team,
         .shards = room->shards,
     };
-    if (fleet->library != NULL) return start_step(fleet, first, &train, error);
+}
+
+/* Of a replica's `count` steps that of a wide model that is `index`th. */
+static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, int index, lh_error *error) {
+    const lh_cuda_engine *engine = fleet->active[replica];
+    const lh_cuda_step *step = &fleet->room.host_steps[replica * count + index];
+    lh_cuda_train train = describe(fleet, replica, count);
+    train.steps += index;
+    train.results += index;
+    train.count = 1;
+    lh_cuda_pass pass = {
+        .kernel = fleet->device->train,
+        .blocks = train.team,
+        .mode = LH_MODE_TRAIN,
+        .shape = {.sequences = step->sequences, .length = {step->T[0], step->T[1]}, .labels = step->label_count},
+        .workspace = fleet->room.workspaces,
+        .parameters = lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
+        .gradient = lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
+        .arrivals = fleet->room.arrivals,
+        .arguments = &train,
+        .before = index > 0 ? train.results - 1 : NULL,
+    };
+    CUresult result = fleet->driver->cuMemsetD8Async(pass.gradient, 0, lh_cuda_vector(fleet), fleet->stream);
+    lh_status status = check(fleet, result, "cuMemsetD8Async", error);
+    return status == LH_OK ? lh_cuda_run_phases(fleet, &pass, error) : status;
+}
+
+/* All steps of a wide model's replica, one behind the other. */
+static lh_status start_wide_steps(lh_cuda_fleet *fleet, int replica, int count, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < count; i++) status = start_wide_step(fleet, replica, count, i, error);
+    return status;
+}
+
+/* Replicas first, first + 1, ... of the active ones, side by side. */
+static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_error *error) {
+    const lh_cuda_room *room = &fleet->room;
+    const lh_cuda_driver *driver = fleet->driver;
+    int left = fleet->active_count - first;
+    int replicas = left < fleet->grid.at_once ? left : fleet->grid.at_once;
+    if (fleet->library != NULL) return start_wide_steps(fleet, first, count, error);
+    lh_cuda_train train = describe(fleet, first, count);
     void *arguments[] = {&train};
     CUresult result = driver->cuMemsetD8Async(room->arrivals, 0, room->arrivals_bytes, fleet->stream);
     lh_status status = check(fleet, result, "cuMemsetD8Async", error);
@@ -167,6 +190,13 @@ static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prep
     };
 }
 
+/* Makes the gradient of a step that failed again, where products of a wide model's later steps have overwritten it;
+ * parameters are still those that it had. */
+static lh_status make_again(lh_cuda_fleet *fleet, int column, int count, int index, lh_error *error) {
+    if (fleet->library == NULL || index + 1 == count) return LH_OK;
+    return start_wide_step(fleet, column, count, index, error);
+}
+
 /* The metrics of a replica's steps, up to one that failed. */
 static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *results, int column, int count,
                               lh_error *error) {
@@ -183,7 +213,8 @@ static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *resu
         engine->failure = lh_check_step(metrics, step, updated, &engine->why);
         if (engine->failure != LH_OK) {
             engine->failed = *metrics;
-            return diagnose(engine, updated, error);
+            lh_status status = updated ? LH_OK : make_again(engine->fleet, column, count, i, error);
+            return status == LH_OK ? diagnose(engine, updated, error) : status;
         }
         engine->engine.ready++;
     }
@@ -207,14 +238,18 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
 
 /* --- together --------------------------------------------------------------------------------------------------- */
 
-/* Steps of the next launch, as far as time and room go. A wide model's are started one by one. The times of steps differ
- * with their lengths: where a watchdog ends a launch of seconds, the slowest so far counts, and launches at most double. */
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Steps of the next launch, as far as time and room go. The times of steps differ with their lengths: where a watchdog
+ * ends a launch of seconds, the slowest so far counts, and launches at most double. */
 static int steps_at_once(const lh_cuda_fleet *fleet) {
-    if (fleet->library != NULL) return 1;
     int room = fleet->ring.capacity / 2;
-    if (fleet->device->watchdog && 2 * fleet->launched < room) room = 2 * fleet->launched + (fleet->launched == 0);
+    if (fleet->library != NULL)
+        room = least(room, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
+    else if (fleet->device->watchdog) room = least(room, 2 * fleet->launched + (fleet->launched == 0));
     double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
-    return timed >= room ? room : timed > 1 ? (int)timed : 1;
+    int count = timed < room ? (int)timed : room;
+    return count > 1 ? count : 1;
 }
 
 /* Batches of the launch after this one are made while this one runs. */

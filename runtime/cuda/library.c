@@ -68,6 +68,7 @@ static const struct {
 typedef struct method {
     int rows, columns, inner; /* rows 0: none yet */
     bool turned_a, turned_b;
+    uint32_t wanted, epilogue;              /* what is to be done with the sums; and what the library does */
     void *operation, *first, *second, *out; /* first: b */
     lh_lt_algorithm algorithm;
 } method;
@@ -179,6 +180,11 @@ static lh_status lay_out(lh_cuda_library *library, int rows, int columns, void *
     return check(library, result, "cublasLtMatrixLayoutCreate", error);
 }
 
+static uint32_t epilogue_of(const lh_cuda_product *p) {
+    if (p->bias == NULL) return LH_LT_PLAIN;
+    return p->rectified ? LH_LT_BIAS_RELU : LH_LT_BIAS;
+}
+
 static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, method *m, lh_error *error) {
     const functions *call = &library->call;
     int first = p->turned_b ? LH_LT_TURNED : LH_LT_AS_IT_IS, second = p->turned_a ? LH_LT_TURNED : LH_LT_AS_IT_IS;
@@ -197,36 +203,64 @@ static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, me
     return status == LH_OK ? lay_out(library, p->rows, p->columns, &m->out, error) : status;
 }
 
-/* The algorithm that the library thinks best. */
-static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
+static lh_status prefer(lh_cuda_library *library, void **preference, lh_error *error) {
     const functions *call = &library->call;
     const size_t workspace = WORKSPACE_BYTES;
     const uint32_t alignment = ALIGNMENT;
-    void *preference = NULL;
-    lh_lt_heuristic best = {.state = 0};
-    int count = 0;
-    int result = call->cublasLtMatmulPreferenceCreate(&preference);
+    int result = call->cublasLtMatmulPreferenceCreate(preference);
     if (result != 0) return check(library, result, "cublasLtMatmulPreferenceCreate", error);
     result =
-        call->cublasLtMatmulPreferenceSetAttribute(preference, LH_LT_WORKSPACE_BYTES, &workspace, sizeof workspace);
+        call->cublasLtMatmulPreferenceSetAttribute(*preference, LH_LT_WORKSPACE_BYTES, &workspace, sizeof workspace);
     for (int i = LH_LT_ALIGNMENT_A; result == 0 && i <= LH_LT_ALIGNMENT_D; i++)
-        result = call->cublasLtMatmulPreferenceSetAttribute(preference, i, &alignment, sizeof alignment);
-    if (result == 0)
-        result = call->cublasLtMatmulAlgoGetHeuristic(library->handle, m->operation, m->first, m->second, m->out,
-                                                      m->out, preference, 1, &best, &count);
-    call->cublasLtMatmulPreferenceDestroy(preference);
+        result = call->cublasLtMatmulPreferenceSetAttribute(*preference, i, &alignment, sizeof alignment);
+    return check(library, result, "cublasLtMatmulPreferenceSetAttribute", error);
+}
+
+static lh_status set_bias(lh_cuda_library *library, const method *m, const void *bias, lh_error *error) {
+    int result = library->call.cublasLtMatmulDescSetAttribute(m->operation, LH_LT_BIAS_POINTER, &bias, sizeof(void *));
+    return check(library, result, "cublasLtMatmulDescSetAttribute", error);
+}
+
+/* The algorithm with this epilogue that the library thinks best; *found: whether it knows any. It reads a bias' alignment
+ * from its address: one that has no more than all have makes the choice the same wherever things lie. */
+static lh_status ask(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference, bool *found,
+                     lh_error *error) {
+    const functions *call = &library->call;
+    lh_lt_heuristic best = {.state = 0};
+    int count = 0;
+    int result = call->cublasLtMatmulDescSetAttribute(m->operation, LH_LT_EPILOGUE, &epilogue, sizeof epilogue);
+    lh_status status = check(library, result, "cublasLtMatmulDescSetAttribute", error);
+    if (status == LH_OK && epilogue != LH_LT_PLAIN)
+        status = set_bias(library, m, (const void *)(uintptr_t)ALIGNMENT, error);
+    if (status != LH_OK) return status;
+    result = call->cublasLtMatmulAlgoGetHeuristic(library->handle, m->operation, m->first, m->second, m->out, m->out,
+                                                  preference, 1, &best, &count);
     if (result == 0 && count > 0) result = best.state;
-    if (result == 0 && count == 0)
+    m->algorithm = best.algorithm;
+    m->epilogue = epilogue;
+    *found = result == 0 && count > 0;
+    return result == LH_LT_NOT_SUPPORTED ? LH_OK : check(library, result, "cublasLtMatmulAlgoGetHeuristic", error);
+}
+
+/* With the epilogue that is wanted, or without. */
+static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
+    void *preference = NULL;
+    bool found = false;
+    lh_status status = prefer(library, &preference, error);
+    if (status == LH_OK) status = ask(library, m, m->wanted, preference, &found, error);
+    if (status == LH_OK && !found && m->wanted != LH_LT_PLAIN)
+        status = ask(library, m, LH_LT_PLAIN, preference, &found, error);
+    if (preference != NULL) library->call.cublasLtMatmulPreferenceDestroy(preference);
+    if (status == LH_OK && !found)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s (%s) knows no way to multiply [%d][%d] by [%d][%d] in %s",
                        library->name, library->file, m->rows, m->inner, m->inner, m->columns,
                        library->device->program->precision);
-    m->algorithm = best.algorithm;
-    return check(library, result, "cublasLtMatmulAlgoGetHeuristic", error);
+    return status;
 }
 
 static unsigned place_of(const lh_cuda_product *p) {
     const unsigned numbers[] = {(unsigned)p->rows, (unsigned)p->columns, (unsigned)p->inner,
-                                (unsigned)p->turned_a * 2 + p->turned_b};
+                                (unsigned)p->turned_a * 2 + p->turned_b + 4 * epilogue_of(p)};
     unsigned hash = 0;
     for (int i = 0; i < 4; i++) hash = (hash ^ numbers[i]) * 0x9e3779b1u;
     return (hash >> 16) % REMEMBERED;
@@ -237,7 +271,7 @@ static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, c
     method *m = &library->methods[place_of(p)];
     *found = m;
     if (m->rows == p->rows && m->columns == p->columns && m->inner == p->inner && m->turned_a == p->turned_a &&
-        m->turned_b == p->turned_b)
+        m->turned_b == p->turned_b && m->wanted == epilogue_of(p))
         return LH_OK;
     forget(library, m);
     lh_status status = describe(library, p, m, error);
@@ -246,6 +280,7 @@ static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, c
                   .inner = p->inner,
                   .turned_a = p->turned_a,
                   .turned_b = p->turned_b,
+                  .wanted = epilogue_of(p),
                   .operation = m->operation,
                   .first = m->first,
                   .second = m->second,
@@ -261,13 +296,16 @@ lh_status lh_cuda_library_digest(lh_cuda_library *library, const lh_cuda_product
     lh_status status = method_of(library, p, &m, error);
     const unsigned char *bytes = (const unsigned char *)m->algorithm.data;
     for (size_t i = 0; status == LH_OK && i < sizeof m->algorithm.data; i++) *digest = (*digest ^ bytes[i]) * 16777619u;
+    if (status == LH_OK) *digest = (*digest ^ m->epilogue) * 16777619u;
     return status;
 }
 
-lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *p, CUstream stream,
+lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *p, CUstream stream, bool *whole,
                                    lh_error *error) {
     const method *m;
     lh_status status = method_of(library, p, &m, error);
+    *whole = status == LH_OK && m->epilogue == m->wanted;
+    if (status == LH_OK && m->epilogue != LH_LT_PLAIN) status = set_bias(library, m, p->bias, error);
     if (status != LH_OK) return status;
     const float one = 1, kept = p->adds;
     const double one_double = 1, kept_double = p->adds;

@@ -15,11 +15,12 @@ typedef struct lh_cuda_library lh_cuda_library;
 lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **library, lh_error *error);
 
 /* Puts a product into the stream. The library chooses how, once for each shape; which sums it makes in which order is
- * its own affair. */
+ * its own affair. *whole: whether a bias is added and rectified, too; false where the library does not do so. */
 lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *product, CUstream stream,
-                                   lh_error *error);
+                                   bool *whole, lh_error *error);
 
-/* Folds how the library makes a product's shape into a digest: it chooses by the device, and its sums with it. */
+/* Folds how the library makes a product's shape, and what of its bias, into a digest: it chooses by the device, and its
+ * sums with it. */
 lh_status lh_cuda_library_digest(lh_cuda_library *library, const lh_cuda_product *product, uint32_t *digest,
                                  lh_error *error);
 

@@ -57,7 +57,7 @@ static bool meets(int phase) { return phase == LH_CUDA_BEGIN || phase == LH_CUDA
 static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
                            lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
-    lh_cuda_place place = {launch->phase, launch->layer, pass->first};
+    lh_cuda_place place = {launch->phase, launch->layer, pass->first, pass->before};
     void *arguments[] = {pass->arguments, &place};
     if (!meets(launch->phase)) {
         CUresult result =
@@ -73,6 +73,14 @@ static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const
     return check(fleet, result, "cuLaunchCooperativeKernel of a phase", error);
 }
 
+static lh_status run_product(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
+                             lh_error *error) {
+    const lh_cuda_launch bias = {.phase = launch->bias_phase, .layer = launch->layer};
+    bool whole = true;
+    lh_status status = lh_cuda_library_multiply(fleet->library, &launch->product, fleet->stream, &whole, error);
+    return status == LH_OK && !whole ? run_phase(fleet, pass, &bias, error) : status;
+}
+
 lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error) {
     int count = fleet->program->launches(&pass->shape, pass->mode, (void *)(uintptr_t)pass->workspace,
                                          (const void *)(uintptr_t)pass->parameters, (void *)(uintptr_t)pass->gradient,
@@ -80,8 +88,7 @@ lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < count; i++) {
         const lh_cuda_launch *launch = &fleet->launches[i];
-        if (launch->phase == LH_CUDA_PRODUCT)
-            status = lh_cuda_library_multiply(fleet->library, &launch->product, fleet->stream, error);
+        if (launch->phase == LH_CUDA_PRODUCT) status = run_product(fleet, pass, launch, error);
         else if (launch->phase != LH_CUDA_BEGIN || pass->first == 0) status = run_phase(fleet, pass, launch, error);
     }
     return status;

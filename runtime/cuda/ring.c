@@ -209,7 +209,8 @@ static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepare
                                lh_error *error) {
     const lh_cuda_step *step = &prepared->step;
     uint64_t distinct = (uint64_t)fleet->config.distinct, first = 0;
-    lh_source source = {{{step->key[0], step->key[1]}}, step->step, LH_DOMAIN_DATA, (uint32_t)distinct, prepared->pick};
+    lh_source source = {
+        {{step->key[0], step->key[1]}}, step->step, LH_DOMAIN_DATA, (uint32_t)distinct, prepared->pick, NULL};
     if (distinct > 0) {
         source.step = 0;
         first = (uint64_t)step->step * (uint64_t)fleet->spec->train.batch % distinct;

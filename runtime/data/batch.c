@@ -130,7 +130,9 @@ void lh_batch_close(lh_batch *batch) {
 
 static void copy_example(const lh_spec *spec, const lh_source *source, int n, uint32_t index, lh_example *example) {
     const lh_corpus *corpus = spec->corpus;
-    const lh_dataset *set = source->domain == LH_DOMAIN_EVAL ? &corpus->eval : &corpus->train;
+    const lh_dataset *set = source->set != NULL                ? source->set
+                            : source->domain == LH_DOMAIN_EVAL ? &corpus->eval
+                                                               : &corpus->train;
     if (lh_dataset_count(set, n) == 0) set = set == &corpus->eval ? &corpus->train : &corpus->eval;
     lh_dataset_copy(set, n, source->pick != NULL ? source->pick[index] : index % lh_dataset_count(set, n), example);
 }

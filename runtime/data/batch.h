@@ -65,11 +65,13 @@ typedef struct lh_source {
     uint32_t distinct; /* > 0: example index modulo this (--overfit, with one step for all); 0: all differ */
     const uint32_t
         *pick; /* finite data: which of the shape's examples the indices mean; NULL: those in the file's order */
+    const lh_dataset *set; /* finite data: whose; NULL: of the set that the domain means */
 } lh_source;
 
 /* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT where a user's own task does
  * not keep to the interface (data/trial.h); the tasks of runtime/data/tasks always do. With finite data: examples of the
- * file that the domain means (of the other one where it has none of shape n), again from the first after the last. */
+ * source's set, or of the set that the domain means (of the other one where it has none of shape n), again from the
+ * first after the last. */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 

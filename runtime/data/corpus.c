@@ -1,9 +1,10 @@
-/* See corpus.h. Lines are read in corpus_read.c. */
+/* See corpus.h. Lines are read in corpus_read.c, examples of a task's taken in collect.c. */
 #include "data/corpus.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/collect.h"
 #include "data/corpus_read.h"
 #include "data/epoch.h"
 
@@ -18,34 +19,49 @@ static bool same(const lh_sizes *sizes, const lh_record *record) {
     return sizes->input == record->input && sizes->output == record->output;
 }
 
-/* The shapes of two sorted lists of records, each once; room for all is there. */
-static int merge_sizes(lh_sizes *sizes, const lh_reading *a, const lh_reading *b) {
-    int count = 0;
-    for (int64_t i = 0, j = 0; i < a->count || j < b->count;) {
-        bool left = j == b->count || (i < a->count && compare_records(&a->records[i], &b->records[j]) < 0);
-        const lh_record *record = left ? &a->records[i++] : &b->records[j++];
-        if (count == 0 || !same(&sizes[count - 1], record)) sizes[count++] = (lh_sizes){record->input, record->output};
-    }
-    return count;
+static int compare_sizes(const void *a, const void *b) {
+    const lh_sizes *x = a, *y = b;
+    if (x->input != y->input) return x->input < y->input ? -1 : 1;
+    return x->output != y->output ? x->output < y->output ? -1 : 1 : 0;
+}
+
+/* The shapes of sorted lists of records, each once and in order; room for all is there. */
+static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
+    int count = 0, shapes = 0;
+    for (int set = 0; set < LH_SETS; set++)
+        for (int64_t i = 0; i < readings[set].count; i++) {
+            const lh_record *record = &readings[set].records[i];
+            if (i == 0 || !same(&sizes[count - 1], record)) sizes[count++] = (lh_sizes){record->input, record->output};
+        }
+    if (count > 0) qsort(sizes, (size_t)count, sizeof *sizes, compare_sizes);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || compare_sizes(&sizes[i], &sizes[shapes - 1]) != 0) sizes[shapes++] = sizes[i];
+    return shapes;
 }
 
 static lh_status no_memory(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
 /* Takes over what was read; the records must be sorted. */
-static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading, const lh_sizes *sizes, int shapes,
+static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading, const lh_corpus *corpus, int axes,
                           lh_error *error) {
+    const lh_sizes *sizes = corpus->sizes;
+    int shapes = corpus->shapes;
     *set = (lh_dataset){.path = path, .count = reading->count, .tokens = reading->tokens, .mask = reading->mask};
     memcpy(set->digest, reading->digest, sizeof set->digest);
     reading->tokens = NULL;
     reading->mask = NULL;
     set->first = calloc((size_t)shapes + 1, sizeof *set->first);
     set->start = calloc((size_t)set->count + 1, sizeof *set->start);
-    if (set->first == NULL || set->start == NULL) return no_memory(error);
+    set->values = calloc((size_t)set->count * (size_t)axes + 1, sizeof *set->values);
+    if (set->first == NULL || set->start == NULL || set->values == NULL) return no_memory(error);
     int64_t i = 0;
     for (int n = 1; n <= shapes; n++) {
         set->first[n - 1] = i;
-        for (; i < set->count && same(&sizes[n - 1], &reading->records[i]); i++)
+        for (; i < set->count && same(&sizes[n - 1], &reading->records[i]); i++) {
             set->start[i] = reading->records[i].start;
+            for (int a = 0; a < axes; a++)
+                set->values[i * axes + a] = reading->values[reading->records[i].number * axes + a];
+        }
     }
     set->first[shapes] = i;
     return LH_OK;
@@ -56,6 +72,7 @@ static void close_set(lh_dataset *set) {
     free(set->start);
     free(set->tokens);
     free(set->mask);
+    free(set->values);
 }
 
 static lh_status list_lengths(lh_corpus *c, lh_error *error) {
@@ -73,31 +90,50 @@ static lh_status list_lengths(lh_corpus *c, lh_error *error) {
     return LH_OK;
 }
 
+static int64_t count_all(const lh_reading readings[LH_SETS]) {
+    int64_t count = 0;
+    for (int set = 0; set < LH_SETS; set++) count += readings[set].count;
+    return count;
+}
+
 /* Shapes and sets from what was read. */
-static lh_status build(lh_corpus *c, const char *paths[2], lh_reading readings[2], lh_error *error) {
-    for (int i = 0; i < 2; i++)
+static lh_status build(lh_corpus *c, int axes, const char *const paths[LH_SETS], lh_reading readings[LH_SETS],
+                       lh_error *error) {
+    lh_dataset *const sets[LH_SETS] = {&c->train, &c->eval, &c->validation};
+    lh_status status = LH_OK;
+    for (int i = 0; i < LH_SETS; i++)
         if (readings[i].count > 0)
             qsort(readings[i].records, (size_t)readings[i].count, sizeof(lh_record), compare_records);
-    c->sizes = calloc((size_t)(readings[0].count + readings[1].count), sizeof *c->sizes);
+    c->sizes = calloc((size_t)count_all(readings) + 1, sizeof *c->sizes);
     if (c->sizes == NULL) return no_memory(error);
-    c->shapes = merge_sizes(c->sizes, &readings[0], &readings[1]);
-    lh_status status = fill_set(&c->train, paths[0], &readings[0], c->sizes, c->shapes, error);
-    if (status == LH_OK && c->separate) status = fill_set(&c->eval, paths[1], &readings[1], c->sizes, c->shapes, error);
+    c->shapes = merge_sizes(c->sizes, readings);
+    c->separate = readings[LH_SET_TEST].count > 0;
+    for (int i = 0; status == LH_OK && i < LH_SETS; i++)
+        if (i != LH_SET_TEST || c->separate) status = fill_set(sets[i], paths[i], &readings[i], c, axes, error);
     if (status == LH_OK && !c->separate) c->eval = c->train;
     return status == LH_OK ? list_lengths(c, error) : status;
 }
 
-lh_status lh_corpus_open(lh_corpus *corpus, const lh_spec *spec, const char *train, const char *eval, lh_error *error) {
-    const char *paths[2] = {train != NULL ? train : spec->data->train, eval != NULL ? eval : spec->data->eval};
-    lh_reading readings[2] = {{0}, {0}};
+static lh_status read_files(const lh_spec *spec, const char *const paths[LH_SETS], lh_reading readings[LH_SETS],
+                            lh_error *error) {
+    static const char *const flags[LH_SETS] = {"--data", "--eval-data", "--validation"};
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < LH_SETS; i++)
+        if (paths[i] != NULL) status = lh_reading_open(&readings[i], spec, paths[i], flags[i], error);
+    return status;
+}
+
+lh_status lh_corpus_open(lh_corpus *corpus, const lh_spec *spec, const lh_corpus_request *request, lh_error *error) {
+    const lh_data *data = spec->data;
+    const char *paths[LH_SETS] = {data->train, data->eval, data->validation};
+    for (int i = 0; request != NULL && i < LH_SETS; i++)
+        if (request->path[i] != NULL) paths[i] = request->path[i];
+    lh_reading readings[LH_SETS] = {{0}, {0}, {0}};
     memset(corpus, 0, sizeof *corpus);
-    corpus->separate = paths[1] != NULL;
-    lh_status status = lh_reading_open(&readings[0], spec, paths[0], "--data", error);
-    if (status == LH_OK && corpus->separate)
-        status = lh_reading_open(&readings[1], spec, paths[1], "--eval-data", error);
-    if (status == LH_OK) status = build(corpus, paths, readings, error);
-    lh_reading_close(&readings[0]);
-    lh_reading_close(&readings[1]);
+    lh_status status = spec->task->collect != NULL ? lh_collect(spec, paths, request, readings, error)
+                                                   : read_files(spec, paths, readings, error);
+    if (status == LH_OK) status = build(corpus, spec->task->axes, paths, readings, error);
+    for (int i = 0; i < LH_SETS; i++) lh_reading_close(&readings[i]);
     if (status != LH_OK) lh_corpus_close(corpus);
     return status;
 }
@@ -105,6 +141,9 @@ lh_status lh_corpus_open(lh_corpus *corpus, const lh_spec *spec, const char *tra
 void lh_corpus_close(lh_corpus *corpus) {
     close_set(&corpus->train);
     if (corpus->separate) close_set(&corpus->eval);
+    close_set(&corpus->validation);
+    lh_groups_close(&corpus->final);
+    lh_groups_close(&corpus->during);
     free(corpus->sizes);
     free(corpus->trained);
     free(corpus->lengths);
@@ -112,7 +151,23 @@ void lh_corpus_close(lh_corpus *corpus) {
     memset(corpus, 0, sizeof *corpus);
 }
 
-static bool is_wanted(const lh_lengths *wanted, int length) {
+const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set) {
+    if (set == LH_SET_TRAIN) return &corpus->train;
+    if (set == LH_SET_TEST) return corpus->separate ? &corpus->eval : NULL;
+    return corpus->validation.count > 0 ? &corpus->validation : NULL;
+}
+
+int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place) {
+    int low = 1, high = shapes;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (place < set->first[middle]) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+bool lh_lengths_have(const lh_lengths *wanted, int length) {
     if (wanted->list == NULL)
         return length >= wanted->first && length <= wanted->last && (length - wanted->first) % wanted->step == 0;
     for (int i = 0; i < wanted->count; i++)
@@ -123,7 +178,7 @@ static bool is_wanted(const lh_lengths *wanted, int length) {
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_lengths *wanted) {
     lh_lengths found = {.list = corpus->selected};
     for (int i = 0; i < corpus->length_count; i++)
-        if (is_wanted(wanted, corpus->lengths[i])) corpus->selected[found.count++] = corpus->lengths[i];
+        if (lh_lengths_have(wanted, corpus->lengths[i])) corpus->selected[found.count++] = corpus->lengths[i];
     return found;
 }
 
@@ -144,8 +199,13 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     if (spec->train.steps > UINT32_MAX)
         return lh_fail(error, LH_ERR_INPUT, "%s: %lld epochs are %lld steps\n  expected: at most %u steps",
                        corpus->train.path, (long long)spec->train.epochs, (long long)spec->train.steps, UINT32_MAX);
-    spec->eval.lengths = spec->eval.during_lengths = all;
-    return LH_OK;
+    lh_eval_defaults *eval = &spec->eval;
+    eval->lengths = eval->during_lengths = all;
+    lh_groups_close(&corpus->final);
+    lh_groups_close(&corpus->during);
+    lh_status status = lh_groups_open(&corpus->final, corpus, spec, &eval->by, eval->sets, error);
+    if (status != LH_OK || eval->during_every == 0) return status;
+    return lh_groups_open(&corpus->during, corpus, spec, &eval->during_by, eval->during_sets, error);
 }
 
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example) {

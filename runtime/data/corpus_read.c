@@ -24,17 +24,44 @@ typedef struct line {
     lh_error *error;
 } line;
 
-static lh_status no_memory(const line *l) {
-    return lh_fail(l->error, LH_ERR_ENVIRONMENT, "%s:%lld: no memory for the examples", l->path, l->number);
+/* The axis of the task that a key names, or -1. */
+static int axis_of(const lh_task *task, const char *key) {
+    int axis = task->axes - 1;
+    while (axis >= 0 && strcmp(task->axis[axis], key) != 0) axis--;
+    return axis;
+}
+
+static lh_status unknown_key(const line *l, const char *key) {
+    const lh_task *task = l->spec->task;
+    char names[256] = "";
+    size_t used = 0;
+    for (int a = 0; a < task->axes && used < sizeof names; a++)
+        used += (size_t)snprintf(names + used, sizeof names - used, ", %.40s", task->axis[a]);
+    return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: there is no \"%.40s\"\n  expected: input, target, mask%s", l->path,
+                   l->number, key, names);
 }
 
 static lh_status check_keys(const line *l, json_t *object) {
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value) {
-        if (strcmp(key, "input") != 0 && strcmp(key, "target") != 0 && strcmp(key, "mask") != 0)
-            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: there is no \"%.40s\"\n  expected: input, target, mask",
-                           l->path, l->number, key);
+        if (strcmp(key, "input") != 0 && strcmp(key, "target") != 0 && strcmp(key, "mask") != 0 &&
+            axis_of(l->spec->task, key) < 0)
+            return unknown_key(l, key);
+    }
+    return LH_OK;
+}
+
+/* What an example says of itself on each axis; what it leaves out has no value. */
+static lh_status take_values(const line *l, const json_t *object, int32_t *values) {
+    const lh_task *task = l->spec->task;
+    for (int a = 0; a < task->axes; a++) {
+        const json_t *item = json_object_get(object, task->axis[a]);
+        json_int_t value = item == NULL ? LH_NO_VALUE : json_is_integer(item) ? json_integer_value(item) : -2;
+        if (item != NULL && (value < 0 || value > LH_LARGEST_VALUE))
+            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is no such number\n  expected: an integer from 0 to %d",
+                           l->path, l->number, task->axis[a], LH_LARGEST_VALUE);
+        values[a] = (int32_t)value;
     }
     return LH_OK;
 }
@@ -76,21 +103,45 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
     return status;
 }
 
-/* Room for one more example of so many tokens. */
-static lh_status make_room(const line *l, lh_reading *r, int64_t tokens) {
-    if (r->count == r->room) {
-        r->room = r->room * 2 + 1024;
-        lh_record *records = realloc(r->records, (size_t)r->room * sizeof *records);
-        if (records == NULL) return no_memory(l);
-        r->records = records;
-    }
+static lh_status no_memory(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
+
+static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
+    if (r->count < r->room) return LH_OK;
+    r->room = r->room * 2 + 1024;
+    lh_record *records = realloc(r->records, (size_t)r->room * sizeof *records);
+    if (records != NULL) r->records = records;
+    int32_t *values = realloc(r->values, ((size_t)r->room * (size_t)axes + 1) * sizeof *values);
+    if (values != NULL) r->values = values;
+    return records != NULL && values != NULL ? LH_OK : no_memory(error);
+}
+
+static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
     if (r->used + tokens <= r->token_room) return LH_OK;
     r->token_room = (r->used + tokens) * 2 + 65536;
     uint16_t *more = realloc(r->tokens, (size_t)r->token_room * sizeof *more);
     if (more != NULL) r->tokens = more;
     uint8_t *mask = realloc(r->mask, (size_t)r->token_room);
     if (mask != NULL) r->mask = mask;
-    return more != NULL && mask != NULL ? LH_OK : no_memory(l);
+    return more != NULL && mask != NULL ? LH_OK : no_memory(error);
+}
+
+lh_status lh_reading_add(lh_reading *r, int input, int output, int axes, lh_place *place, lh_error *error) {
+    if (r->count == MOST_EXAMPLES) return lh_fail(error, LH_ERR_INPUT, "more than %d examples", MOST_EXAMPLES);
+    lh_status status = make_records(r, axes, error);
+    if (status == LH_OK) status = make_tokens(r, input + output, error);
+    if (status != LH_OK) return status;
+    *place = (lh_place){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes};
+    r->records[r->count] = (lh_record){input, output, r->used, r->count};
+    r->count++;
+    r->used += input + output;
+    return LH_OK;
+}
+
+/* The same for a line, which the message then names. */
+static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t outputs, lh_place *place) {
+    lh_error problem;
+    lh_status status = lh_reading_add(r, (int)inputs, (int)outputs, l->spec->task->axes, place, &problem);
+    return status == LH_OK ? LH_OK : lh_fail(l->error, status, "%s:%lld: %.1500s", l->path, l->number, problem.text);
 }
 
 static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
@@ -105,17 +156,12 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
                        "%s:%lld: input and target have %zu and %zu tokens\n  expected: at most task.longest = %zu "
                        "together",
                        l->path, l->number, inputs, outputs, longest);
-    if (r->count == MOST_EXAMPLES)
-        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: more than %d examples", l->path, l->number, MOST_EXAMPLES);
-    status = make_room(l, r, (int64_t)(inputs + outputs));
-    if (status != LH_OK) return status;
-    uint16_t *tokens = r->tokens + r->used;
-    status = take_tokens(l, input, "input", l->input, tokens);
-    if (status == LH_OK) status = take_tokens(l, target, "target", l->output, tokens + inputs);
-    if (status == LH_OK) status = take_mask(l, object, outputs, r->mask + r->used + inputs);
-    r->records[r->count++] = (lh_record){(int)inputs, (int)outputs, r->used};
-    r->used += (int64_t)(inputs + outputs);
-    return status;
+    lh_place place;
+    status = add_example(l, r, inputs, outputs, &place);
+    if (status == LH_OK) status = take_tokens(l, input, "input", l->input, place.tokens);
+    if (status == LH_OK) status = take_tokens(l, target, "target", l->output, place.tokens + inputs);
+    if (status == LH_OK) status = take_mask(l, object, outputs, place.mask + inputs);
+    return status == LH_OK ? take_values(l, object, place.values) : status;
 }
 
 static lh_status read_line(const line *l, lh_reading *r) {
@@ -185,4 +231,5 @@ void lh_reading_close(lh_reading *reading) {
     free(reading->records);
     free(reading->tokens);
     free(reading->mask);
+    free(reading->values);
 }

@@ -9,8 +9,20 @@
 #include "base/files.h"
 #include "train/json_text.h"
 
-lh_status lh_eval_append(const char *path, const lh_spec *spec, int64_t step, uint64_t seed,
-                         const lh_eval_result *result, lh_error *error) {
+void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
+    if (result->groups == NULL) lh_json_integer(by, result->axis, result->n);
+    for (int i = 0; result->groups != NULL && i < result->groups->axes; i++)
+        if (result->group->value[i] != LH_NO_VALUE)
+            lh_json_integer(by, result->groups->name[i], result->group->value[i]);
+}
+
+/* Whether the line says which set it is of: its split does not, and there is more than one. */
+static bool tells_set(const lh_eval_result *result) {
+    return result->groups != NULL && result->groups->sets != 1u << result->group->set &&
+           strcmp(result->split, lh_set_name[result->group->set]) != 0;
+}
+
+lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
@@ -18,9 +30,10 @@ lh_status lh_eval_append(const char *path, const lh_spec *spec, int64_t step, ui
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
     lh_json_string(&line, "split", result->split);
+    if (tells_set(result)) lh_json_string(&line, "set", lh_set_name[result->group->set]);
     lh_json_raw(&line, "by", "");
     lh_json_begin(&by, text.out);
-    lh_json_integer(&by, spec->eval.axis, result->n);
+    lh_eval_write_by(&by, result);
     lh_json_end(&by);
     lh_json_integer(&line, "examples", result->examples);
     if (result->batch > 0) lh_json_integer(&line, "batch", result->batch);
@@ -39,20 +52,31 @@ lh_status lh_eval_append(const char *path, const lh_spec *spec, int64_t step, ui
 
 static double number_of(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
 
-static bool is_result(const json_t *line, const lh_spec *spec, int64_t step, const lh_eval_result *result) {
+/* Whether "by" of a line says of every axis what the result does. */
+static bool is_condition(const json_t *by, const lh_eval_result *result) {
+    size_t values = 0;
+    if (result->groups == NULL) return json_integer_value(json_object_get(by, result->axis)) == result->n;
+    for (int i = 0; i < result->groups->axes; i++) {
+        const json_t *value = json_object_get(by, result->groups->name[i]);
+        if (result->group->value[i] == LH_NO_VALUE) continue;
+        if (!json_is_integer(value) || json_integer_value(value) != result->group->value[i]) return false;
+        values++;
+    }
+    return json_object_size(by) == values;
+}
+
+static bool is_result(const json_t *line, int64_t step, const lh_eval_result *result) {
     const char *split = json_string_value(json_object_get(line, "split"));
-    const json_t *n = json_object_get(json_object_get(line, "by"), spec->eval.axis);
-    return split != NULL && strcmp(split, result->split) == 0 && json_integer_value(n) == result->n &&
+    return split != NULL && strcmp(split, result->split) == 0 && is_condition(json_object_get(line, "by"), result) &&
            json_integer_value(json_object_get(line, "step")) == step && json_object_get(line, "seed") == NULL &&
            json_integer_value(json_object_get(line, "examples")) == result->examples &&
            json_integer_value(json_object_get(line, "batch")) == result->batch &&
            json_integer_value(json_object_get(line, "draws")) == result->draws;
 }
 
-static void take_line(const json_t *line, const lh_spec *spec, int64_t step, lh_eval_result *results, bool *found,
-                      int count) {
+static void take_line(const json_t *line, int64_t step, lh_eval_result *results, bool *found, int count) {
     for (int i = 0; i < count; i++)
-        if (is_result(line, spec, step, &results[i])) {
+        if (is_result(line, step, &results[i])) {
             found[i] = true;
             results[i].accuracy = number_of(line, "accuracy");
             results[i].exact_match = number_of(line, "exact_match");
@@ -61,8 +85,8 @@ static void take_line(const json_t *line, const lh_spec *spec, int64_t step, lh_
         }
 }
 
-lh_status lh_eval_find(const char *path, const lh_spec *spec, int64_t step, lh_eval_result *results, bool *found,
-                       int count, lh_error *error) {
+lh_status lh_eval_find(const char *path, int64_t step, lh_eval_result *results, bool *found, int count,
+                       lh_error *error) {
     char *text;
     size_t bytes;
     if (access(path, F_OK) != 0) return LH_OK;
@@ -70,7 +94,7 @@ lh_status lh_eval_find(const char *path, const lh_spec *spec, int64_t step, lh_e
     if (status != LH_OK) return status;
     for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;) {
         json_t *line = json_loads(one, 0, NULL);
-        if (line != NULL) take_line(line, spec, step, results, found, count);
+        if (line != NULL) take_line(line, step, results, found, count);
         json_decref(line);
     }
     free(text);

@@ -3,15 +3,18 @@
 #define LONGHAND_EVAL_LINES_H
 
 #include "eval/evaluate.h"
+#include "train/json_text.h"
+
+/* Where a result stands: the task length, or the values on the axes of its group. */
+void lh_eval_write_by(lh_json *by, const lh_eval_result *result);
 
 /* Appends a result. The seed is written where it is not LH_EVAL_SEED. */
-lh_status lh_eval_append(const char *path, const lh_spec *spec, int64_t step, uint64_t seed,
-                         const lh_eval_result *result, lh_error *error);
+lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error);
 
-/* Looks in path for results of this step with the same split, n, examples and draws as results[i] and the standard
+/* Looks in path for results of this step with the same split, condition, examples and draws as results[i] and the standard
  * seed; found[i] is set and the values are filled in where there is one. A missing file has none; a torn line is
  * skipped. */
-lh_status lh_eval_find(const char *path, const lh_spec *spec, int64_t step, lh_eval_result *results, bool *found,
-                       int count, lh_error *error);
+lh_status lh_eval_find(const char *path, int64_t step, lh_eval_result *results, bool *found, int count,
+                       lh_error *error);
 
 #endif

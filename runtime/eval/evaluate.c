@@ -2,6 +2,7 @@
 #include "eval/evaluate.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +19,36 @@ bool lh_is_training_length(const lh_spec *spec, int n) {
     return false;
 }
 
+int lh_eval_conditions(const lh_eval_request *request) {
+    return request->groups != NULL ? request->groups->count : lh_lengths_count(&request->lengths);
+}
+
+static bool several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
+
+const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
+    const lh_groups *groups = result->groups;
+    size_t used = 0;
+    if (groups == NULL) {
+        snprintf(text, LH_EVAL_NAME, "%s %d", result->axis, result->n);
+        return text;
+    }
+    text[0] = 0;
+    if (several_sets(groups)) used = (size_t)snprintf(text, LH_EVAL_NAME, "%s", lh_set_name[result->group->set]);
+    for (int i = 0; i < groups->axes && used < LH_EVAL_NAME; i++)
+        if (result->group->value[i] != LH_NO_VALUE)
+            used += (size_t)snprintf(text + used, LH_EVAL_NAME - used, "%s%.40s %d", used > 0 ? ", " : "",
+                                     groups->name[i], result->group->value[i]);
+    return text;
+}
+
 /* first: how many of the result's examples came before. */
 static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int draw, int first,
                            const lh_sums *each) {
     for (int i = 0; i < condition->examples; i++) {
         lh_json line;
         lh_json_begin(&line, out);
-        lh_json_integer(&line, "length", result->n);
+        if (result->groups != NULL && several_sets(result->groups)) lh_json_string(&line, "split", result->split);
+        lh_eval_write_by(&line, result);
         lh_json_integer(&line, "example", first + i);
         lh_json_integer(&line, "draw", draw);
         lh_json_integer(&line, "correct", each[i].correct);
@@ -94,35 +118,42 @@ static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *requ
     return status;
 }
 
-/* With finite data an input length has examples of each of its shapes, until there are enough. */
-static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
-                               const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
+/* The examples of a group, one shape after the other. */
+static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     const lh_corpus *corpus = engine->spec->corpus;
-    if (corpus == NULL) {
-        lh_condition condition = lh_condition_at(result->n, result->examples, request->seed, draw);
-        return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
-    }
+    const lh_groups *groups = result->groups;
+    const lh_dataset *set = lh_corpus_set(corpus, result->group->set);
+    int64_t first = result->group->first, end = first + result->examples;
     lh_status status = LH_OK;
-    for (int n = 1, first = 0; status == LH_OK && n <= corpus->shapes && first < result->examples; n++) {
-        int64_t count = lh_dataset_count(&corpus->eval, n);
-        if (corpus->sizes[n - 1].input != result->n || count == 0) continue;
-        if (count > result->examples - first) count = result->examples - first;
-        lh_condition condition = lh_condition_at(n, (int)count, request->seed, draw);
-        condition.draw.step = (uint32_t)result->n; /* whatever other shapes there are */
-        status = evaluate_batches(engine, request, each, result, &condition, draw, first, sums, error);
-        first += (int)count;
+    for (int64_t at = first, next; status == LH_OK && at < end; at = next) {
+        int n = lh_dataset_shape(set, corpus->shapes, groups->place[at]);
+        for (next = at; next < end && groups->place[next] < set->first[n];) next++;
+        lh_condition condition = lh_condition_at(n, (int)(next - at), request->seed, draw);
+        condition.draw.step = lh_group_number(groups, result->group); /* whatever other shapes there are */
+        condition.source.set = set;
+        condition.source.pick = groups->pick + at;
+        status = evaluate_batches(engine, request, each, result, &condition, draw, (int)(at - first), sums, error);
     }
     return status;
 }
 
-static lh_status evaluate_length(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
-                                 lh_eval_result *result, lh_error *error) {
+static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+                               const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
+    if (result->groups != NULL) return evaluate_group(engine, request, each, result, draw, sums, error);
+    lh_condition condition = lh_condition_at(result->n, result->examples, request->seed, draw);
+    return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
+}
+
+static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+                                    lh_eval_result *result, lh_error *error) {
     lh_sums all = {0};
     spread over_draws = {0, 0};
     int64_t indices = (int64_t)result->draws * (result->batch > 0 ? batches_of(engine->spec, result) : 1);
+    char name[LH_EVAL_NAME];
     if (indices > LH_MOST_DRAWS)
-        return lh_fail(error, LH_ERR_INPUT, "length %d: %d draws in %d batches\n  expected: at most %d, all in all",
-                       result->n, result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
+        return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in %d batches\n  expected: at most %d, all in all",
+                       lh_eval_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
     for (int draw = 0; draw < result->draws; draw++) {
         draw_sums sums = {0};
         lh_status status = evaluate_draw(engine, request, each, result, draw, &sums, error);
@@ -142,16 +173,16 @@ static lh_status evaluate_length(lh_engine *engine, const lh_eval_request *reque
 
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
                                   const bool *found, lh_sums *each, lh_error *error) {
-    int count = lh_lengths_count(&request->lengths);
+    int count = lh_eval_conditions(request);
     for (int i = 0; i < count; i++) {
         if (request->stop != NULL && *request->stop) return LH_STOPPED;
         if (!found[i]) {
-            lh_status status = evaluate_length(engine, request, each, &results[i], error);
+            lh_status status = evaluate_condition(engine, request, each, &results[i], error);
             if (status != LH_OK) return status;
             if (each != NULL && (fflush(request->per_example) != 0 || ferror(request->per_example)))
                 return lh_fail(error, LH_ERR_ENVIRONMENT, "--per-example: the file could not be written");
             if (request->path != NULL)
-                status = lh_eval_append(request->path, engine->spec, request->step, request->seed, &results[i], error);
+                status = lh_eval_append(request->path, request->step, request->seed, &results[i], error);
             if (status != LH_OK) return status;
         }
         if (request->watch != NULL) request->watch(request->context, &results[i], i + 1, count);
@@ -159,37 +190,42 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
     return LH_OK;
 }
 
-static bool is_trained_on(const lh_spec *spec, int n) {
-    return spec->corpus != NULL ? !spec->corpus->separate : lh_is_training_length(spec, n);
+static lh_eval_result length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
+    int n = lh_lengths_at(&request->lengths, i);
+    return (lh_eval_result){
+        .split = lh_is_training_length(spec, n) ? "train" : "test",
+        .n = n,
+        .axis = spec->eval.axis,
+        .examples = request->examples,
+    };
 }
 
-/* At most as many as the file has. */
-static int examples_of(const lh_spec *spec, int n, int most) {
-    const lh_corpus *corpus = spec->corpus;
-    int64_t count = 0;
-    for (int i = 1; corpus != NULL && i <= corpus->shapes; i++)
-        if (corpus->sizes[i - 1].input == n) count += lh_dataset_count(&corpus->eval, i);
-    return corpus != NULL && count < most ? (int)count : most;
+/* Of a group at most as many examples as it has. */
+static lh_eval_result group_result(const lh_eval_request *request, int i) {
+    const lh_group *group = &request->groups->group[i];
+    return (lh_eval_result){
+        .split = lh_set_name[group->set],
+        .n = group->value[0],
+        .axis = request->groups->name[0],
+        .groups = request->groups,
+        .group = group,
+        .examples = group->count < request->examples ? (int)group->count : request->examples,
+    };
 }
 
 static void name_results(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
     for (int i = 0; i < count; i++) {
-        int n = lh_lengths_at(&request->lengths, i);
-        const char *split = is_trained_on(spec, n) ? "train" : "test";
-        results[i] = (lh_eval_result){
-            .split = request->split != NULL ? request->split : split,
-            .n = n,
-            .examples = examples_of(spec, n, request->examples),
-            .draws = lh_draws_anything(spec) ? request->draws : 1,
-            .batch = request->batch,
-        };
+        results[i] = request->groups != NULL ? group_result(request, i) : length_result(spec, request, i);
+        if (request->split != NULL) results[i].split = request->split;
+        results[i].draws = lh_draws_anything(spec) ? request->draws : 1;
+        results[i].batch = request->batch;
     }
 }
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
-    int count = lh_lengths_count(&request->lengths);
+    int count = lh_eval_conditions(request);
     lh_lengths shapes = {NULL, 0, 1, engine->spec->corpus != NULL ? engine->spec->corpus->shapes : 0, 1};
-    const lh_lengths *lengths = engine->spec->corpus != NULL ? &shapes : &request->lengths;
+    const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = engine->ops->reserve(engine, lengths, request->examples, error);
     if (status != LH_OK) return status;
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
@@ -202,7 +238,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     }
     name_results(engine->spec, request, results, count);
     if (request->only_missing && request->path != NULL)
-        status = lh_eval_find(request->path, engine->spec, request->step, results, found, count, error);
+        status = lh_eval_find(request->path, request->step, results, found, count, error);
     if (status == LH_OK) status = evaluate_missing(engine, request, results, found, each, error);
     free(found);
     free(each);
@@ -211,13 +247,13 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error) {
-    int count = lh_lengths_count(&request->lengths);
+    int count = lh_eval_conditions(request);
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
     lh_status status = results != NULL && found != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) {
         name_results(spec, request, results, count);
-        status = lh_eval_find(request->path, spec, request->step, results, found, count, error);
+        status = lh_eval_find(request->path, request->step, results, found, count, error);
     }
     *complete = status == LH_OK;
     for (int i = 0; *complete && i < count; i++) *complete = found[i];

@@ -1,5 +1,5 @@
-/* Accuracy per task length: fixed examples per length, in one batch or several, under one or several draws of what is
- * random in a pass. */
+/* Accuracy by condition, a task length or a group of finite data (data/groups.h): fixed examples of each, in one batch
+ * or several, under one or several draws of what is random in a pass. */
 #ifndef LONGHAND_EVALUATE_H
 #define LONGHAND_EVALUATE_H
 
@@ -11,8 +11,11 @@
 enum { LH_EVAL_SEED = 1 }; /* evaluation data is the same for every run unless another seed is asked for */
 
 typedef struct lh_eval_result {
-    const char *split; /* static text */
-    int n;             /* task length */
+    const char *split;       /* static text */
+    int n;                   /* task length; of finite data the value on the first axis */
+    const char *axis;        /* what that is, the key in `by` */
+    const lh_groups *groups; /* of finite data, with the condition itself; else NULL */
+    const lh_group *group;
     int examples, draws;
     int batch;            /* sequences that share a draw; 0: all examples do */
     double accuracy;      /* correct / counted label positions over all draws; of batches the mean of theirs */
@@ -22,36 +25,43 @@ typedef struct lh_eval_result {
 } lh_eval_result;
 
 typedef struct lh_eval_request {
-    lh_lengths lengths;
-    int examples, draws; /* draws count as 1 where the model draws nothing */
-    int batch;           /* > 0: examples go in batches of so many, each with draws of its own */
+    lh_lengths lengths;      /* where there are no groups */
+    const lh_groups *groups; /* of finite data */
+    int examples, draws;     /* draws count as 1 where the model draws nothing */
+    int batch;               /* > 0: examples go in batches of so many, each with draws of its own */
     uint64_t seed;
-    const char *split; /* NULL: "train" for a training length or the training file, "test" for any other */
+    const char *split; /* NULL: the set, or "train" for a training length and "test" for any other */
     int64_t step;      /* of the parameters; for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
-    bool only_missing; /* take over lines of path for this step, split, length, examples, batch and draws */
+    bool only_missing; /* take over lines of path for this step, split, condition, examples, batch and draws */
     FILE *per_example; /* one line per example and draw; NULL: none */
-    const volatile sig_atomic_t *stop; /* checked between lengths; NULL: never */
+    const volatile sig_atomic_t *stop; /* checked between conditions; NULL: never */
     void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
     void *context;
 } lh_eval_request;
 
-/* Evaluates every length in order (with finite data, input lengths that the file has); results: [lengths]. Makes the
- * engine's room itself. LH_STOPPED when *stop was set; what was written stays. LH_ERR_INPUT where a condition has more
+/* Task lengths or groups. */
+int lh_eval_conditions(const lh_eval_request *request);
+
+/* Evaluates every condition in order; results: [lh_eval_conditions]. Makes the engine's room itself. LH_STOPPED when *stop was set; what was written stays. LH_ERR_INPUT where a condition has more
  * than LH_MOST_DRAWS draws. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
-/* Whether request->path has a line for every length already. */
+/* Whether request->path has a line for every condition already. */
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);
 
 /* Plain means over results of one split; count tells how many there are. */
 typedef struct lh_eval_means {
-    int count, first, last; /* task lengths */
+    int count, first, last; /* task lengths, or values on the first axis */
     double accuracy, exact_match, loss;
 } lh_eval_means;
 
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split);
+
+/* "length 5", "validation, vectors 3, puzzle 99" */
+enum { LH_EVAL_NAME = 256 };
+const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]);
 
 /* Whether a pass draws positions or distances, or drops out. */
 bool lh_draws_anything(const lh_spec *spec);

@@ -105,7 +105,8 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
     lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
-    condition.draw.step = (uint32_t)lh_told_length(spec, n); /* as in an evaluation */
+    condition.draw.step = (uint32_t)lh_told_length(spec, n); /* as in an evaluation by length */
+    condition.source.set = request->set;
     if (request->inputs == NULL) {
         *query = (lh_query){.n = n,
                             .input = p->batch.input,

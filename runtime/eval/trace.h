@@ -36,8 +36,9 @@ typedef struct lh_trace_request {
     bool average;
     int draws; /* counts as 1 where the model draws nothing */
     uint64_t seed;
-    lh_lengths lengths; /* `examples` examples of the task at each: those that an evaluation sees first; with finite
+    lh_lengths lengths;    /* `examples` examples of the task at each: those that an evaluation sees first; with finite
                          * data input lengths, and no more examples than the file has */
+    const lh_dataset *set; /* of finite data, whose they are; NULL: of what an evaluation sees */
     int examples;
     const lh_query *inputs; /* or these, those of one length together; their draw is filled in here; NULL: none */
     int input_count;

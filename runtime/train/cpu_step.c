@@ -57,7 +57,7 @@ static int shard_start(const lh_cpu_engine *cpu, int shard) {
 }
 
 static lh_source training_source(const lh_cpu_engine *cpu) {
-    lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick};
+    lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick, NULL};
     if (cpu->config.distinct > 0) source.step = 0;
     return source;
 }

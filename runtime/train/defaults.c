@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "data/groups.h"
 
 enum { DIGEST = 16, HEAD = 96, MOST_INTEGER = INT32_MAX };
 
-typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, TEXT } value_kind;
+typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, SETS, TEXT } value_kind;
 
 static const struct {
     const char *name;
@@ -27,11 +28,15 @@ static const struct {
     {"train.keep_all", SWITCH, offsetof(lh_spec, train.keep_all)},
     {"train.keep_steps", STEPS, offsetof(lh_spec, train)},
     {"eval.lengths", LENGTHS, offsetof(lh_spec, eval.lengths)},
+    {"eval.by", BY, offsetof(lh_spec, eval.by)},
+    {"eval.sets", SETS, offsetof(lh_spec, eval.sets)},
     {"eval.examples", INTEGER, offsetof(lh_spec, eval.examples)},
     {"eval.batch", INTEGER, offsetof(lh_spec, eval.batch)},
     {"eval.draws", INTEGER, offsetof(lh_spec, eval.draws)},
     {"eval.during_every", LONG, offsetof(lh_spec, eval.during_every)},
     {"eval.during_lengths", LENGTHS, offsetof(lh_spec, eval.during_lengths)},
+    {"eval.during_by", BY, offsetof(lh_spec, eval.during_by)},
+    {"eval.during_sets", SETS, offsetof(lh_spec, eval.during_sets)},
     {"eval.during_examples", INTEGER, offsetof(lh_spec, eval.during_examples)},
     {"resolved", TEXT, offsetof(lh_spec, resolved)},
 };
@@ -87,6 +92,33 @@ static bool take_lengths(lh_defaults *d, char *text, lh_lengths *lengths) {
     return lengths->list != NULL;
 }
 
+/* The axis of the spec's task; false: there is none of that name. */
+static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
+    *axis = LH_BY_LENGTH;
+    if (strcmp(name, spec->eval.axis) == 0) return true;
+    for (*axis = spec->task->axes - 1; *axis >= 0; --*axis)
+        if (strcmp(name, spec->task->axis[*axis]) == 0) return true;
+    return false;
+}
+
+/* "vectors=*;digits=1:50:1", in any order; they come to stand in the task's. */
+static bool take_by(lh_defaults *d, char *text, lh_by *by) {
+    for (char *one; (one = strsep(&text, ";")) != NULL;) {
+        char *value = strchr(one, '=');
+        int axis, at = by->count;
+        if (value == NULL || by->count == LH_MOST_AXES) return false;
+        *value++ = 0;
+        if (!find_axis(&d->spec, one, &axis)) return false;
+        for (; at > 0 && by->of[at - 1].axis >= axis; at--) by->of[at] = by->of[at - 1];
+        memset(&by->of[at], 0, sizeof by->of[at]);
+        by->of[at].axis = axis;
+        by->of[at].all = strcmp(value, "*") == 0;
+        by->count++;
+        if (!by->of[at].all && !take_lengths(d, value, &by->of[at].values)) return false;
+    }
+    return true;
+}
+
 static bool take_steps(lh_defaults *d, char *text, lh_train_defaults *train) {
     train->keep_steps = take_list(d, text, sizeof(int64_t), &train->keep_steps_count);
     return train->keep_steps != NULL;
@@ -105,6 +137,8 @@ static bool take_value(lh_defaults *d, value_kind kind, void *place, char *text)
     case NUMBER: return take_number(text, place);
     case LENGTHS: return take_lengths(d, text, place);
     case STEPS: return take_steps(d, text, place);
+    case BY: return take_by(d, text, place);
+    case SETS: return (*(unsigned *)place = lh_sets_of(text)) != 0;
     case LONG: return take_integer(&text, INT64_MAX, place) && *text == 0;
     case INTEGER:
         if (!take_integer(&text, MOST_INTEGER, &integer) || *text != 0) return false;

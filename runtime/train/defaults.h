@@ -6,6 +6,8 @@
  *     train.steps 2000000
  *     train.keep_steps 100,1000
  *     eval.lengths 41:500:1
+ *     eval.by digits=1:50:1;vectors=*
+ *     eval.sets test,validation
  *     resolved {"encoding":...}
  *
  * The first line has the version of the form, the bytes that the program has for the text, and the first 16 digits of
@@ -17,7 +19,7 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 3 };
+enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 3 + 2 * LH_MOST_AXES };
 
 typedef struct lh_defaults {
     lh_spec spec; /* what was given, with the values of the text */

@@ -60,7 +60,7 @@ lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw) {
     lh_condition condition = {
         .n = n,
         .examples = examples,
-        .source = {key, (uint32_t)n, LH_DOMAIN_EVAL, 0, NULL},
+        .source = {.key = key, .step = (uint32_t)n, .domain = LH_DOMAIN_EVAL},
         .draw = {key, (uint32_t)n, (uint32_t)draw, LH_DOMAIN_EVAL},
     };
     return condition;

@@ -145,10 +145,23 @@ static lh_status log_window(lh_loop *l, lh_error *error) {
     return status;
 }
 
+/* Over what is not of the training examples, unless all is. */
+static double mean_accuracy(const lh_eval_result *results, int count) {
+    double sums[2] = {0, 0};
+    int counts[2] = {0, 0};
+    for (int i = 0; i < count; i++) {
+        bool trained = results[i].group != NULL && results[i].group->set == LH_SET_TRAIN;
+        sums[trained] += results[i].accuracy;
+        counts[trained]++;
+    }
+    return counts[0] > 0 ? sums[0] / counts[0] : sums[1] / counts[1];
+}
+
 static lh_status evaluate_during(lh_loop *l, lh_error *error) {
     const lh_eval_defaults *eval = &l->spec->eval;
     lh_eval_request request = {
         .lengths = eval->during_lengths,
+        .groups = l->spec->corpus != NULL ? &l->spec->corpus->during : NULL,
         .examples = eval->during_examples,
         .draws = 1,
         .seed = LH_EVAL_SEED,
@@ -156,12 +169,12 @@ static lh_status evaluate_during(lh_loop *l, lh_error *error) {
         .step = l->engine->step,
         .path = l->training.run->evaluations,
     };
-    int count = lh_lengths_count(&request.lengths);
+    int count = lh_eval_conditions(&request);
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(l->engine, &request, results, error);
     if (status == LH_OK) l->window->eval_lines += count;
-    l->view.beyond = lh_eval_means_of(results, count, "during").accuracy;
+    l->view.beyond = mean_accuracy(results, count);
     free(results);
     return status;
 }

@@ -209,7 +209,7 @@ static double attainable(const points *p) {
 static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits, points *p,
                      lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);
-    lh_source source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL};
+    lh_source source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
     p->count = 0;
     p->largest = 0;
     for (int i = 0; i < run->examples && p->count < MOST_POINTS; i++) {
@@ -275,7 +275,7 @@ lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_s
     lh_condition condition = {
         .n = run->length,
         .examples = run->examples,
-        .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL},
+        .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL},
         .draw = {key, 0, 0, LH_DOMAIN_EVAL},
     };
     return engine->ops->evaluate(engine, &condition, sums, NULL, error);
@@ -295,7 +295,7 @@ static lh_status measure_accuracy(const lh_overfit_run *run, lh_engine *engine, 
 
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error) {
     const lh_spec *spec = engine->spec;
-    lh_source source = {lh_key_of_seed(run->seed), 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL};
+    lh_source source = {lh_key_of_seed(run->seed), 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
     int count = run->examples < LH_OVERFIT_EXAMPLES ? run->examples : LH_OVERFIT_EXAMPLES;
     lh_batch batch;
     memset(facts, 0, sizeof *facts);

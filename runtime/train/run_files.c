@@ -42,18 +42,28 @@ static void describe_machine(const lh_engine *engine, char *text, size_t size) {
              engine->device != NULL ? engine->device : "");
 }
 
-/* The files of finite data, by path and bytes. */
+/* What a set of finite data is: a file, or made by the task. */
+static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
+    char key[32];
+    lh_json_string(data, name, set->path);
+    snprintf(key, sizeof key, "%s_sha256", name);
+    lh_json_string(data, key, set->digest);
+    snprintf(key, sizeof key, "%s_examples", name);
+    lh_json_integer(data, key, set->count);
+}
+
+/* Its sets, and the axes that the evaluation goes by. */
 static void put_data(const lh_corpus *corpus, lh_json *json, FILE *out) {
     lh_json data;
     lh_json_raw(json, "data", "");
     lh_json_begin(&data, out);
-    lh_json_string(&data, "train", corpus->train.path);
-    lh_json_string(&data, "train_sha256", corpus->train.digest);
-    lh_json_integer(&data, "train_examples", corpus->train.count);
-    if (corpus->separate) {
-        lh_json_string(&data, "eval", corpus->eval.path);
-        lh_json_string(&data, "eval_sha256", corpus->eval.digest);
-        lh_json_integer(&data, "eval_examples", corpus->eval.count);
+    put_set(&corpus->train, "train", &data);
+    if (corpus->separate) put_set(&corpus->eval, "eval", &data);
+    if (corpus->validation.count > 0) put_set(&corpus->validation, "validation", &data);
+    if (corpus->final.axes > 0) {
+        lh_json_raw(&data, "by", "[");
+        for (int i = 0; i < corpus->final.axes; i++) fprintf(out, "%s\"%s\"", i > 0 ? "," : "", corpus->final.name[i]);
+        putc(']', out);
     }
     lh_json_end(&data);
 }

@@ -38,6 +38,14 @@ static int ${length.name}(int n) {
 
 lh_task_sample lh_task_${task.kind};
 
+% elseif task.data.made then
+lh_task_collect lh_task_${task.kind};
+
+% end
+% if task.axes then
+/* What examples can be told apart by. */
+static const char *const axes[] = {${task.axes.names}};
+
 % end
 % if task.options then
 /* ${c_comment(task.options.about)} */
@@ -53,6 +61,8 @@ static const lh_task task = {
         .sample = lh_task_${task.kind},
         .input_length = input_length,
         .output_length = output_length,
+% elseif task.data.made then
+        .collect = lh_task_${task.kind},
 % end
 % if task.options then
         .options = task_options,
@@ -66,16 +76,32 @@ static const lh_task task = {
         .baseline = ${f64(task.baseline)},
         .baseline_name = "${c_string(task.baseline_name)}",
 % end
+% if task.axes then
+        .axis = axes,
+        .axes = ${task.axes.count},
+% end
 };
 
 % if task.data then
+% if task.data.made then
+/* Examples are made when the trainer begins. */
+% else
 /* Examples are in files, which the trainer reads. */
+% end
 static const lh_data data = {
+% if task.data.train then
         .train = "${c_string(task.data.train)}",
+% end
 % if task.data.eval then
         .eval = "${c_string(task.data.eval)}",
 % end
         .longest = ${task.data.longest},
+% if task.data.validation then
+        .validation = "${c_string(task.data.validation)}",
+% end
+% if task.data.made then
+        .seed = ${task.data.seed},
+% end
 };
 
 % end

@@ -47,7 +47,7 @@ typedef struct workspace {
 } workspace;
 
 % for _, block in ipairs(cpu.blocks) do
-static void lay_out_${block.name}(${block.name}_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
+% define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.rooms.by_mode and "lh_mode mode")
 % if not streams[2] then
     size_t row = (size_t)w->rows * sizeof(real);
 % end
@@ -89,7 +89,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % for _, block in ipairs(cpu.blocks) do
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
-        lay_out_${block.name}(&w->${block.name}[l], w, memory, &used, mode);
+        % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.rooms.by_mode and "mode")
 % end
 % for _, room in ipairs(cpu.rooms.always) do
     % include(room.template, room)

@@ -292,7 +292,7 @@ NOINLINE void attend_keys(void) {
     score_tables_of(v, l, &tables);
 % end
 % if cuda.pairs then
-    for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
+    for (int task = first * HEADS * v->T + ${cuda.first_task}; task < (first + count) * HEADS * v->T; task += ${cuda.tasks}) {
 % else
     for (int task = ${cuda.first_task}; task < sequences * HEADS * v->T; task += ${cuda.tasks}) {
 % end
@@ -318,10 +318,10 @@ NOINLINE void attend_keys(void) {
             load_head(dout, dattended + i * WIDTH);
             % include("cuda/pair_gradient.tpl", pair)
 % if cuda.pairs then
-            w->pairs[column + (size_t)i * v->T] = dlogit;
+            ${cuda.once}w->pairs[column + (size_t)i * v->T] = dlogit;
 % end
 % if cuda.pair_scores then
-            w->pair_scores[column + (size_t)i * v->T] = dscore;
+            ${cuda.once}w->pair_scores[column + (size_t)i * v->T] = dscore;
 % end
             add_head(dkey, dlogit, query);
             add_head(dvalue, weight, dout);

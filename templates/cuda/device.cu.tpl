@@ -34,7 +34,11 @@ enum {
 % end
 % if cuda.head_lanes > 1 then
     HEAD_LANES = ${cuda.head_lanes}, /* threads that have a head's channels among them */
+% if cuda.uneven_heads then
+    HEAD_PART = (HEAD_WIDTH / 4 + HEAD_LANES - 1) / HEAD_LANES * 4, /* of the first of them; whole quads */
+% else
     HEAD_PART = HEAD_WIDTH / HEAD_LANES,
+% end
     TASKS = THREADS / HEAD_LANES,
 % end
 % if not cuda.multiplies then

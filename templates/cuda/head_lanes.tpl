@@ -7,3 +7,8 @@ INLINE unsigned int head_lanes(void) {
 }
 
 INLINE bool leads_head(void) { return threadIdx.x % HEAD_LANES == 0; }
+% if cuda.uneven_heads then
+
+/* Whether the head has d channels more than this thread's first. */
+INLINE bool has_channel(int d) { return channel() + d < HEAD_WIDTH; }
+% end

@@ -2,7 +2,12 @@ INLINE void load_head(real x[${cuda.head_part}], const real *from) {
     is_global(from);
 #pragma unroll
     for (int d = 0; d < ${cuda.head_part}; d += 4) {
+% if cuda.uneven_heads then
+        quad part = {{0, 0, 0, 0}};
+        if (has_channel(d)) part = *(const quad *)(from + d);
+% else
         const quad part = *(const quad *)(from + d);
+% end
 #pragma unroll
         for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
     }
@@ -15,7 +20,7 @@ INLINE void store_head(const real x[${cuda.head_part}], real scale, real *to) {
         quad part;
 #pragma unroll
         for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
-        *(quad *)(to + d) = part;
+        ${cuda.uneven_heads and "if (has_channel(d)) " or ""}*(quad *)(to + d) = part;
     }
 }
 

@@ -22,6 +22,17 @@ static void forward(launch_list *list, int in, int out, const real *x, const rea
     };
 }
 
+% if device.biased then
+/* To each row that the last product gives its bias, rectified then or not: by the library, or else in that phase. */
+static void add_bias(launch_list *list, const real *bias, bool rectified, int which, int layer) {
+    lh_cuda_launch *last = list->next - 1;
+    last->product.bias = bias;
+    last->product.rectified = rectified;
+    last->bias_phase = which;
+    last->layer = layer;
+}
+
+% end
 % local or_added, adds = device.loops and ", or added to it" or "", device.loops and ".adds = adds, " or ""
 /* Of that product the gradient of the weight, dweight[in][out]${or_added}. */
 % define("static void weight_gradient", "launch_list *list", "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")

@@ -1,5 +1,7 @@
 /* The calls of cuBLASLt that the runtime makes, over the emulated device's memory: column-major matrices, sums in
- * double, done when the stream comes to them. LONGHAND_CUBLASLT may name the library of the emulation for them. */
+ * double, done when the stream comes to them. A bias is added to what a sum has been rounded to, as many numbers as the
+ * result has rows, one to each column, before the rectifier. LONGHAND_CUBLASLT may name the library of the emulation for
+ * them. */
 #include <math.h>
 
 #include "device.h"
@@ -15,6 +17,11 @@ enum {
     REAL_64F = 1,     /* CUDA_R_64F */
     TRANSA = 3,       /* CUBLASLT_MATMUL_DESC_... */
     TRANSB = 4,
+    EPILOGUE = 7,
+    BIAS_POINTER = 8,
+    PLAIN = 1, /* CUBLASLT_EPILOGUE_... */
+    RELU = 2,
+    BIAS = 4,
     WORKSPACE = 1, /* CUBLASLT_MATMUL_PREF_... */
     ALIGNMENT_A = 5,
     ALIGNMENT_D = 8,
@@ -25,6 +32,8 @@ enum {
 
 struct operation {
     int compute, scale, turned[2];
+    unsigned epilogue;
+    const char *bias;
 };
 
 struct layout {
@@ -83,12 +92,31 @@ bool fit(const operation *o, const layout *a, const layout *b, const layout *c) 
            first.columns() == second.rows();
 }
 
-algorithm choice_for(const layout *a, const layout *b, const layout *c) {
+/* The algorithm does not say what its epilogue is. */
+algorithm choice_for(const layout *a, const layout *b, const layout *c, unsigned long long bias_alignment) {
     return {{MARK ^ (unsigned)lh_emulated.multiprocessors, a->rows, a->columns, b->rows, b->columns, c->rows,
-             c->columns, (unsigned long long)c->type}};
+             c->columns, (unsigned long long)c->type + 256 * bias_alignment}};
 }
 
-void multiply(double alpha, const matrix &a, const matrix &b, double beta, const matrix &c) {
+/* That of an address, which is all that is looked at before a product. */
+unsigned long long alignment_of(const operation *o) {
+    unsigned long long address = reinterpret_cast<size_t>(o->bias);
+    return o->epilogue & BIAS ? address & -address : 0;
+}
+
+/* An epilogue of those that there are. */
+bool knows(unsigned epilogue) {
+    return epilogue == PLAIN || (!lh_emulated.plain_products && (epilogue == BIAS || epilogue == (RELU | BIAS)));
+}
+
+/* The sum, of its type already, as it is stored. */
+template <class T> T finish(T sum, unsigned epilogue, const char *bias, unsigned long long row) {
+    if (epilogue & BIAS) sum += reinterpret_cast<const T *>(bias)[row];
+    return epilogue & RELU && !(sum > 0) ? 0 : sum;
+}
+
+void multiply(double alpha, const matrix &a, const matrix &b, double beta, const matrix &c, unsigned epilogue,
+              const char *bias) {
     char *to = const_cast<char *>(c.memory);
     for (unsigned long long column = 0; column < c.l.columns; column++)
         for (unsigned long long row = 0; row < c.l.rows; row++) {
@@ -96,8 +124,8 @@ void multiply(double alpha, const matrix &a, const matrix &b, double beta, const
             for (unsigned long long k = 0; k < a.columns(); k++) sum += a.at(row, k) * b.at(k, column);
             sum = alpha * sum + (beta != 0 ? beta * c.at(row, column) : 0);
             size_t i = row + column * c.l.stride;
-            if (c.l.type == REAL_64F) reinterpret_cast<double *>(to)[i] = sum;
-            else reinterpret_cast<float *>(to)[i] = (float)sum;
+            if (c.l.type == REAL_64F) reinterpret_cast<double *>(to)[i] = finish(sum, epilogue, bias, row);
+            else reinterpret_cast<float *>(to)[i] = finish((float)sum, epilogue, bias, row);
         }
 }
 
@@ -127,14 +155,17 @@ int cublasLtDestroy(handle *made) {
 }
 
 int cublasLtMatmulDescCreate(operation **made, int compute, int scale) {
-    *made = new operation{compute, scale, {0, 0}};
+    *made = new operation{compute, scale, {0, 0}, PLAIN, NULL};
     lh_device.libraries++;
     return 0;
 }
 
 int cublasLtMatmulDescSetAttribute(operation *o, int attribute, const void *value, size_t bytes) {
-    if ((attribute != TRANSA && attribute != TRANSB) || bytes != sizeof(int)) return WRONG;
-    memcpy(&o->turned[attribute - TRANSA], value, bytes);
+    if ((attribute == TRANSA || attribute == TRANSB) && bytes == sizeof(int))
+        memcpy(&o->turned[attribute - TRANSA], value, bytes);
+    else if (attribute == EPILOGUE && bytes == sizeof o->epilogue) memcpy(&o->epilogue, value, bytes);
+    else if (attribute == BIAS_POINTER && bytes == sizeof o->bias) memcpy(&o->bias, value, bytes);
+    else return WRONG;
     return 0;
 }
 
@@ -184,10 +215,11 @@ int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b,
     *count = 0;
     if (call.failure) return NOT_READY;
     if (wanted < 1 || !fit(o, a, b, c) || !fit(o, a, b, d)) return WRONG;
+    if (!knows(o->epilogue)) return lh_emulated.plain_products == LH_EMULATION_SAYS_SO ? UNSUPPORTED : 0;
     for (unsigned alignment : p->alignment)
         if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT) return 0; /* none that is sure to work */
     *count = 1;
-    results[0] = {choice_for(a, b, c), LEAST_WORKSPACE, 0, 1, {0}};
+    results[0] = {choice_for(a, b, c, alignment_of(o)), LEAST_WORKSPACE, 0, 1, {0}};
     return 0;
 }
 
@@ -196,8 +228,11 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
                    const algorithm *chosen, void *workspace, size_t workspace_bytes, CUstream stream) {
     lh_device_call call("cublasLtMatmul", CONTEXT);
     if (call.failure) return FAILED;
-    const algorithm expected = choice_for(a_layout, b_layout, d_layout);
+    unsigned long long bias_alignment = chosen->data[7] / 256;
+    const algorithm expected = choice_for(a_layout, b_layout, d_layout, bias_alignment);
     if (!fit(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0) return WRONG;
+    if (!knows(o->epilogue)) return UNSUPPORTED;
+    if (bias_alignment > 0 && alignment_of(o) < bias_alignment) return WRONG;
     if (c != d || memcmp(c_layout, d_layout, sizeof *d_layout) != 0) return UNSUPPORTED;
     matrix first = {static_cast<const char *>(a), *a_layout, o->turned[0] != 0};
     matrix second = {static_cast<const char *>(b), *b_layout, o->turned[1] != 0};
@@ -206,9 +241,12 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     if (!room || !first.on_device() || !second.on_device() || !out.on_device()) return WRONG;
     if (!lh_device.streams.count(stream)) return WRONG;
     bool is_double = o->scale == REAL_64F;
+    const unsigned epilogue = o->epilogue;
+    const char *bias = o->bias;
+    if (epilogue & BIAS && !lh_device_holds(bias, d_layout->rows * (is_double ? 8 : 4))) return WRONG;
     double factor = is_double ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
     double kept = is_double ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
-    stream->waiting.push_back([=] { multiply(factor, first, second, kept, out); });
+    stream->waiting.push_back([=] { multiply(factor, first, second, kept, out, epilogue, bias); });
     return 0;
 }
 

@@ -38,6 +38,7 @@ bool lh_emulation_read(std::string *problem) {
         {"multiprocessors", &e.multiprocessors},
         {"blocks_per_multiprocessor", &e.blocks_per_multiprocessor},
         {"driver_version", &e.driver_version},
+        {"plain_products", &e.plain_products},
     };
     std::istringstream stream(text);
     for (std::string field; std::getline(stream, field, ',');) {

@@ -17,14 +17,17 @@ extern "C" {
 
 enum { LH_EMULATION_ASCENDING = 0, LH_EMULATION_DESCENDING = 1 }; /* any other order: the seed of a permutation */
 
+enum { LH_EMULATION_SAYS_SO = 2 };
+
 typedef struct lh_emulation {
     int devices, driver_version; /* 1, 13000 */
     int architecture;            /* 75: sm_75 */
     int multiprocessors, blocks_per_multiprocessor;
-    int watchdog;        /* whether the device says that it has one */
+    int watchdog;       /* whether the device says that it has one */
+    int plain_products; /* 1: the library has no epilogues; LH_EMULATION_SAYS_SO: and fails where it is asked for one */
     size_t block_memory; /* shared memory that a block may ask for, bytes */
     size_t memory;       /* of the device, bytes */
-    unsigned order;      /* of blocks, of warps in a block, of threads in a warp */
+    unsigned order;      /* of blocks, of warps in a block, of threads in a warp; of streams */
     int patience;        /* times that spinning threads may look again before they are taken to be deadlocked */
 
     const char *failing_call; /* call of the driver's API that fails, or NULL: none */
@@ -37,7 +40,7 @@ typedef struct lh_emulation {
  *
  * In a shared library these files are a driver for a program that knows nothing of them (it finds them by
  * LONGHAND_CUDA_DRIVER). There, LONGHAND_EMULATION="order=3,multiprocessors=2" does what this function does; further
- * names: architecture, blocks_per_multiprocessor, driver_version. cuInit refuses a text that it does not understand.
+ * names: architecture, blocks_per_multiprocessor, driver_version, plain_products. cuInit refuses a text that it does not understand.
  *
  * Where LONGHAND_PTX names a program of tests/ptx, kernels are those that the compiler made, and no others. */
 void lh_emulation_set(const lh_emulation *emulation);

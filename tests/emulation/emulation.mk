@@ -1,22 +1,23 @@
 # Device code run on the host, part of the Makefile. The emulation is a library that stands in for the driver's: with
 # the kernels of tests/emulation it is emulated.so, with those of a test spec (tests/specs/emulated_*.lua) <id>.so,
-# which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one program per spec; it and
-# test_reference.c are built as released, the other tests run with sanitizers.
+# which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one program per spec; it,
+# test_reference.c and test_random.c are built as released, the other tests run with sanitizers.
 ifeq ($(origin CXX),default)
 CXX := $(if $(IS_CLANG),clang++,g++)
 endif
 EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua)) $(MORE_EMULATED)
 # Those whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
 REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\)}.*/\1/p' tests/emulation/test_reference.c))
-REFERENCE_SPECS += $(filter $(RANDOM_DEVICE_SPECS),$(RANDOM_WRITTEN))
-DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS))
+# Random networks, as far as there is device code for them; likewise.
+RANDOM_EMULATED := $(filter $(RANDOM_WRITTEN),$(patsubst build/tests/specs/%/cuda.c,%,$(wildcard build/tests/specs/random_*/cuda.c)))
+DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS) $(RANDOM_EMULATED))
 EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \
 	tests/emulation/operations_*.cpp))
 EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c %/test_gradcheck.c \
-	%/test_reference.c,$(wildcard tests/emulation/test_*.c)))
+	%/test_reference.c %/test_random.c,$(wildcard tests/emulation/test_*.c)))
 EMULATION_MODELS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_model.%)
 EMULATION_GRADCHECKS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_gradcheck.%)
-EMULATION_REFERENCE := $(B)/tests/emulation/test_reference
+EMULATION_REFERENCE := $(B)/tests/emulation/test_reference $(if $(RANDOM_EMULATED),$(B)/tests/emulation/test_random)
 # Score formulas as device code (tests/expressions): the tests of tests/unit, linked with these parts in place of C.
 DEVICE_FORMULAS := $(patsubst build/tests/%.cpp,$(B)/%.o,$(wildcard build/tests/expressions/device_*.cpp))
 DEVICE_FORMULA_TESTS := $(if $(DEVICE_FORMULAS),$(WITH_FORMULAS:%.c=$(B)/%.device))
@@ -55,13 +56,16 @@ $(B)/emulation/emulated.so: $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.o) $(E
 $(EMULATED_SPECS:%=$(B)/emulation/%.so): %.so: %.o $(EMULATION_OBJECTS)
 	$(CXX) -shared $(ALIGNED) $(CHECKS) -o $@ $^ -pthread
 
-$(B)/emulation/reference.so: $(REFERENCE_SPECS:%=$(B)/emulation/%.o) $(EMULATION_OBJECTS)
+$(B)/emulation/reference.so: $(REFERENCE_SPECS:%=$(B)/emulation/%.o)
+$(B)/emulation/random.so: $(RANDOM_EMULATED:%=$(B)/emulation/%.o)
+$(B)/emulation/reference.so $(B)/emulation/random.so: $(EMULATION_OBJECTS)
 	$(CXX) -shared $(ALIGNED) $(CHECKS) -o $@ $^ -pthread
 
 # The library of the emulation that a test is linked with; it finds it where it was built.
 EMULATED = $(CURDIR)/$(filter %.so,$^)
 LAUNCH_MODEL := $(B)/tests/emulation/launch_model.o
-$(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL): \
+DEVICE_PARITY := $(B)/tests/emulation/device_parity.o
+$(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL) $(DEVICE_PARITY): \
 	RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
 link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(1) $(CHECKS) -MMD -MP -MF $@.d \
 	-o $@ $< $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
@@ -81,11 +85,10 @@ $(EMULATION_GRADCHECKS): $(B)/tests/emulation/test_gradcheck.%: tests/emulation/
 	@mkdir -p $(@D)
 	$(call link_emulated,-DLH_MODEL=$(call symbol,spec,$*))
 
-$(EMULATION_REFERENCE): RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(filter random_%,$(REFERENCE_SPECS)))' \
-	-DLH_RANDOM_COUNT=$(words $(filter random_%,$(REFERENCE_SPECS)))
+$(B)/tests/emulation/test_random: RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_EMULATED))'
 
-$(EMULATION_REFERENCE): tests/emulation/test_reference.c $(LAUNCH_MODEL) $(B)/emulation/reference.so \
-		$(B)/lib/libspecs.a $(LIBRARY)
+$(EMULATION_REFERENCE): $(B)/tests/emulation/test_%: tests/emulation/test_%.c $(LAUNCH_MODEL) $(DEVICE_PARITY) \
+		$(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call link_emulated)
 
@@ -109,4 +112,4 @@ print-emulated-specs:
 
 -include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODELS:=.d) \
 	$(EMULATION_GRADCHECKS:=.d) \
-	$(DEVICE_SPECS:%=$(B)/emulation/%.d) $(LAUNCH_MODEL:.o=.d) $(EMULATION_REFERENCE).d $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)
+	$(DEVICE_SPECS:%=$(B)/emulation/%.d) $(LAUNCH_MODEL:.o=.d) $(DEVICE_PARITY:.o=.d) $(EMULATION_REFERENCE:=.d) $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)

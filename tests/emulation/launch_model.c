@@ -1,5 +1,6 @@
 #include "launch_model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +46,8 @@ static void launch(const lh_spec *spec, const char *kernel, int blocks, void *ar
                  &error);
 }
 
-/* A product of the library's, added up in double. */
-static void multiply(const lh_cuda_product *p, int real_bytes) {
+/* A product of the library's, added up in double; with its bias, or without. */
+static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
     for (int row = 0; row < p->rows; row++)
         for (int column = 0; column < p->columns; column++) {
             int64_t to = (int64_t)row * p->columns + column;
@@ -55,6 +56,9 @@ static void multiply(const lh_cuda_product *p, int real_bytes) {
                 sum += lh_real_at(p->a, real_bytes, p->turned_a ? k * p->rows + row : (int64_t)row * p->inner + k) *
                        lh_real_at(p->b, real_bytes,
                                   p->turned_b ? (int64_t)column * p->inner + k : k * p->columns + column);
+            if (real_bytes == sizeof(float)) sum = (double)(float)sum;
+            if (p->bias && !plain) sum += lh_real_at(p->bias, real_bytes, column);
+            if (p->rectified && !plain) sum = fmax(sum, 0);
             if (real_bytes == sizeof(double)) ((double *)p->out)[to] = sum;
             else ((float *)p->out)[to] = (float)sum;
         }
@@ -65,6 +69,8 @@ typedef struct model_pass {
     lh_shape shape;
     lh_mode mode;
     int first, blocks;
+    bool plain; /* the library adds no bias */
+    const lh_cuda_result *before;
     void *workspace, *gradient, *arguments;
     const void *parameters;
     unsigned *arrivals;
@@ -78,10 +84,13 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
     assert_in_range(count, 1, cuda->most_launches);
     for (int i = 0; i < count; i++) {
         *pass->arrivals = 0;
-        if (list[i].phase == LH_CUDA_PRODUCT) multiply(&list[i].product, cuda->real_bytes);
-        else if (list[i].phase != LH_CUDA_BEGIN || pass->first == 0)
+        bool multiplies = list[i].phase == LH_CUDA_PRODUCT, adds_bias = pass->plain && list[i].product.bias != NULL;
+        if (multiplies) multiply(&list[i].product, cuda->real_bytes, pass->plain);
+        if (multiplies ? adds_bias : list[i].phase != LH_CUDA_BEGIN || pass->first == 0)
             launch(spec, pass->mode == LH_MODE_TRAIN ? cuda->train_kernel : cuda->evaluate_kernel, pass->blocks,
-                   pass->arguments, (lh_cuda_place){list[i].phase, list[i].layer, pass->first});
+                   pass->arguments,
+                   (lh_cuda_place){multiplies ? list[i].bias_phase : list[i].phase, list[i].layer, pass->first,
+                                   pass->before});
     }
 }
 
@@ -92,6 +101,11 @@ static lh_shape shape_of(const lh_cuda_step *step, int sequences) {
 
 lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                              lh_model_cut cut) {
+    return lh_model_train_behind(spec, parameters, tables, step, cut, NULL);
+}
+
+lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters, const void *tables,
+                                    const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before) {
     const lh_cuda_program *cuda = spec->cuda;
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
     const lh_shape whole = shape_of(step, step->sequences);
@@ -116,8 +130,16 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
                                (long long)partial, 1,    cut.team,    cut.shards};
     lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};
     lh_emulation_set(&emulation);
-    const model_pass pass = {whole,      LH_MODE_TRAIN,  0,        cut.team, room, out.gradient,
-                             &arguments, out.parameters, &arrivals};
+    const model_pass pass = {.shape = whole,
+                             .mode = LH_MODE_TRAIN,
+                             .blocks = cut.team,
+                             .plain = cut.order % 2 == 1,
+                             .before = before,
+                             .workspace = room,
+                             .gradient = out.gradient,
+                             .arguments = &arguments,
+                             .parameters = out.parameters,
+                             .arrivals = &arrivals};
     if (wide) run_launches(spec, &pass);
     else launch(spec, cuda->train_kernel, cut.team, &arguments, (lh_cuda_place){0});
     free(room);
@@ -150,15 +172,15 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
     lh_emulation_set(&emulation);
     for (int first = 0; spec->cuda->launches != NULL && first < step->sequences; first += group) {
         int left = step->sequences - first;
-        const model_pass pass = {shape_of(step, left < group ? left : group),
-                                 LH_MODE_EVALUATE,
-                                 first,
-                                 blocks,
-                                 room,
-                                 NULL,
-                                 &arguments,
-                                 parameters,
-                                 &arrivals};
+        const model_pass pass = {.shape = shape_of(step, left < group ? left : group),
+                                 .mode = LH_MODE_EVALUATE,
+                                 .first = first,
+                                 .blocks = blocks,
+                                 .plain = order % 2 == 1,
+                                 .workspace = room,
+                                 .arguments = &arguments,
+                                 .parameters = parameters,
+                                 .arrivals = &arrivals};
         run_launches(spec, &pass);
     }
     if (spec->cuda->launches == NULL) launch(spec, spec->cuda->evaluate_kernel, blocks, &arguments, (lh_cuda_place){0});

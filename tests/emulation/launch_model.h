@@ -15,7 +15,8 @@ void *lh_model_tables(const lh_spec *spec, const lh_shape *shape);
 int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
                     const int32_t *distances);
 
-/* How a step is cut, and the order of threads (emulation.h). */
+/* How a step is cut, and the order of threads (emulation.h). Where that is odd, products of a wide model are made
+ * without their biases, which have phases of their own then. */
 typedef struct lh_model_cut {
     int shards, team;
     unsigned order;
@@ -31,6 +32,9 @@ typedef struct lh_model_step {
 
 lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                              lh_model_cut cut);
+/* The same of a wide model, started together with the step before, which came to this. */
+lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters, const void *tables,
+                                    const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before);
 void lh_model_step_free(lh_model_step *step);
 
 /* Evaluates step's examples, `group` sequences at a time. answers [sequences], logits [sequences][labels][classes] real

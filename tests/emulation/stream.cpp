@@ -1,5 +1,6 @@
 /* The driver's API over host memory: streams and what is put into them. All is done as late as the API allows, when the
- * host waits for it, so that a host that reads too early, or reuses a buffer too early, is found out. */
+ * host waits for it, so that a host that reads too early, or reuses a buffer too early, is found out. In another order
+ * than the ascending one what other streams have goes before it: none of them waits for this one. */
 #include "device.h"
 
 void lh_device_run_stream(CUstream stream) {
@@ -7,9 +8,12 @@ void lh_device_run_stream(CUstream stream) {
         if (!lh_device.broken) stream->waiting.front()();
 }
 
-void lh_device_run_everything(void) {
-    for (CUstream stream : lh_device.streams) lh_device_run_stream(stream);
+static void run_others(CUstream than) {
+    for (CUstream stream : lh_device.streams)
+        if (stream != than) lh_device_run_stream(stream);
 }
+
+void lh_device_run_everything(void) { run_others(NULL); }
 
 /* The memory that holds [first, first + bytes), or the map's end. */
 static std::map<unsigned char *, size_t>::iterator holder(std::map<unsigned char *, size_t> &kind, const void *first,
@@ -100,6 +104,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
     lh_device_call c("cuStreamSynchronize", CONTEXT);
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
+    if (lh_emulated.order != LH_EMULATION_ASCENDING) run_others(stream);
     lh_device_run_stream(stream);
     return lh_device.broken;
 }

@@ -848,7 +848,7 @@ static const char *write_lines(const char *directory) {
 /* Epochs, batches of one shape, and short ones. */
 static void check_finite_data(lh_spec spec, const lh_format *format, const char *path) {
     lh_task task = *spec.task;
-    lh_data data = {path, NULL, 6};
+    lh_data data = {.train = path, .longest = 6};
     lh_corpus corpus;
     lh_error error;
     task.sample = NULL;
@@ -857,7 +857,7 @@ static void check_finite_data(lh_spec spec, const lh_format *format, const char 
     spec.task = &task;
     spec.data = &data;
     spec.train.batch = 6;
-    lh_assert_ok(lh_corpus_open(&corpus, &spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&corpus, &spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&corpus, &spec, &error), &error);
     check_against_cpu(&spec, config_of(&spec, 7));
     lh_corpus_close(&corpus);

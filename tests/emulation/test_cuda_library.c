@@ -14,7 +14,7 @@ enum { MOST = 4096, EXECUTION_FAILED = 700 };
 static lh_cuda_device device;
 static lh_cuda_program program;
 static CUstream stream;
-static CUdeviceptr memory[3];
+static CUdeviceptr memory[4]; /* a, b, out, bias */
 
 static void open_device(lh_emulation emulation, const char *precision) {
     lh_error error;
@@ -24,12 +24,12 @@ static void open_device(lh_emulation emulation, const char *precision) {
     program.precision = precision;
     lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
     assert_int_equal(device.driver->cuStreamCreate(&stream, 0), 0);
-    for (int i = 0; i < 3; i++) assert_int_equal(device.driver->cuMemAlloc(&memory[i], MOST * sizeof(double)), 0);
+    for (int i = 0; i < 4; i++) assert_int_equal(device.driver->cuMemAlloc(&memory[i], MOST * sizeof(double)), 0);
 }
 
 static void close_device(void) {
     lh_cuda_use(&device, NULL);
-    for (int i = 0; i < 3; i++) device.driver->cuMemFree(memory[i]);
+    for (int i = 0; i < 4; i++) device.driver->cuMemFree(memory[i]);
     device.driver->cuStreamDestroy(stream);
     lh_cuda_device_close(&device);
     assert_int_equal(lh_emulation_held(), 0);
@@ -45,6 +45,10 @@ static lh_cuda_library *open_library(void) {
 
 static bool in_double(void) { return strcmp(program.precision, "float64") == 0; }
 
+static size_t element(void) { return in_double() ? sizeof(double) : sizeof(float); }
+
+static size_t at_bias; /* where the bias begins in its memory */
+
 static double value_of(int operand, size_t i) { return (double)((int)(i * 7 + (size_t)operand * 3) % 11 - 5); }
 
 /* Small whole numbers, so that every order of sums gives the same. */
@@ -53,38 +57,44 @@ static void fill(int operand, size_t count) {
     float floats[MOST];
     for (size_t i = 0; i < count; i++) floats[i] = (float)(doubles[i] = value_of(operand, i));
     const void *from = in_double() ? (void *)doubles : floats;
-    size_t bytes = count * (in_double() ? sizeof(double) : sizeof(float));
+    size_t bytes = count * element();
     assert_int_equal(device.driver->cuMemcpyHtoDAsync(memory[operand], from, bytes, stream), 0);
 }
 
-static double product_at(const lh_cuda_product *p, int row, int column) {
+static double product_at(const lh_cuda_product *p, int row, int column, bool whole) {
     double sum = p->adds ? value_of(2, (size_t)(row * p->columns + column)) : 0;
     for (int k = 0; k < p->inner; k++)
         sum += value_of(0, (size_t)(p->turned_a ? k * p->rows + row : row * p->inner + k)) *
                value_of(1, (size_t)(p->turned_b ? column * p->inner + k : k * p->columns + column));
-    return sum;
+    if (whole && p->bias != NULL) sum += value_of(3, (size_t)column + at_bias);
+    return whole && p->rectified && sum < 0 ? 0 : sum;
 }
 
-static void check_product(lh_cuda_library *library, lh_cuda_product p) {
+/* p.bias: any address where there is to be one. wholes: whether the library is to add it. */
+static void check_product(lh_cuda_library *library, lh_cuda_product p, bool wholes) {
     double doubles[MOST];
     float floats[MOST];
     lh_error error;
+    bool whole;
     size_t count = (size_t)(p.rows * p.columns);
     fill(0, (size_t)(p.rows * p.inner));
     fill(1, (size_t)(p.inner * p.columns));
     fill(2, count);
+    fill(3, at_bias + (size_t)p.columns);
     p.a = (const void *)(uintptr_t)memory[0];
     p.b = (const void *)(uintptr_t)memory[1];
     p.out = (void *)(uintptr_t)memory[2];
-    lh_assert_ok(lh_cuda_library_multiply(library, &p, stream, &error), &error);
+    if (p.bias != NULL) p.bias = (const void *)(uintptr_t)(memory[3] + at_bias * element());
+    lh_assert_ok(lh_cuda_library_multiply(library, &p, stream, &whole, &error), &error);
+    assert_int_equal(whole, wholes);
     void *to = in_double() ? (void *)doubles : floats;
-    size_t bytes = count * (in_double() ? sizeof(double) : sizeof(float));
+    size_t bytes = count * element();
     assert_int_equal(device.driver->cuMemcpyDtoHAsync(to, memory[2], bytes, stream), 0);
     assert_int_equal(device.driver->cuStreamSynchronize(stream), 0);
     for (int row = 0; row < p.rows; row++)
         for (int column = 0; column < p.columns; column++) {
             size_t i = (size_t)(row * p.columns + column);
-            assert_true((in_double() ? doubles[i] : (double)floats[i]) == product_at(&p, row, column));
+            assert_true((in_double() ? doubles[i] : (double)floats[i]) == product_at(&p, row, column, wholes));
         }
 }
 
@@ -96,15 +106,65 @@ static void test_products_of_every_form_and_precision(void **state) {
         open_device((lh_emulation){.multiprocessors = 2}, precisions[i]);
         lh_cuda_library *library = open_library();
         for (int form = 0; form < 16; form++)
-            check_product(library, (lh_cuda_product){.rows = 5,
-                                                     .columns = 8,
-                                                     .inner = 3,
-                                                     .turned_a = (form & 1) != 0,
-                                                     .turned_b = (form & 2) != 0,
-                                                     .adds = (form & 4) != 0});
+            check_product(library,
+                          (lh_cuda_product){.rows = 5,
+                                            .columns = 8,
+                                            .inner = 3,
+                                            .turned_a = (form & 1) != 0,
+                                            .turned_b = (form & 2) != 0,
+                                            .adds = (form & 4) != 0},
+                          true);
         lh_cuda_library_close(library);
         close_device();
     }
+}
+
+/* A product by itself, with a bias, and rectified, in turn: shapes are the same, and so may be the place of the bias or
+ * not, which a method does not remember. */
+static void check_biases(const char *precision, int plain_products) {
+    open_device((lh_emulation){.multiprocessors = 2, .plain_products = plain_products}, precision);
+    lh_cuda_library *library = open_library();
+    for (int form = 0; form < 12; form++) {
+        lh_cuda_product p = {.rows = 5, .columns = 8, .inner = 3, .bias = form % 3 > 0 ? &device : NULL};
+        p.rectified = form % 3 == 2;
+        at_bias = form < 6 ? 8 : 4; /* 16 bytes at least, less than what the method began with */
+        check_product(library, p, p.bias == NULL || plain_products == 0);
+    }
+    at_bias = 0;
+    lh_cuda_library_close(library);
+    close_device();
+}
+
+static void test_biases_and_rectifiers_ride_on_products(void **state) {
+    (void)state;
+    static const char *const precisions[] = {"float64", "float32", "tf32", "bf16"};
+    for (int i = 0; i < 4; i++) check_biases(precisions[i], 0);
+}
+
+static void test_a_library_without_epilogues_makes_the_product_alone(void **state) {
+    (void)state;
+    check_biases("float32", 1);
+    check_biases("float64", LH_EMULATION_SAYS_SO);
+}
+
+/* What rides on a product is part of how it is made, though the library's algorithm is the same; what does not, is none. */
+static void test_digest_covers_what_rides_on_a_product(void **state) {
+    (void)state;
+    uint32_t digests[4];
+    for (int i = 0; i < 4; i++) {
+        open_device((lh_emulation){.multiprocessors = 2, .plain_products = i == 3}, "float32");
+        lh_cuda_library *library = open_library();
+        lh_error error;
+        lh_cuda_product p = {.rows = 5, .columns = 8, .inner = 3, .bias = i > 0 ? &device : NULL, .rectified = i == 2};
+        digests[i] = 1;
+        lh_assert_ok(lh_cuda_library_digest(library, &p, &digests[i], &error), &error);
+        lh_cuda_library_close(library);
+        close_device();
+    }
+    assert_int_not_equal(digests[0], digests[1]);
+    assert_int_not_equal(digests[0], digests[2]);
+    assert_int_not_equal(digests[1], digests[2]);
+    assert_int_equal(digests[0], digests[3]);
 }
 
 static void test_more_shapes_than_are_remembered(void **state) {
@@ -115,7 +175,7 @@ static void test_more_shapes_than_are_remembered(void **state) {
         for (int rows = 1; rows <= 12; rows++)
             for (int columns = 1; columns <= 12; columns++)
                 for (int inner = 1; inner <= 12; inner++)
-                    check_product(library, (lh_cuda_product){.rows = rows, .columns = columns, .inner = inner});
+                    check_product(library, (lh_cuda_product){.rows = rows, .columns = columns, .inner = inner}, true);
     lh_cuda_library_close(library);
     close_device();
 }
@@ -156,7 +216,7 @@ static void test_calls_that_fail_are_named(void **state) {
     for (int i = 0; i < 4; i++) {
         lh_emulation emulation = {
             .multiprocessors = 2, .failing_call = cases[i].call, .failing_result = EXECUTION_FAILED};
-        if (i == 1) emulation.failing_after = 3; /* those of open_device */
+        if (i == 1) emulation.failing_after = 4; /* those of open_device */
         open_device(emulation, "float32");
         lh_cuda_library *library;
         lh_error error;
@@ -166,7 +226,8 @@ static void test_calls_that_fail_are_named(void **state) {
         lh_status status = lh_cuda_library_open(&device, &library, &error);
         if (i > 1) {
             lh_assert_ok(status, &error);
-            status = lh_cuda_library_multiply(library, &p, stream, &error);
+            bool whole;
+            status = lh_cuda_library_multiply(library, &p, stream, &whole, &error);
         }
         assert_int_equal(status, LH_ERR_ENVIRONMENT);
         if (strstr(error.text, cases[i].text) == NULL) fail_msg("%s", error.text);
@@ -180,6 +241,9 @@ int main(void) {
     setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_of_every_form_and_precision),
+        cmocka_unit_test(test_biases_and_rectifiers_ride_on_products),
+        cmocka_unit_test(test_a_library_without_epilogues_makes_the_product_alone),
+        cmocka_unit_test(test_digest_covers_what_rides_on_a_product),
         cmocka_unit_test(test_more_shapes_than_are_remembered),
         cmocka_unit_test(test_open_says_what_is_missing),
         cmocka_unit_test(test_calls_that_fail_are_named),

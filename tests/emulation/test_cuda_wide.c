@@ -3,22 +3,28 @@
  * those of the toy as it is. What phases compute is tested by test_model.c. */
 #include "support/lh_test.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emulation.h"
 #include "longhand/cuda_place.h"
-#include "runtime/cuda/fleet.h"
+#include "runtime/cuda/fleet_parts.h"
+#include "support/lh_run.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"
 
-enum { REPLICAS = 3, STEPS = 7, LONGEST = 6, EXAMPLES = 50 };
+enum { REPLICAS = 3, STEPS = 7, LONGEST = 6, EXAMPLES = 50, VECTOR = TOY_STORAGE * sizeof(float) };
 
 static lh_cuda_device device;
 static lh_cuda_program wide;
 static int passes[2], sequences[2]; /* of training, of evaluation: so far */
+static int tokens;                  /* of a sequence of each training pass, added up */
 static int rows = 1;                /* of the product */
+static int poisoned[2];             /* passes of training whose product writes what is no number to a gradient */
+static float *poison, *poisons;     /* from, to */
 
 /* A product over the first numbers of the workspace, which the step overwrites. */
 static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
@@ -27,10 +33,14 @@ static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const 
     assert_true((gradient != NULL) == (mode == LH_MODE_TRAIN));
     passes[mode == LH_MODE_EVALUATE]++;
     sequences[mode == LH_MODE_EVALUATE] += shape->sequences;
+    tokens += mode == LH_MODE_TRAIN ? shape->length[0] : 0;
     float *numbers = workspace;
     launch[0] = (lh_cuda_launch){.phase = LH_CUDA_PRODUCT,
                                  .product = {.rows = rows, .columns = 1, .inner = 1, .a = numbers, .b = numbers}};
     launch[0].product.out = numbers;
+    if (mode == LH_MODE_TRAIN && (passes[0] == poisoned[0] || passes[0] == poisoned[1]))
+        launch[0].product =
+            (lh_cuda_product){.rows = 1, .columns = 1, .inner = 1, .a = poison, .b = poison, .out = poisons};
     launch[1] = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? LH_CUDA_END : LH_CUDA_FIRST};
     return 2;
 }
@@ -40,17 +50,23 @@ static int few_together(const lh_shape *shape) {
     return 20;
 }
 
-static void use_device(const lh_cuda_program *program, lh_emulation emulation) {
-    lh_error error;
+static void make_wide(lh_emulation emulation) {
     if (emulation.multiprocessors == 0) emulation.multiprocessors = 1;
     lh_emulation_set(&emulation);
     lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
     wide = toy_cuda;
     wide.most_launches = 2;
     wide.launches = launches;
+    wide.train_kernel = "toy_wide_train_kernel";
     wide.evaluation_group = few_together;
     memset(passes, 0, sizeof passes);
     memset(sequences, 0, sizeof sequences);
+    tokens = 0;
+}
+
+static void use_device(const lh_cuda_program *program, lh_emulation emulation) {
+    lh_error error;
+    make_wide(emulation);
     lh_assert_ok(lh_cuda_device_open(&device, program, 0, &error), &error);
 }
 
@@ -86,36 +102,45 @@ typedef struct outcome {
     lh_sums sums;
 } outcome;
 
-/* Asks every engine in turn, until each has made its steps. */
-static void step_all(lh_engine **engines, int count, outcome *outcomes) {
+static lh_cuda_fleet *fleet_of(lh_engine *engine) { return ((lh_cuda_engine *)engine)->fleet; }
+
+/* However slow this machine is, time is no reason to start fewer steps together than were asked for. */
+static lh_status ask(lh_engine *engine, int steps, lh_step_metrics *metrics, int *done, lh_error *error) {
+    fleet_of(engine)->step_seconds = 1e-6;
+    return engine->ops->step(engine, steps, metrics, done, error);
+}
+
+/* Asks every engine in turn for at most so many steps, until each has made all. */
+static void step_all(lh_engine **engines, int count, int most, outcome *outcomes) {
     lh_error error;
     int steps[REPLICAS] = {0}, done;
     for (bool busy = true; busy;) {
         busy = false;
         for (int i = 0; i < count; i++) {
             if (steps[i] == STEPS) continue;
+            int left = STEPS - steps[i];
             busy = true;
-            lh_assert_ok(
-                engines[i]->ops->step(engines[i], STEPS - steps[i], outcomes[i].metrics + steps[i], &done, &error),
-                &error);
+            lh_assert_ok(ask(engines[i], left < most ? left : most, outcomes[i].metrics + steps[i], &done, &error),
+                         &error);
             steps[i] += done;
         }
     }
 }
 
-static void run_fleet(const lh_spec *spec, int count, outcome *outcomes) {
+static void run_fleet(const lh_spec *spec, int count, int most, outcome *outcomes) {
     lh_error error;
     lh_engine *engines[REPLICAS];
     const lh_lengths lengths = {NULL, 0, 1, LONGEST, 1};
     memset(outcomes, 0, (size_t)count * sizeof *outcomes);
     lh_assert_ok(open_fleet(spec, count, engines, &error), &error);
-    step_all(engines, count, outcomes);
+    fleet_of(engines[0])->ring.capacity = 2 * most; /* the least room for batches */
+    step_all(engines, count, most, outcomes);
     for (int i = 0; i < count; i++) {
         lh_engine *engine = engines[i];
         const lh_key key = lh_key_of_seed(9);
         const lh_condition condition = {.n = 4,
                                         .examples = EXAMPLES,
-                                        .source = {key, 0, LH_DOMAIN_EVAL, 0, NULL},
+                                        .source = {key, 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
                                         .draw = {key, 0, LH_SHARED, LH_DOMAIN_EVAL}};
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
         lh_assert_ok(engine->ops->evaluate(engine, &condition, &outcomes[i].sums, NULL, &error), &error);
@@ -125,30 +150,128 @@ static void run_fleet(const lh_spec *spec, int count, outcome *outcomes) {
     close_all(engines, count);
 }
 
+static void close_outcomes(outcome *outcomes) {
+    for (int i = 0; i < REPLICAS; i++) lh_state_close(&outcomes[i].state);
+}
+
+static void assert_same_outcomes(const outcome *got, const outcome *want) {
+    for (int i = 0; i < REPLICAS; i++) {
+        assert_memory_equal(got[i].metrics, want[i].metrics, sizeof want[i].metrics);
+        assert_memory_equal(&got[i].sums, &want[i].sums, sizeof want[i].sums);
+        assert_memory_equal(got[i].state.parameters, want[i].state.parameters, VECTOR);
+        assert_memory_equal(got[i].state.optimizer[1], want[i].state.optimizer[1], VECTOR);
+    }
+}
+
+/* Steps one by one, two by two, and all together; batches of the next ones are made, and sent, before those are done. */
 static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
     (void)state;
     outcome plain[REPLICAS], got[REPLICAS];
-    for (int i = 0; i < 2; i++) {
-        const lh_cuda_program *program = i == 0 ? &toy_cuda : &wide;
-        use_device(program, (lh_emulation){0});
-        lh_spec spec = toy(program);
-        run_fleet(&spec, REPLICAS, i == 0 ? plain : got);
+    use_device(&toy_cuda, (lh_emulation){0});
+    lh_spec spec = toy(&toy_cuda);
+    run_fleet(&spec, REPLICAS, 1, plain);
+    end_device();
+    static const int together[] = {1, 2, STEPS};
+    int tokens_one_by_one = 0;
+    for (int i = 0; i < 3; i++) {
+        use_device(&wide, (lh_emulation){.order = LH_EMULATION_DESCENDING});
+        spec = toy(&wide);
+        run_fleet(&spec, REPLICAS, together[i], got);
+        end_device();
+        /* Each step, and once each training length for the digest of algorithms. */
+        assert_int_equal(passes[0], REPLICAS * STEPS + LONGEST);
+        assert_int_equal(sequences[0], (REPLICAS * STEPS + LONGEST) * 13);
+        assert_int_equal(passes[1], REPLICAS * 3); /* groups of 20, 20 and 10 */
+        assert_int_equal(sequences[1], REPLICAS * EXAMPLES);
+        tokens_one_by_one = i == 0 ? tokens : tokens_one_by_one;
+        assert_int_equal(tokens, tokens_one_by_one);
+        assert_same_outcomes(got, plain);
+        close_outcomes(got);
+    }
+    close_outcomes(plain);
+}
+
+/* As many as their launches go into the stream without making the host wait, but one at least. */
+static void test_steps_together_are_no_more_than_their_launches_allow(void **state) {
+    (void)state;
+    static const struct {
+        int launches, replicas, together;
+    } cases[] = {{2, 1, STEPS}, {200, 1, 5}, {200, 2, 2}, {600, 1, 1}, {5000, 1, 1}};
+    for (int i = 0; i < 5; i++) {
+        lh_error error;
+        lh_engine *engines[REPLICAS];
+        lh_step_metrics metrics[STEPS];
+        int done = 0;
+        use_device(&wide, (lh_emulation){0});
+        wide.most_launches = cases[i].launches;
+        lh_spec spec = toy(&wide);
+        lh_assert_ok(open_fleet(&spec, cases[i].replicas, engines, &error), &error);
+        for (int r = 0; r < cases[i].replicas; r++)
+            lh_assert_ok(ask(engines[r], STEPS, metrics, &done, &error), &error);
+        assert_int_equal(done, cases[i].together);
+        close_all(engines, cases[i].replicas);
         end_device();
     }
-    /* Each step, and once each training length for the digest of algorithms. */
-    assert_int_equal(passes[0], REPLICAS * STEPS + LONGEST);
-    assert_int_equal(sequences[0], (REPLICAS * STEPS + LONGEST) * 13);
-    assert_int_equal(passes[1], REPLICAS * 3); /* groups of 20, 20 and 10 */
-    assert_int_equal(sequences[1], REPLICAS * EXAMPLES);
-    for (int i = 0; i < REPLICAS; i++) {
-        size_t bytes = TOY_STORAGE * sizeof(float);
-        assert_memory_equal(got[i].metrics, plain[i].metrics, sizeof plain[i].metrics);
-        assert_memory_equal(&got[i].sums, &plain[i].sums, sizeof plain[i].sums);
-        assert_memory_equal(got[i].state.parameters, plain[i].state.parameters, bytes);
-        assert_memory_equal(got[i].state.optimizer[1], plain[i].state.optimizer[1], bytes);
-        lh_state_close(&got[i].state);
-        lh_state_close(&plain[i].state);
+}
+
+/* What a run comes to whose third step's gradient is no number. */
+typedef struct failing {
+    lh_step_metrics metrics[STEPS];
+    lh_state state;
+    float gradient[TOY_STORAGE];
+    lh_error error;
+    int steps;
+} failing;
+
+static void run_failing(int most, failing *got) {
+    lh_error error;
+    lh_engine *engine;
+    CUdeviceptr memory;
+    CUstream stream;
+    lh_status status = LH_OK;
+    memset(got, 0, sizeof *got);
+    use_device(&wide, (lh_emulation){0});
+    lh_spec spec = toy(&wide);
+    lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
+    assert_int_equal(device.driver->cuStreamCreate(&stream, 0), 0);
+    assert_int_equal(device.driver->cuMemAlloc(&memory, 64), 0);
+    assert_int_equal(device.driver->cuMemsetD8Async(memory, 0xff, 64, stream), 0);
+    assert_int_equal(device.driver->cuStreamSynchronize(stream), 0);
+    poison = (float *)(uintptr_t)memory;
+    poisons = (float *)(uintptr_t)fleet_of(engine)->room.partials;
+    poisoned[0] = passes[0] + 3;
+    poisoned[1] = passes[0] + (most == STEPS ? STEPS + 1 : 0); /* the same step, made again behind all of them */
+    while (status == LH_OK && got->steps < STEPS) {
+        int done;
+        status = ask(engine, most, got->metrics + got->steps, &done, &got->error);
+        got->steps += done;
     }
+    lh_assert_error(status, LH_ERR_INPUT, &got->error, "step 3: ");
+    lh_assert_ok(engine->ops->read_gradient(engine, got->gradient, &error), &error);
+    lh_assert_ok(lh_state_open(&got->state, engine, true, &error), &error);
+    lh_assert_ok(engine->ops->read_state(engine, &got->state, &error), &error);
+    poisoned[0] = poisoned[1] = 0;
+    device.driver->cuMemFree(memory);
+    device.driver->cuStreamDestroy(stream);
+    engine->ops->close(engine);
+    end_device();
+}
+
+/* Steps behind it are in the stream already: they update nothing, and what is said of its gradient is said of its own. */
+static void test_step_that_is_not_finite_ends_those_that_were_started_with_it(void **state) {
+    (void)state;
+    static failing alone, together;
+    run_failing(1, &alone);
+    run_failing(STEPS, &together);
+    assert_int_equal(alone.steps, 2);
+    assert_int_equal(together.steps, 2);
+    assert_string_equal(together.error.text, alone.error.text);
+    assert_memory_equal(together.metrics, alone.metrics, 3 * sizeof alone.metrics[0]);
+    assert_memory_equal(together.gradient, alone.gradient, sizeof alone.gradient);
+    assert_memory_equal(together.state.parameters, alone.state.parameters, VECTOR);
+    for (int i = 0; i < 2; i++) assert_memory_equal(together.state.optimizer[i], alone.state.optimizer[i], VECTOR);
+    lh_state_close(&alone.state);
+    lh_state_close(&together.state);
 }
 
 /* What the library's sums depend on stands behind the name, as a digest. */
@@ -178,6 +301,44 @@ static void test_compiler_differs_by_device_and_shapes(void **state) {
     assert_non_null(strstr(names[1], "on 2 multiprocessors"));
     for (int i = 0; i < 3; i++)
         assert_string_not_equal(strstr(names[i], "algorithms"), strstr(names[(i + 1) % 3], "algorithms"));
+}
+
+static atomic_bool signals;
+
+static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
+    lh_toy_spec.task->sample(rng, n, example);
+    if (rng->counter[3] == 11 && rng->counter[2] == 2 && atomic_exchange(&signals, false)) raise(SIGTERM);
+}
+
+/* While steps are in the stream: they are waited for, and the checkpoint is that of the last. */
+static void test_training_stopped_by_a_signal_goes_on_to_the_same_bits(void **state) {
+    static const char *const commands[] = {"whole", "cut", "cut"}, *const files[] = {"metrics.jsonl", "eval.jsonl"};
+    make_wide((lh_emulation){.order = LH_EMULATION_DESCENDING});
+    lh_spec spec = toy(&wide);
+    lh_task task = *lh_toy_spec.task;
+    task.sample = sample_and_signal;
+    spec.task = &task;
+    for (int i = 0; i < 3; i++) {
+        char command[128];
+        snprintf(command, sizeof command, "train --device cuda --out %s --steps 40 --seeds 3:4%s", commands[i],
+                 i == 2 ? " --resume" : "");
+        atomic_store(&signals, i == 1);
+        lh_run_result result = lh_run_main(&spec, *state, command, NULL);
+        if (result.code != (i == 1 ? LH_STOPPED : 0)) fail_msg("%s: %d\n%s", command, result.code, result.err);
+    }
+    for (int seed = 3; seed <= 4; seed++) {
+        char a[128], b[128];
+        const char *place = "toy/0123456789abcdef/lr0.01-seed";
+        snprintf(a, sizeof a, "whole/%s%d/checkpoint.safetensors", place, seed);
+        snprintf(b, sizeof b, "cut/%s%d/checkpoint.safetensors", place, seed);
+        lh_assert_same_file(*state, a, b);
+        for (int i = 0; i < 2; i++) {
+            snprintf(a, sizeof a, "whole/%s%d/%s", place, seed, files[i]);
+            snprintf(b, sizeof b, "cut/%s%d/%s", place, seed, files[i]);
+            lh_assert_same_lines(*state, a, b);
+        }
+    }
+    assert_int_equal(lh_emulation_held(), 0);
 }
 
 static void test_fleet_names_the_library(void **state) {
@@ -256,7 +417,7 @@ static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
         const lh_lengths lengths = {NULL, 0, 1, LONGEST, 1};
         const lh_condition condition = {.n = 4,
                                         .examples = EXAMPLES,
-                                        .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL},
+                                        .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
                                         .draw = {lh_key_of_seed(9), 0, LH_SHARED, LH_DOMAIN_EVAL}};
         use_device(&wide, (lh_emulation){.failing_call = calls[call], .failing_result = 999});
         lh_spec spec = toy(&wide);
@@ -281,6 +442,10 @@ int main(void) {
     setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fleet_has_the_bits_of_the_toy_as_it_is),
+        cmocka_unit_test(test_steps_together_are_no_more_than_their_launches_allow),
+        cmocka_unit_test(test_step_that_is_not_finite_ends_those_that_were_started_with_it),
+        cmocka_unit_test_setup_teardown(test_training_stopped_by_a_signal_goes_on_to_the_same_bits,
+                                        lh_test_make_directory, lh_test_remove_directory),
         cmocka_unit_test(test_fleet_names_the_library),
         cmocka_unit_test(test_compiler_differs_by_device_and_shapes),
         cmocka_unit_test(test_open_failing_calls_release_everything),

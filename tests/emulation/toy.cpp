@@ -8,7 +8,9 @@ extern "C" {
 
 typedef float real;
 #include "longhand/cuda_interface.h"
+#include "longhand/cuda_place.h"
 #include "toy.cu"
 
 EMULATED_KERNEL(toy_train_kernel)
+EMULATED_KERNEL(toy_wide_train_kernel)
 EMULATED_KERNEL(toy_evaluate_kernel)

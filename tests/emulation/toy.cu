@@ -190,7 +190,7 @@ static __device__ lh_cuda_result add_up(const lh_cuda_train *a, const lh_cuda_re
     return result;
 }
 
-extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) {
+static __device__ void train_steps(const lh_cuda_train &a) {
     int rank = (int)blockIdx.x % a.team, index = (int)blockIdx.x / a.team;
     const lh_cuda_replica *r = a.replicas + index;
     unsigned int met = 0;
@@ -218,6 +218,14 @@ extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) {
         if (rank == 0 && threadIdx.x == 0) a.results[index * a.count + i] = result;
         if (result.state != LH_CUDA_DONE) return;
     }
+}
+
+extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) { train_steps(a); }
+
+/* As if it were wide: a step is one phase. */
+extern "C" __global__ void toy_wide_train_kernel(const lh_cuda_train a, const lh_cuda_place at) {
+    if (at.before && at.before->state != LH_CUDA_DONE) return;
+    train_steps(a);
 }
 
 static __device__ void answer_sequence(const lh_cuda_evaluate *a, int s, real *m) {

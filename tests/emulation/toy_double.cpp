@@ -8,7 +8,9 @@ extern "C" {
 
 typedef double real;
 #include "longhand/cuda_interface.h"
+#include "longhand/cuda_place.h"
 #define toy_train_kernel toy_double_train_kernel
+#define toy_wide_train_kernel toy_double_wide_train_kernel
 #define toy_evaluate_kernel toy_double_evaluate_kernel
 #include "toy.cu"
 

@@ -63,11 +63,12 @@ static void read_input(const char *text, int as_symbols, lh_spec spec) {
 static void read_file(const char *path, int evaluations) {
     lh_error error = {""};
     lh_window window;
-    lh_eval_result results[2] = {{.split = "train", .n = 4, .examples = 5, .draws = 1}, {.split = "beyond", .n = 9}};
+    lh_eval_result results[2] = {{.split = "train", .n = 4, .axis = "length", .examples = 5, .draws = 1},
+                                 {.split = "beyond", .n = 9, .axis = "length"}};
     bool found[2] = {false, false};
     lh_cut cut;
     bool whole;
-    lh_status status = evaluations ? lh_eval_find(path, &lh_toy_spec, 10, results, found, 2, &error)
+    lh_status status = evaluations ? lh_eval_find(path, 10, results, found, 2, &error)
                                    : lh_window_load(&window, path, 10, &whole, &error);
     lh_fuzz_require(status == LH_OK, "reads lines", error.text);
     status = lh_truncate_lines(path, "step", 10, &cut, &error);

@@ -3,12 +3,12 @@
 -- Input: a number, which network it is (the same on every machine), and what may be in it:
 --   streams    1, or 2: a second stream whose values blocks read from outside
 --   families   names of attentions that may be used; "cross" is used where there are two streams
---   rates      of dropout, to pick from
---   layers     there is one block of so many layers, which runs once and has the only attention, and the spec says what
---              is dropped out of the embedding, as the generator prints networks today
---   around     false: nothing but norms stands outside of blocks
+--   widths     of the model, to pick from
 --   tied       false: an output of its own
--- Output: { text, width, streams }: text is a Lua chunk that returns the description.
+--   single     one attention, in one of the blocks, as the generator prints networks today; "layers": the block runs
+--              once, as the encoding has parameters in each layer
+-- Output: { text, width, streams, layers, tied }: text is a Lua chunk that returns the description; layers: how often
+-- the single attention is run through; tied: the output layer's weight is the table of tokens.
 --
 -- Names repeat from scope to scope on purpose: blocks and the network around them share buffers by name.
 
@@ -21,8 +21,11 @@ M.WIDTH = 16
 local KINDS = { "layer", "rms" }
 local ACTIVATIONS = { "relu", "gelu", "gelu_tanh", "silu" }
 local GATES = { "swiglu", "geglu" }
-local HIDDEN = { 16, 32 }
+local HIDDEN = { 16, 32, 48 }
 local RATES = { 0, 0, 0.1, 0.3 }
+local DEPTHS = { 1, 1, 2, 3 }
+-- Names that generated code has for something else, too.
+local NAMES = { "map", "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
 
 -- What is written so far; `scope` is the variable that the methods are called on.
 local Writer = {}
@@ -45,14 +48,20 @@ function Writer:unique(prefix)
   return prefix .. self.counts[prefix]
 end
 
--- A name of its own within the scope.
+-- A name of its own within the scope; the first has no number behind it.
 function Writer:name(prefix)
-  self.names = self.names + 1
-  return prefix .. self.names
+  local number = (self.names[prefix] or 0) + 1
+  self.names[prefix] = number
+  return number == 1 and prefix or prefix .. "_" .. number
+end
+
+-- The same for a value of so many channels: a name stands for one width in the whole network.
+function Writer:sized(prefix, width)
+  return self:name(prefix .. width)
 end
 
 function Writer:rate()
-  return self.random:pick(self.dropout and self.rates or { 0 })
+  return self.random:pick(self.dropout and RATES or { 0 })
 end
 
 function Writer:bool()
@@ -61,7 +70,7 @@ end
 
 local branches = {}
 
--- The first attention of a scope takes the names that the description's reader expects, the others names of their own.
+-- The first attention of a scope takes the names of its family, the others have names of their own.
 function branches.attention(w, y)
   local family = w.random:pick(w.families)
   local name = w.attends or w.used[family]
@@ -78,35 +87,36 @@ end
 
 function branches.feedforward(w, y)
   local hidden = w.random:pick(HIDDEN)
-  local activation = w.random:pick(w.random:chance(3) and GATES or ACTIVATIONS)
+  local activation = w.random:pick(not w.steady and w.random:chance(3) and GATES or ACTIVATIONS)
   return w:value("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q })", w.scope, y, hidden,
-    activation, w:bool(), w:name("mlp" .. hidden .. "_"))
+    activation, w:bool(), w:sized("mlp", hidden))
 end
 
 function branches.map(w, y)
-  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name("map"), y, M.WIDTH, w:bool())
+  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name(w.random:pick(NAMES)), y, w.width,
+    w:bool())
 end
 
 function branches.chain(w, y)
   local hidden = w.random:pick(HIDDEN)
-  local up = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name("up" .. hidden .. "_"), y, hidden,
+  local up = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("up", hidden), y, hidden,
     w:bool())
   local act = w:value("%s:activation(%q, %s, %q)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS))
-  local down = w:value("%s:product(%q, %s, %d)", w.scope, w:name("down"), act, M.WIDTH)
+  local down = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("down", w.width), act, w.width)
   return w.random:chance(3) and w:value("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
 end
 
 -- One value, read by two products and by the sum of them.
 function branches.twice(w, y)
-  local both = w:value("%s:product(%q, %s, %d)", w.scope, w:name("both"), y, M.WIDTH)
-  local one = w:value("%s:product(%q, %s, %d)", w.scope, w:name("one"), both, M.WIDTH)
+  local both = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("both", w.width), y, w.width)
+  local one = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("one", w.width), both, w.width)
   local first, second = table.unpack(w.random:pick({ { one, both }, { both, one }, { one, one } }))
   return w:value("%s:add(%s, %s)", w.scope, first, second)
 end
 
 function branches.gate(w, y)
-  local name = w:name("wide")
-  local x = w:value("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, M.WIDTH, name .. ".gate",
+  local name = w:sized("wide", w.width)
+  local x = w:value("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, w.width, name .. ".gate",
     name .. ".up")
   return w:value("%s:gate(%q, %s, %q)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }))
 end
@@ -117,22 +127,40 @@ end
 
 -- What comes from outside, as it is or through a product.
 function branches.outside(w)
-  if w.random:chance(2) then
+  if w.outside_width == w.width and w.random:chance(2) then
     return w.outside
   end
-  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name("inject"), w.outside, M.WIDTH, w:bool())
+  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("inject", w.width), w.outside,
+    w.width, w:bool())
 end
 
-local PLAIN = { "attention", "attention", "feedforward", "feedforward", "map", "chain", "twice", "gate", "norm" }
+-- Norms, sums and activations of another width, between two products.
+function branches.detour(w, y)
+  local width = w.random:pick(HIDDEN)
+  local there = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("there", width), y, width, w:bool())
+  local one = w:value("%s:norm(%q, %s, %q)", w.scope, w:name("wayside"), there, w.random:pick(KINDS))
+  local rate = w:rate()
+  local two = w.random:chance(2) and w:value("%s:add(%s, %s, %g)", w.scope, there, one, rate) or one
+  local hot = w.random:chance(2) and w:value("%s:activation(%q, %s, %q)", w.scope, w:name("hot"), two,
+    w.random:pick(ACTIVATIONS)) or two
+  return w:value("%s:product(%q, %s, %d)", w.scope, w:sized("back", w.width), hot, w.width)
+end
 
+local PLAIN = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
+
+-- Of y, which is the norm of h or h itself. What no norm holds back is not squared by a gate.
 local function branch(w, y, h)
-  local kinds = { table.unpack(PLAIN, w.layers and 3 or 1) }
-  if w.memory then
-    kinds[#kinds + 1], kinds[#kinds + 2] = "cross", "cross"
+  local kinds = { table.unpack(PLAIN) }
+  local function more(kind, times)
+    for _ = 1, times do
+      kinds[#kinds + 1] = kind
+    end
   end
-  if w.outside and y == h then -- else nothing would read y
-    kinds[#kinds + 1] = "outside"
-  end
+  more("gate", w.steady and 0 or 1)
+  more("attention", w.single and 0 or w.width == w.model and 2 or 0)
+  more("cross", w.memory and 2 or 0)
+  more("outside", w.outside and y == h and 1 or 0) -- else nothing would read y
+  more("detour", w.detours and 1 or 0)
   return branches[w.random:pick(kinds)](w, y)
 end
 
@@ -145,12 +173,13 @@ local function add(w, residual, part)
   return w:value("%s:add(%s, %s%s)", w.scope, residual, part, rate > 0 and (", %g"):format(rate) or "")
 end
 
--- Norm and branch, in one of the orders that there are; then, now and then, an older value once more. The result is
--- read by nothing yet.
-local function sublayer(w, h)
+-- Norm and branch, in one of the orders that there are; then, now and then, a parallel branch, and an older value once
+-- more. The result is read by nothing yet. first: what the branch is, else any.
+local function sublayer(w, h, first)
   local order = w.random:pick({ "pre", "post", "post", "none" })
   local y = order == "pre" and norm(w, h) or h
-  local s = add(w, h, branch(w, y, h))
+  w.steady = order == "none"
+  local s = add(w, h, (first or branch)(w, y, h))
   if w.random:chance(4) then
     s = add(w, s, branch(w, y, h))
   end
@@ -162,31 +191,55 @@ local function sublayer(w, h)
   return order == "post" and norm(w, s) or s
 end
 
-local function sublayers(w, h, most)
-  for _ = 1, w.random:below(most) do
+local function sublayers(w, h, least, most)
+  for _ = 1, least + w.random:below(most - least + 1) - 1 do
     h = sublayer(w, h)
   end
   return h
 end
 
-local function block(w, number, x)
-  local inner = setmetatable({ scope = "b" .. number, names = 0, older = {}, attends = false }, { __index = w })
-  local name, count = "layer" .. (w.layers and "" or number), w.layers or w.random:below(2)
-  local loops = not w.layers and w.random:chance(4) and ", { loops = 2 }" or ""
-  w:line("local b%d = net:block(%q, %d, \"A random block.\"%s)", number, name, count, loops)
-  inner.memory = w.source_memory and w:value("b%d:external(%s)", number, w.source_memory)
-  inner.outside = w.random:chance(3) and w:value("b%d:external(%s)", number, w.random:pick(w.older)) or nil
-  local h = w:value("b%d:input(%s)", number, x)
-  h = w.layers and add(inner, h, branches.attention(inner, h)) or h
-  h = sublayers(inner, h, 3)
+-- What a block is made of, from its input on. attends: it has the single attention.
+local function inside(inner, h, attends)
+  if attends then
+    h = sublayer(inner, sublayers(inner, h, 0, 1), branches.attention)
+  end
+  h = sublayers(inner, h, attends and 0 or 1, attends and 2 or 3)
   if inner.memory then -- it is there to be read
     h = add(inner, h, branches.cross(inner, h))
   end
   if inner.outside then
-    h = add(inner, h, inner.outside)
+    h = add(inner, h, branches.outside(inner))
   end
+  return h
+end
+
+-- How often a block is there, and how often that runs through. once: it does not run a second time.
+local function repetitions(w, once)
+  return w.random:pick(DEPTHS), not once and w.random:chance(4) and 2 or 1
+end
+
+local function block(w, number, x, width, attends)
+  local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false },
+    { __index = w })
+  local count, loops = repetitions(w, attends and w.single == "layers")
+  w:line("local b%d = net:block(\"layer%d\", %d, \"A random block.\"%s)", number, number, count,
+    loops > 1 and (", { loops = %d }"):format(loops) or "")
+  inner.memory = w.source_memory and width == w.model and w:value("b%d:external(%s)", number, w.source_memory)
+  inner.outside = w.random:chance(3) and w:value("b%d:external(%s)", number, w.random:pick(w.older)) or nil
+  inner.outside_width = w.model
+  local h = inside(inner, w:value("b%d:input(%s)", number, x), attends)
   w:line("b%d:output(%s)", number, h)
-  return ("b%d.result"):format(number)
+  w:line("local h%d = b%d.result", number, number)
+  w.layers = attends and count * loops or w.layers
+  return "h" .. number
+end
+
+-- A block that is wider or narrower than the model, and the products around it.
+local function wing(w, number, x)
+  local width = w.random:pick(HIDDEN)
+  local there = w:value("net:product(%q, %s, %d)", w:sized("wing", width), x, width)
+  local back = w:value("net:product(%q, %s, %d)", w:sized("landing", w.width), block(w, number, there, width), w.width)
+  return add(w, x, back)
 end
 
 local function second_stream(w)
@@ -197,23 +250,23 @@ local function second_stream(w)
   w.source_memory = memory
 end
 
-local function network(w, streams, blocks, tied)
+local function network(w, streams)
   w:line("local tokens = net:table(\"token\")")
-  local rate = w.layers and "net.additive_dropout" or ("%g"):format(w:rate())
   local x = w:value("net:embed(\"embedding\", net:stream(\"source\"), { table = tokens, scale = 4, "
-    .. "place = net.additive, dropout = %s })", rate)
+    .. "place = net.additive, dropout = %g })", w:rate())
   if streams == 2 then
     second_stream(w)
   end
   w.older[1] = x
-  if w.around and w.random:chance(3) then
+  if w.random:chance(3) then
     x = sublayer(w, x)
   end
+  local blocks = w.random:pick(DEPTHS)
+  local plain = w.random:below(blocks) -- this one has the width of the model
   for number = 1, blocks do
-    x = block(w, number, x)
-    w:line("local h%d = %s", number, x)
-    x = "h" .. number
-    if w.around and w.random:chance(3) then
+    x = number ~= plain and w.detours and w.random:chance(3) and wing(w, number, x)
+      or block(w, number, x, w.width, w.single and number == plain)
+    if w.random:chance(3) then
       x = sublayer(w, x)
     end
     if number < blocks then
@@ -223,20 +276,23 @@ local function network(w, streams, blocks, tied)
   if w.random:chance(2) then
     x = norm(w, x)
   end
-  w:line("net:classify(net:readout(%s, \"last\")%s)", x, tied and w.random:chance(3) and ", { tied = tokens }" or "")
+  w.tied = w.tied and w.random:chance(4)
+  w:line("net:classify(net:readout(%s, \"last\")%s)", x, w.tied and ", { tied = tokens }" or "")
 end
 
 function M.random(number, options)
   local random = new_random(number)
-  local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = 0, older = {}, used = {},
-    families = options.families, layers = options.layers, around = options.around ~= false,
-    rates = options.rates or RATES, dropout = random:chance(2) }, Writer)
+  local width = random:pick(options.widths or { M.WIDTH })
+  local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
+    families = options.families, single = options.single, width = width, model = width, detours = random:chance(3),
+    tied = options.tied ~= false, dropout = random:chance(2) }, Writer)
   local streams = options.streams == 2 and random:chance(3) and 2 or 1
-  network(w, streams, options.layers and 1 or random:below(2), options.tied ~= false)
+  network(w, streams)
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))
   table.insert(w.lines, 2, "return function(net)")
   w.lines[#w.lines + 1] = "end"
-  return { text = table.concat(w.lines, "\n") .. "\n", width = M.WIDTH, streams = streams }
+  return { text = table.concat(w.lines, "\n") .. "\n", width = width, streams = streams, layers = w.layers,
+    tied = w.tied }
 end
 
 return M

@@ -140,7 +140,15 @@ function TestRespec.test_scores()
       fixed = { shape = 3, values = { 1, 2, 4 }, outside = "clip" } } } }]])
 end
 
+function TestRespec.test_examples_that_the_task_makes()
+  assert_survives([[return { task = { kind = "latin_square", seed = 4, options = { puzzles = 60 } },
+    train = { epochs = 3 }, eval = { by = { vectors = { list = { 1, 3 } }, puzzle = { 4, 9, step = 3 } },
+    splits = { "validation" }, during = { every = 5, by = { vectors = true }, splits = { "train", "test" } } } }]])
+end
+
 function TestRespec.test_files_of_the_users_own()
+  lu.assertEquals({ respec.text({ task = { kind = "latin_square", validation = "items.csv" } }) },
+    { nil, "its task is a file of the user's own, items.csv" })
   lu.assertEquals({ respec.text({ task = { data = "x.jsonl" } }) },
     { nil, "its task is a file of the user's own, x.jsonl" })
 end

@@ -98,7 +98,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["train a -- --gpu"] = "hint: did you mean --device cuda?",
     ["train a -- --batch-size 5"] = "train.batch is a field of the spec: --set train.batch=... before the --",
     ["train a -- --d-model 5"] = "model.width is a field of the spec",
-    ["train a -- --weight-decay 5"] = "Adam has no weight decay here",
+    ["train a -- --weight-decay 5"] = "train.optimizer.weight_decay is a field of the spec: --set train.opt",
     ["train a -- --frobnicate"] = "hint: there are --steps --seed --seeds",
     ["train a -- steps"] = "train: 'steps' is not a flag",
     ["train a -- --steps five"] = "--steps: 'five' is not an integer",
@@ -176,6 +176,14 @@ function TestUsual.test_words_mean_what_there_is()
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(not field.flag or flags[field.flag] ~= nil, field.path)
   end
+end
+
+-- Wherever somebody stands, a spec's files are those beside it.
+function TestUsual.test_files_of_a_spec_become_flags()
+  local flags = require("spec.trainer_flags")
+  local files = { validation = { real = "/a/items.csv", shown = "items.csv" }, data = { real = "/a/t.jsonl" } }
+  lu.assertEquals(flags.of_files(files), { "--data=/a/t.jsonl", "--validation=/a/items.csv" })
+  lu.assertEquals(flags.of_files({}), {})
 end
 
 TestHelp = {}

@@ -67,6 +67,12 @@ local FIELDS = {
   { "train.optimizer.beta1", 0.5, true, false },
   { "train.optimizer.beta2", 0.5, true, false },
   { "train.optimizer.epsilon", 0.5, true, false },
+  { "train.optimizer.weight_decay", 0.5, true, false, { ["train.optimizer.kind"] = "adamw" } },
+  { "train.optimizer.decays", "matrices", true, false, { ["train.optimizer.kind"] = "adamw" } },
+  { "train.optimizer.momentum", 0.5, true, false, { ["train.optimizer"] = "{ kind = 'sgd', momentum = 0.9 }" } },
+  { "train.schedule.kind", "linear", true, false, { ["train.schedule.kind"] = "cosine" } },
+  { "train.schedule.warmup", 7, true, false, { ["train.schedule.warmup"] = "5" } },
+  { "train.schedule.final", 0.5, true, false, { ["train.schedule.kind"] = "cosine" } },
   { "train.clip.kind", "none", true, false },
   { "train.clip.max_norm", 0.5, true, false },
   { "train.log_every", 5, false, false },
@@ -126,6 +132,29 @@ function TestDigests.test_own_task_by_its_bytes()
   lu.assertEquals(other_model, model)
 end
 
+-- Where the learning rate falls, its steps are part of the plan; where it warms up at most, they are not.
+function TestDigests.test_the_steps_of_a_schedule_that_falls()
+  local function digests(sets)
+    local short, long = small(sets), small(sets)
+    short["train.steps"], long["train.steps"] = "500", "1000"
+    return build(resolve(short)).digest, build(resolve(long)).digest
+  end
+  for _, kind in ipairs({ "linear", "cosine" }) do
+    local short, long = digests({ ["train.schedule.kind"] = kind })
+    lu.assertNotEquals(short, long)
+  end
+  local short, long = digests({ ["train.schedule.warmup"] = "5" })
+  lu.assertEquals(short, long)
+  local plain = digests()
+  lu.assertNotEquals(short, plain)
+  lu.assertEquals({ digests({ ["train.schedule"] = "{ kind = 'constant', warmup = 0 }" }) }, { plain, plain })
+  local function of_epochs(epochs)
+    return (plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
+      (", train = { epochs = %d, schedule = { kind = 'linear' } }"):format(epochs))).digest
+  end
+  lu.assertNotEquals(of_epochs(4), of_epochs(5))
+end
+
 -- Written or not, what a network has by default is no part of a spec: plans from before there were other norms,
 -- activations and places keep their digests, and so do models.
 function TestDigests.test_a_network_as_it_was_leaves_no_trace()
@@ -179,6 +208,24 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertNotEquals(other_model, model)
 end
 
+-- What a task makes: its options and its seed, and of a file for validation that there is one.
+function TestDigests.test_made_data_by_what_makes_it()
+  local kind = "kind = 'latin_square'"
+  local base, model = task_digests(kind)
+  lu.assertEquals({ task_digests(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",
+    ", train = { epochs = 4 }, eval = { by = { vectors = true, puzzle = { 1, 9 } }, splits = { 'validation' } }") },
+    { base, model })
+  lu.assertEquals(plans.of_task(kind .. ", seed = 0").resolved.task, plans.of_task(kind).resolved.task)
+  local seen = { [base] = true }
+  for _, fields in ipairs({ "seed = 1", "options = { puzzles = 30 }", "validation = 'a.csv'" }) do
+    local digest, other_model = task_digests(kind .. ", " .. fields)
+    lu.assertNil(seen[digest], fields)
+    lu.assertEquals(other_model == model, not fields:find("options"), fields)
+    seen[digest] = true
+  end
+  lu.assertEquals(task_digests(kind .. ", validation = 'b/c.csv'"), (task_digests(kind .. ", validation = 'a.csv'")))
+end
+
 -- Written or not, the first choice is the choice; another is another task, and so is another number of computation
 -- tokens. A model that knows computation tokens takes any number of them.
 function TestDigests.test_options_and_computation_tokens_change_the_data()
@@ -216,7 +263,8 @@ end
 
 function TestDigests.test_every_field_is_in_the_table_above()
   local seen = { id = true, source = true, ["train.epochs"] = true, ["model.source"] = true, ["model.options"] = true,
-    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true } -- of another kind: see below
+    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
+    ["eval.by"] = true, ["eval.splits"] = true, ["eval.during.by"] = true, ["eval.during.splits"] = true }
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- ways to choose a task: see below
   end

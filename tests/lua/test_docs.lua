@@ -1,9 +1,10 @@
 -- docs/encodings.md names what there is, and its first spec is the example's; docs/own-network.md has every method, and
--- its network is the example's; docs/switches.md names fields that are there, with their defaults; docs/performance.md
--- predicts what follows from the counts of compiled device code.
+-- its network is the example's; docs/switches.md names fields that are there, with their defaults; docs/training.md has
+-- a spec and an axis that are legal; docs/performance.md predicts what follows from the counts of compiled device code.
 
 local support = dofile("tests/lua/support.lua")
 
+local grid = require("study.grid.grid")
 local names = require("base.names")
 local handles = require("network.handles")
 local lfs = require("lfs")
@@ -177,6 +178,48 @@ function TestSwitches.test_every_choice_is_legal()
     for value in row:gmatch('`"(%w+)"`') do
       lu.assertStrContains(" " .. table.concat(field.choices, " ") .. " ", " " .. value .. " ")
     end
+  end
+end
+
+-- ---- docs/training.md ----
+
+TestTraining = {}
+
+local training = read("docs/training.md")
+
+-- The indented lines from the one that begins with a word.
+local function indented(word)
+  return training:match("\n    " .. word .. ".-\n    }\n")
+end
+
+function TestTraining.test_the_spec_is_legal()
+  local text = ("return { task = { kind = 'even_pairs' }, %s }"):format(indented("train = {"))
+  local resolved, _, d = support.check(support.write("training.lua", text))
+  lu.assertNotNil(resolved, d:text())
+  lu.assertEquals(resolved.train.schedule, { kind = "cosine", warmup = 500, final = 0.1 })
+end
+
+-- Every optimiser of the axis is a plan of its own, on a base that says everything of another one.
+function TestTraining.test_the_axis_is_legal()
+  local path = support.write("optimizers.lua", ([[return { title = "rules", base = { task = { kind = "even_pairs" },
+    model = { use = "small_encoder" }, train = { use = "ruoss" }, eval = { use = "quick" } }, %s }]]):format(
+    indented("axes = {")))
+  local study, message = grid.expand(project_module.new("."), path)
+  lu.assertNil(message)
+  local seen, rates = {}, {}
+  for i, cell in ipairs(study.cells) do
+    lu.assertNil(seen[cell.spec.plan.digest] and cell.id ~= "sgd_1e_1" or nil, cell.id)
+    seen[cell.spec.plan.digest], rates[i] = true, cell.runs[1].learning_rate
+  end
+  lu.assertEquals(rates, { 1e-4, 1e-4, 1e-2, 1e-1 })
+  lu.assertEquals(study.cells[3].spec.resolved.train.optimizer, { kind = "sgd" })
+end
+
+function TestTraining.test_every_field_is_there()
+  for _, path in ipairs({ "optimizer.weight_decay", "optimizer.decays", "optimizer.momentum", "schedule.warmup",
+    "schedule.final" }) do
+    lu.assertNotNil(schema.at["train." .. path], path)
+    lu.assertStrContains(training, path:match("[^%.]*$"))
   end
 end
 

@@ -235,7 +235,8 @@ end
 function TestHostile.test_a_checkpoint_that_is_exported()
   local spec = assert(reports.project:plan("bucket_sort_sinusoid", {}))
   for _, text in ipairs(hostile.TEXTS) do
-    local facts = pytorch.facts(spec, { info = { seed = 1, learning_rate = 0.1 }, metadata = { step = text } })
+    local run = { info = { seed = 1, learning_rate = 0.1 }, metadata = { step = text } }
+    local facts = assert(pytorch.facts(spec, run, reports.project:network(spec)))
     lu.assertNil(facts.about[1]:find('["\\\n]'))
   end
 end

@@ -8,6 +8,7 @@ local curves = require("study.report.curves")
 local figures = require("study.report.figures")
 local html = require("study.report.html")
 local lu = require("luaunit")
+local report_csv = require("study.report.report_csv")
 local reports = require("reports")
 
 local eval_line, write_run, scored = reports.eval_line, reports.write_run, reports.scored
@@ -38,6 +39,26 @@ function TestFigures.test_runs_evaluated_beyond_training_alone()
   local dir = write_run("beyond", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text })
   local figure = figures.by_length(cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
   lu.assertEquals(figure.panels[1].curves[1].points, { { 20, 50.0 }, { 30, 25.0 } })
+end
+
+-- Along another axis training and test have the same numbers: the curve is of test, and says what it goes along.
+function TestFigures.test_curves_along_another_axis()
+  local function line(split, vectors, accuracy)
+    return (eval_line(100, split, 20, accuracy):gsub('"length":20', ('"vectors":%d'):format(vectors)))
+  end
+  local text = line("train", 1, 1) .. line("train", 2, 1) .. line("test", 1, 0.75) .. line("test", 2, 0.5)
+  local dir = write_run("vectors", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
+    facts = { data = { train = "latin_square", by = { "vectors" } } } })
+  local study = cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
+  local figure = figures.by_length(study, CURVES)
+  lu.assertEquals(figure.panels[1].curves[1].points, { { 1, 75.0 }, { 2, 50.0 } })
+  lu.assertEquals({ figure.panels[1].xlabel, #figure.panels[1].marks, figure.title }, { "vectors", 0,
+    "Accuracy by vectors" })
+  local path = support.write("vectors.csv", "")
+  local file = assert(io.open(path, "wb"))
+  assert(report_csv.files(study)[2].write(file))
+  file:close()
+  lu.assertStrContains(support.read(path), ",100,test,2,50,1,0.5,0.25,0.5,vectors\n")
 end
 
 function TestFigures.test_script_is_whole()

@@ -114,8 +114,9 @@ function TestDamage.test_lines()
     ["line 2: step: found 1e20; expected an integer from 0"] = good:gsub("100", "100000000000000000000"),
     ["line 2: by.length: found 0; expected an integer from 1 to 1000000"] = eval_line(100, "test", 0, 0.5),
     ["line 2: by.length: found 9000000000000000; expected"] = eval_line(100, "test", 9000000000000000, 0.5),
-    ["line 2: by: found several; expected one length"] = good:gsub('"length":20', '"length":20,"n":2'),
-    ['line 2: split: found "tost"; expected during, test or train'] = good:gsub('"test"', '"tost"'),
+    ['line 2: by.n: found "2"; expected a number from 0'] = good:gsub('"length":20', '"length":20,"n":"2"'),
+    ["line 2: by.n: found -1; expected a number from 0"] = good:gsub('"length":20', '"n":-1'),
+    ['line 2: split: found "tost"; expected during, test, train or validation'] = good:gsub('"test"', '"tost"'),
     ["line 2: draws: found nothing; expected an integer"] = good:gsub('"draws":1,', ""),
     ["line 2: found a list; expected an object"] = "[1]\n",
     ["line 2: found 65999 bytes; expected at most 65536"] = (" "):rep(65999) .. "\n",
@@ -334,6 +335,17 @@ function TestTrained.test_no_program_of_a_run_folder_is_started()
   lu.assertStrContains(message, "cannot be built again")
   lu.assertNil(provided)
   lu.assertNil(lfs.attributes(touched, "mode"))
+end
+
+function TestTrained.test_respec_has_every_field_of_training()
+  for _, train in ipairs({ "optimizer = { kind = 'adamw', decays = 'matrices' }, schedule = { warmup = 5 }",
+    "optimizer = { kind = 'sgd', momentum = 0.9 }, schedule = { kind = 'cosine', warmup = 5, final = 0.25 }",
+    "optimizer = { kind = 'sgd' }, schedule = { kind = 'linear' }" }) do
+    local text = ("return { task = { kind = 'even_pairs' }, train = { steps = 90, %s } }"):format(train)
+    local resolved = assert(support.check(support.write("again.lua", text)))
+    local again = assert(support.check(support.write("again.lua", (assert(respec.text(resolved))))))
+    lu.assertEquals(again, resolved)
+  end
 end
 
 -- What is written again from run.json is one table of known fields, whatever its strings hold.

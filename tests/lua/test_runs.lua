@@ -101,6 +101,36 @@ function TestRuns.test_a_file_whose_lengths_are_not_recorded()
   lu.assertEquals(runs.lengths(run, "train"), {})
 end
 
+-- A line of an evaluation by other axes than length.
+local function by_line(step, split, by, accuracy, more)
+  return (eval_line(step, split, 77, accuracy):gsub('{"length":77}', by):gsub("}\n$", (more or "") .. "}\n"))
+end
+
+-- Means over the examples of what shares a number on the first axis, whatever else the lines say; all of them besides.
+function TestRuns.test_several_axes_are_joined_on_the_first()
+  local facts = { data = { train = "latin_square", by = { "vectors", "puzzle" } } }
+  local run = runs.read(write_run("axes", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "train", '{"vectors":1}', 1) .. by_line(100, "test", '{"vectors":2}', 0.25)
+      .. by_line(100, "test", '{"vectors":1}', 0.75) .. by_line(100, "validation", '{"vectors":1,"puzzle":1}', 1)
+      .. by_line(100, "validation", '{"vectors":2,"puzzle":3}', 1):gsub('"examples":50', '"examples":150')
+      .. by_line(100, "validation", '{"vectors":2,"puzzle":4}', 0) .. eval_line(100, "test", 16, 0)
+      .. by_line(50, "during", '{"vectors":1}', 0.5, ',"set":"test"')
+      .. by_line(50, "during", '{"vectors":1}', 1, ',"set":"train"') }))
+  lu.assertEquals({ run.state, run.axis, run.damaged }, { "evaluated", "vectors", nil })
+  lu.assertEquals({ run.test.lengths, run.test.accuracy, runs.score(run) }, { { 1, 2 }, { 0.75, 0.25 }, 50.0 })
+  lu.assertEquals({ run.validation.lengths, run.validation.accuracy }, { { 1, 2 }, { 1.0, 0.75 } })
+  lu.assertEquals(#run.validation.conditions, 3)
+  lu.assertEquals(run.validation.conditions[3].by, { vectors = 2, puzzle = 4 })
+  lu.assertEquals(run.train.accuracy, { 1.0 })
+  lu.assertEquals(run.during, { { step = 50, accuracy = 0.5, sets = { test = 0.5, train = 1.0 } } })
+  run = runs.read(write_run("one", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "train", '{"vectors":1}', 0.5) }))
+  lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 50.0 })
+  run = runs.read(write_run("third", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "validation", '{"vectors":1,"puzzle":2}', 0.5) }))
+  lu.assertEquals({ run.state, runs.score(run) }, { "evaluated", 50.0 })
+end
+
 function TestRuns.test_a_torn_line_is_skipped_and_told()
   local line = eval_line(100, "test", 20, 0.5)
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))

@@ -14,6 +14,8 @@ local RANDOM = "encoding.positions.kind=randomized"
 local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=5", "task.output_symbols=2" }
+local AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'digits', 'carry' }" }
+local DURING_AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'carry' }", "eval.during.every=5" }
 local WINDOW = "encoding.kind=window"
 local GEOMETRIC = "encoding.normaliser.kind=geometric"
 local DURING = "eval.during.every=5"
@@ -29,6 +31,9 @@ local CASES = {
   { "task.source", "../tasks/own/first_repeat.c", "nowhere.c", "cannot read tests/golden/specs/nowhere.c" },
   { "task.data", "train.jsonl", "7", "7 does not fit here", DATA },
   { "task.eval", "test.jsonl", "{}", "a table does not fit here", DATA },
+  { "task.validation", "items.csv", "true", "true does not fit here", DATA },
+  { "task.axes", "{ 'digits', 'carry' }", "{ 'digits', 'digits' }", '"digits" stands twice', DATA },
+  { "task.seed", "7", "-1", "-1 is below 0", { "task.kind=latin_square" } },
   { "task.input_symbols", "{ 'a', 'b' }", "{ 'a', 'a' }", 'the symbol "a" stands twice', DATA },
   { "task.output_symbols", "4096", "4097", "4097 symbols are out of range", DATA },
   { "task.longest", "100000", "1", "1 is below 2", DATA },
@@ -104,10 +109,17 @@ local CASES = {
   { "train.learning_rate", "1", "0", "0 is not above 0" },
   { "train.lengths", "{ 3, 9, step = 2 }", "{ 9, 3 }", "train.lengths[2]: 3 is below the first length, 9" },
   { "train.optimizer", "{ kind = 'adam' }", "adam", '"adam" is a string' },
-  { "train.optimizer.kind", "adam", "sgd", 'there is no kind "sgd"' },
+  { "train.optimizer.kind", "sgd", "sdg", 'did you mean "sgd"?' },
   { "train.optimizer.beta1", "0", "1", "1 is not below 1" },
   { "train.optimizer.beta2", "0.99", "-1", "-1 is below 0" },
   { "train.optimizer.epsilon", "1e-6", "0", "0 is not above 0" },
+  { "train.optimizer.weight_decay", "0", "-0.1", "-0.1 is below 0", { "train.optimizer.kind=adamw" } },
+  { "train.optimizer.decays", "matrices", "weights", "expected: all, matrices", { "train.optimizer.kind=adamw" } },
+  { "train.optimizer.momentum", "0.9", "1", "1 is not below 1", { "train.optimizer.kind=sgd" } },
+  { "train.schedule", "{ kind = 'constant' }", "cosine", '"cosine" is a string' },
+  { "train.schedule.kind", "linear", "step", "expected: constant, linear, cosine" },
+  { "train.schedule.warmup", "100", "0.5", "0.5 is not an integer" },
+  { "train.schedule.final", "0.1", "1", "1 is not below 1", { "train.schedule.kind=cosine" } },
   { "train.clip", "{ kind = 'none' }", "none", '"none" is a string' },
   { "train.clip.kind", "none", "value", "expected: none, global_norm" },
   { "train.clip.max_norm", "0.5", "0", "0 is not above 0" },
@@ -118,6 +130,9 @@ local CASES = {
   { "train.checkpoint.keep", "{ 100, 200 }", "first", "expected: last, all, or an ascending list of steps" },
   { "eval", "{ draws = 2 }", "1", "1 does not fit here" },
   { "eval.lengths", "{ list = { 6, 10, 50 } }", "{ 6, 10, 50 }", "write { list = { 6, 10, 50 } }" },
+  { "eval.by", "{ digits = { 0, 50 }, length = { list = { 2, 4 } }, carry = true }", "{ digits = 5 }",
+    "eval.by.digits: 5 does not fit here", AXES },
+  { "eval.splits", "{ 'test', 'train' }", "{ 'tests' }", 'did you mean "test"?', DATA },
   { "eval.examples", "1", "0", "0 is below 1" },
   { "eval.batch", "64", "0", "0 is below 1" },
   { "eval.draws", "4", "0", "0 is below 1" },
@@ -125,13 +140,16 @@ local CASES = {
   { "eval.during", "{ every = 5 }", "{ examples = 5 }", "eval.during.every: is missing" },
   { "eval.during.every", "5", "0", "0 is below 1" },
   { "eval.during.lengths", "{ 50, 60 }", "50", "write { 50, 50 }", { DURING } },
+  { "eval.during.by", "{ carry = { 0, 8, step = 2 } }", "{ 5 }", "a table does not fit here", DURING_AXES },
+  { "eval.during.splits", "{ 'train' }", "{}", "expected: a list of train, test, validation", DURING_AXES },
   { "eval.during.examples", "64", "none", '"none" is a string', { DURING } },
 }
 
 local function check_with(case, text)
   local sets = support.sets(case[5] or {})
   sets[#sets + 1] = { path = case[1], text = text }
-  local spec = case[5] == DATA and "bare" or "plain" -- of finite data the file says what lengths there are
+  local finite = case[5] and case[5][1] == DATA[1] or case[1] == "task.seed"
+  local spec = finite and "bare" or "plain" -- of finite data the file says what lengths there are
   return support.check(("tests/golden/specs/%s.lua"):format(spec), sets)
 end
 
@@ -181,7 +199,7 @@ end
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
     lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
-    symbols = true, options = true, settings = true }
+    symbols = true, options = true, settings = true, by = true, names = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)
@@ -235,7 +253,8 @@ function TestSchema.test_absent_follows_the_features()
     local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))
     return table.concat(schema.absent(resolved), " ")
   end
-  local off = " EVAL_DROPOUT"
+  local updates = " adamw_update kernels/cpu/sgd.h momentum"
+  local off = updates .. " EVAL_DROPOUT"
   local score = " score_pair score_tables" .. off
   local drawn = "FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
@@ -270,8 +289,15 @@ function TestSchema.test_absent_follows_the_features()
     turns .. "signed_sinusoid position_bias visible " .. geometric
     .. "FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    turns .. relative .. "FIRST_POSITION signed_distances sinusoid score_pair score_tables")
+    turns .. relative .. "FIRST_POSITION signed_distances sinusoid score_pair score_tables" .. updates)
   lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
+  local function updated(optimizer)
+    return (absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))
+  end
+  lu.assertEquals(updated("{ kind = 'adamw' }"), "adam_update kernels/cpu/sgd.h momentum EVAL_DROPOUT")
+  lu.assertEquals(updated("{ kind = 'adamw', weight_decay = 0 }"), updated("{ kind = 'adam' }"))
+  lu.assertEquals(updated("{ kind = 'sgd' }"), "adam_update adamw_update momentum EVAL_DROPOUT")
+  lu.assertEquals(updated("{ kind = 'sgd', momentum = 0.9 }"), "adam_update adamw_update EVAL_DROPOUT")
 end
 
 support.run()

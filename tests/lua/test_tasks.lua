@@ -70,6 +70,52 @@ function TestTasks.test_options_are_words_or_integers()
   lu.assertStrContains(d:text(), "probe.c:9:4: error: option order stands twice")
 end
 
+function TestTasks.test_options_may_be_a_range()
+  local all, d = read(8, " * option width: 2 to 4096 = 61; tokens of a frame")
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals(all.probe.options, { { name = "width", first = 2, last = 4096, default = 61,
+    doc = "tokens of a frame" } })
+  for _, text in ipairs({ "2 to 4096 = 4097", "9 to 2 = 3", "2 to 4096" }) do
+    all, d = read(8, " * option width: " .. text .. "; tokens")
+    lu.assertNil(all.probe)
+    lu.assertStrContains(d:text(), "probe.c:8:4: error: option width: ")
+  end
+end
+
+-- A header of finite data: lengths are numbers, and lines are added.
+local function read_finite(...)
+  local lines = table.move(HEADER, 1, #HEADER, 1, {})
+  lines[5], lines[6], lines[8] = " * input length: 16", " * output length: 1", table.concat({ ... }, "\n")
+  local d = diagnostics.new()
+  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+  return tasks.read(folder, d).probe, d:text()
+end
+
+function TestTasks.test_finite_data_has_sets_and_axes()
+  local probe, text = read_finite(" * sets: train validation", " * axis carry: 0 to 50; longest chain")
+  lu.assertEquals(text, "")
+  lu.assertEquals({ probe.sets, probe.axes }, { { "train", "validation" },
+    { { name = "carry", first = 0, last = 50, doc = "longest chain" } } })
+  for line, what in pairs({
+    [" * sets: test train"] = "sets: \"test train\" are no sets",
+    [" * sets: train train"] = "are no sets",
+    [" * sets: train others"] = "are no sets",
+    [" * sets: train\n * axis length: 1 to 4; tokens"] = "which no key of examples has",
+    [" * sets: train\n * axis carry: 4; tokens"] = "axis carry: it has no range",
+    [" * sets: train\n * axis a: 1 to 2; x\n * axis b: 1 to 2; x\n * axis c: 1 to 2; x\n * axis d: 1 to 2; x"
+      .. "\n * axis e: 1 to 2; x"] = "there are more than 4",
+    [" * axis carry: 1 to 4; tokens"] = "an axis is there, but no sets",
+    [" * sets: train\n * input length: n"] = "input length stands twice",
+  }) do
+    probe, text = read_finite(line)
+    lu.assertNil(probe)
+    lu.assertStrContains(text, what)
+  end
+  local all, d = read(8, " * sets: train")
+  lu.assertNil(all.probe)
+  lu.assertStrContains(d:text(), "a length depends on n")
+end
+
 function TestTasks.test_a_title_may_have_brackets()
   local all = read(1, "/* Test (Simple) (Someone 2020): does it (well).")
   lu.assertEquals(all.probe.title, "Test (Simple)")
@@ -154,7 +200,7 @@ function TestTasks.test_no_task_has_a_name_of_the_headers()
       taken[kind] = not samplers[kind] or nil
     end
   end
-  lu.assertEquals(taken, { sample = true })
+  lu.assertEquals(taken, { sample = true, collect = true })
   local d = diagnostics.new()
   lu.assertNil(tasks.own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')

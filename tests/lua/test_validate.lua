@@ -253,6 +253,8 @@ function TestValidate.test_warnings()
   lu.assertStrContains(warnings("train = { steps = 50 }"), "train.log_every: 100 is past the last step, 50")
   lu.assertStrContains(warnings("train = { steps = 500, checkpoint = { keep = { 5, 501 } } }"), "step 501 is past")
   lu.assertStrContains(warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"), "eval.during.every")
+  lu.assertStrContains(warnings("train = { steps = 500, schedule = { warmup = 501 } }"), "warmup: 501 is")
+  lu.assertEquals(warnings("train = { steps = 500, schedule = { warmup = 500 } }"), "")
   lu.assertStrContains(warnings("model = { dropout = 1e-6 }"), "model.dropout: 1e-6 drops nothing")
 end
 

@@ -1,40 +1,91 @@
-"""An exported model in use, its own draws, gradients, a damaged checkpoint: python3 tests/python/use_model.py FOLDER"""
+"""Exported models in use: their own comparison, draws, gradients, a damaged checkpoint:
+python3 tests/python/use_model.py FOLDER..."""
 
+import importlib.util
 import inspect
 import pathlib
 import sys
 
 import torch
 
-folder = pathlib.Path(sys.argv[1])
-sys.path.insert(0, str(folder))
-import model as exported  # noqa: E402
 
-model = exported.load()
-tokens = exported.with_outputs([[0, 1, 1, 0], [1, 1, 0, 0]], 4)
-assert tokens.shape == (2, 8) and (tokens[:, 4:] == exported.EMPTY).all()
-logits = model(tokens)
-assert logits.shape == (2, 8, exported.CLASSES) and logits.isfinite().all()
+def imported(folder):
+    torch.set_default_dtype(torch.float32)
+    spec = importlib.util.spec_from_file_location("exported", folder / "model.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
-draws = "distances" in inspect.signature(model.forward).parameters
-torch.manual_seed(1)
-again = [model(tokens) for _ in range(4)]
-assert draws != all(torch.equal(again[0], other) for other in again[1:])
-if draws:
-    drawn = exported.draw_distances(8, None).tolist()
-    assert drawn[0] == 0 and drawn == sorted(set(drawn)) and drawn[-1] < exported.MAX_POSITION
-    given = {"distances": [0, 2, 3, 5, 7, 11, 13, 17]}
+
+INPUTS = [[0, 1, 1, 0], [1, 1, 0, 0]]
+
+
+def check_tokens(exported):
+    """Tokens of two inputs and four outputs each."""
+    if hasattr(exported, "with_target"):
+        tokens = exported.with_target(INPUTS, [[1, 0, 1, 1], [0, 0, 1, 0]])
+        first, separator = exported.FIRST_OUTPUT, exported.SEPARATOR
+        assert tokens[:, -4:].tolist() == [[separator, first + 1, first, first + 1], [separator, first, first, first + 1]]
+    else:
+        tokens = exported.with_outputs(INPUTS, 4)
+        assert (tokens[:, -4:] == exported.EMPTY).all()
+    room = tokens.shape[1] - 8
+    assert tokens[:, :4].tolist() == INPUTS and (room > 0) == hasattr(exported, "COMPUTATION")
+    assert room == 0 or (tokens[:, 4:4 + room] == exported.COMPUTATION).all()
+    return tokens
+
+
+def check_draws(exported, model, tokens):
+    """Logits change from call to call where something is drawn, unless it is given; what is given."""
+    draws = {"positions", "distances"} & set(inspect.signature(model.forward).parameters)
+    torch.manual_seed(1)
+    again = [model(tokens) for _ in range(4)]
+    assert again[0].shape == (*tokens.shape, exported.CLASSES) and again[0].isfinite().all()
+    assert bool(draws) != all(torch.equal(again[0], other) for other in again[1:])
+    given = {name: torch.arange(tokens.shape[1]) * 2 for name in draws}
     assert torch.equal(model(tokens, **given), model(tokens, **given))
+    if "distances" in draws and exported.draw_distances(8, None).dim() == 1:
+        drawn = exported.draw_distances(8, None).tolist()
+        assert drawn[0] == 0 and drawn == sorted(set(drawn)) and drawn[-1] < exported.MAX_POSITION
+    return given
 
-model.train()(tokens).square().mean().backward()
-assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0
-           for name, parameter in model.named_parameters())
 
-data = (folder / "checkpoint.safetensors").read_bytes()
-(folder / "torn.safetensors").write_bytes(data[:-100])
-try:
-    exported.load(folder / "torn.safetensors")
-except Exception as error:
-    print(f"a torn checkpoint: {type(error).__name__}")
-else:
-    raise SystemExit("a torn checkpoint was loaded")
+def check_decoding(exported, model, given):
+    """Every symbol is the likeliest of those behind what was answered before it."""
+    target = exported.decode(model, INPUTS, 4, **given)
+    read = model(exported.with_target(INPUTS, target), **given)[:, -4:]
+    assert target.shape == (2, 4) and torch.equal(read.argmax(dim=-1), target)
+
+
+def check_gradients(model, tokens):
+    model.train()(tokens).square().mean().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+def check_damage(exported, folder):
+    torn = folder / "torn.safetensors"
+    torn.write_bytes((folder / "checkpoint.safetensors").read_bytes()[:-100])
+    try:
+        exported.load(torn)
+    except Exception as error:
+        print(f"a torn checkpoint: {type(error).__name__}")
+    else:
+        raise SystemExit("a torn checkpoint was loaded")
+
+
+def use(folder):
+    exported = imported(folder)
+    print(f"{folder.name}: ", end="")
+    assert exported.check()
+    model, tokens = exported.load(), check_tokens(exported)
+    given = check_draws(exported, model, tokens)
+    if hasattr(exported, "decode"):
+        check_decoding(exported, model, given)
+    check_gradients(model, tokens)
+    check_damage(exported, folder)
+
+
+assert sys.argv[1:]
+for name in sys.argv[1:]:
+    use(pathlib.Path(name))

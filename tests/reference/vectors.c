@@ -1,11 +1,12 @@
 /* Stored reference vectors for the C tests; see vectors.h. */
 #include "reference/vectors.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS] = {
+const char *const lh_vectors_name[LH_VECTORS_FILES] = {
     "none",
     "sincos",
     "learned",
@@ -26,20 +27,25 @@ const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS] = {
     "geometric",
     "geometric_raw",
     "geometric_plain",
+    "decoder_none",
+    "decoder_rope",
+    "decoder_relative",
+    "decoder_alibi",
+    "decoder_window",
+    "encoder_gelu_pre",
+    "encoder_geglu_geometric",
 };
-const int lh_vectors_length[LH_VECTORS_LENGTHS] = {1, 5, LH_VECTORS_GRADIENT_LENGTH};
-const double lh_vectors_slope[2] = {1.0 / 16, 1.0 / 256};
 
 static void broken(const char *what, const char *why) {
     fprintf(stderr, "tests/reference: %s: %s\n", what, why);
     abort();
 }
 
-lh_st_file *lh_vectors_open(const char *encoding) {
+lh_st_file *lh_vectors_open(const char *name) {
     char path[128];
     lh_error error = {""};
     lh_st_file *file = NULL;
-    snprintf(path, sizeof path, "tests/reference/%s.safetensors", encoding);
+    snprintf(path, sizeof path, "tests/reference/%s.safetensors", name);
     if (lh_st_read(path, &file, &error) != LH_OK) broken(path, error.text);
     return file;
 }
@@ -74,15 +80,74 @@ double *lh_vectors_doubles(const lh_st_file *file, const char *name, int *count)
     return out;
 }
 
-const lh_ref_network *lh_vectors_network(const char *encoding) {
-    char id[64];
-    snprintf(id, sizeof id, strcmp(encoding, "geometric") == 0 ? "parity_float64_%s" : "parity_%s", encoding);
-    return lh_network_of(id);
+/* ---- what a file says of itself ---- */
+
+static const char *metadata(const lh_st_file *file, const char *key) {
+    const char *value = lh_st_metadata(file, key);
+    if (!value) broken(key, "not in the metadata");
+    return value;
 }
 
-static void set_slopes(lh_ref_tensor *tensor) {
-    if (tensor->rows * tensor->columns != 2) broken(tensor->name, "not a slope for each of two heads");
-    for (int h = 0; h < 2; h++) tensor->value[h] = lh_vectors_slope[h];
+/* Reads a number off the text. */
+static int take_number(const char *key, const char **text) {
+    char *end;
+    long value = strtol(*text, &end, 10);
+    if (end == *text || value < 1 || value > INT16_MAX) broken(key, *text);
+    *text = end;
+    return (int)value;
+}
+
+static int metadata_number(const lh_st_file *file, const char *key) {
+    const char *text = metadata(file, key);
+    return take_number(key, &text);
+}
+
+/* Which of the words the metadata has; they end with NULL. */
+static int metadata_word(const lh_st_file *file, const char *key, const char *const *words) {
+    const char *value = metadata(file, key);
+    int i = 0;
+    while (words[i] && strcmp(words[i], value) != 0) i++;
+    if (!words[i]) broken(key, value);
+    return i;
+}
+
+lh_vectors_facts lh_vectors_facts_of(const lh_st_file *file) {
+    static const char *const distances[] = {"of positions", "drawn", "drawn, clamped", NULL};
+    static const char *const scores[] = {"none", "alibi", NULL};
+    int how = metadata_word(file, "distances", distances);
+    lh_vectors_facts facts = {.gradient_length = metadata_number(file, "gradient"),
+                              .heads = metadata_number(file, "heads"),
+                              .positions = metadata_number(file, "positions"),
+                              .drawn = how > 0,
+                              .clamped = how == 2,
+                              .alibi = metadata_word(file, "score", scores) == 1};
+    const char *lengths = metadata(file, "lengths");
+    for (int i = 0; i < LH_VECTORS_LENGTHS; i++) facts.length[i] = take_number("lengths", &lengths);
+    return facts;
+}
+
+/* ---- networks ---- */
+
+const lh_ref_network *lh_vectors_network(const char *name) {
+    static const char *const prefixes[] = {"parity_", "parity_float64_", ""};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        char id[64];
+        snprintf(id, sizeof id, "%s%s", prefixes[i], name);
+        const lh_ref_network *network = lh_network_find(id);
+        if (network) return network;
+    }
+    broken(name, "no spec has this network");
+    return NULL;
+}
+
+bool lh_vectors_compiled(const char *name) { return strncmp(lh_vectors_network(name)->id, "parity_", 7) == 0; }
+
+/* Of ALiBi: 2^(-8 / heads), its square, and so on. */
+static double slope_of(int heads, int h) { return exp2(-8.0 * (h + 1) / heads); }
+
+static void set_slopes(int heads, lh_ref_tensor *tensor) {
+    if (tensor->rows * tensor->columns != heads) broken(tensor->name, "not a slope for each head");
+    for (int h = 0; h < heads; h++) tensor->value[h] = slope_of(heads, h);
 }
 
 lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *network) {
@@ -91,7 +156,7 @@ lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *net
         lh_ref_tensor *tensor = &model->tensors[i];
         int count = 0;
         if (strcmp(tensor->name, "score.slope") == 0) {
-            set_slopes(tensor);
+            set_slopes(lh_vectors_facts_of(file).heads, tensor);
             continue;
         }
         double *value = lh_vectors_doubles(file, tensor->name, &count);
@@ -102,50 +167,53 @@ lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *net
     return model;
 }
 
-bool lh_vectors_draws_distances(const char *encoding) {
-    return strcmp(encoding, "rand_relative") == 0 || strcmp(encoding, "rand_relative_clamped") == 0 ||
-           strcmp(encoding, "rand_alibi") == 0;
-}
+/* ---- pairs of tokens ---- */
 
-void lh_vectors_distances(const char *encoding, int T, const int32_t *positions, const int32_t *drawn,
+void lh_vectors_distances(const lh_vectors_facts *facts, int T, const int32_t *positions, const int32_t *drawn,
                           int32_t *distances) {
-    bool clamped = strstr(encoding, "clamped") != NULL;
     for (int i = 0; i < T; i++) {
         for (int j = 0; j < T; j++) {
             int32_t *out = &distances[i * T + j];
-            if (!lh_vectors_draws_distances(encoding)) *out = positions[j] - positions[i];
-            else if (clamped) *out = j < i ? LH_VECTORS_RANGE - drawn[i - j] : LH_VECTORS_RANGE - 1;
+            if (!facts->drawn) *out = positions[j] - positions[i];
+            else if (facts->clamped) *out = j < i ? facts->positions - drawn[i - j] : facts->positions - 1;
             else *out = j < i ? -drawn[i - j] : drawn[j - i];
         }
     }
 }
 
-void lh_vectors_alibi(int T, const int32_t *distances, double *score) {
-    for (int h = 0; h < 2; h++)
+void lh_vectors_alibi(int heads, int T, const int32_t *distances, double *score) {
+    for (int h = 0; h < heads; h++)
         for (int pair = 0; pair < T * T; pair++)
             score[h * T * T + pair] =
-                lh_vectors_slope[h] * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
+                slope_of(heads, h) * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
 }
+
+/* ---- batches ---- */
 
 /* The tensor <group>.n<n>.<name>, or NULL. */
-static double *find_doubles(const lh_st_file *file, const char *group, int n, const char *name, int want) {
+static const lh_st_tensor *find(const lh_st_file *file, const char *group, int n, const char *name) {
     char full[64];
-    int count = 0;
     snprintf(full, sizeof full, "%s.n%d.%s", group, n, name);
-    double *values = lh_vectors_doubles(file, full, &count);
-    if (values && count != want) broken(full, "of another size");
+    return lh_st_find(file, full);
+}
+
+/* Size of a tensor's axis; it has so many. */
+static int size_of(const lh_st_tensor *tensor, const char *name, int rank, int axis) {
+    if (!tensor || tensor->rank != rank) broken(name, "missing or of another shape");
+    return (int)tensor->shape[axis];
+}
+
+static double *doubles(const lh_st_file *file, const lh_st_tensor *tensor, const char *name, int want) {
+    int count = 0;
+    double *values = tensor ? lh_vectors_doubles(file, tensor->name, &count) : NULL;
+    if (!values || count != want) broken(name, "missing or of another size");
     return values;
 }
 
-static double *case_doubles(const lh_st_file *file, const char *group, int n, const char *name, int want) {
-    double *values = find_doubles(file, group, n, name, want);
-    if (!values) broken(name, "missing");
-    return values;
-}
-
-static int32_t *case_integers(const lh_st_file *file, int n, const char *name, int count) {
-    double *values = find_doubles(file, "data", n, name, count);
-    if (!values) return NULL;
+static int32_t *integers(const lh_st_file *file, int n, const char *name, int count) {
+    const lh_st_tensor *tensor = find(file, "data", n, name);
+    if (!tensor) return NULL;
+    double *values = doubles(file, tensor, name, count);
     int32_t *out = malloc((size_t)count * sizeof *out);
     if (!out) abort();
     for (int i = 0; i < count; i++) out[i] = (int32_t)values[i];
@@ -153,51 +221,53 @@ static int32_t *case_integers(const lh_st_file *file, int n, const char *name, i
     return out;
 }
 
+static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int count) {
+    double *values = doubles(file, find(file, "data", n, name), name, count);
+    uint16_t *out = malloc((size_t)count * sizeof *out);
+    if (!out) abort();
+    for (int i = 0; i < count; i++) out[i] = (uint16_t)values[i];
+    free(values);
+    return out;
+}
+
 lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
-    enum { SEQUENCES = 3, EMPTY = 6, CLASSES = 5 };
-    int tokens = 2 * n;
-    lh_vectors_case out = {.token = malloc(sizeof(uint16_t) * SEQUENCES * (size_t)tokens),
-                           .label = malloc(sizeof(uint16_t) * SEQUENCES * (size_t)n),
-                           .positions = case_integers(file, n, "positions", tokens),
-                           .drawn = case_integers(file, n, "drawn", tokens),
-                           .distances = case_integers(file, n, "distances", tokens * tokens)};
-    if (!out.token || !out.label || !out.positions) abort();
-    const char *encoding = lh_st_metadata(file, "encoding");
-    if (encoding && strstr(encoding, "alibi")) {
-        out.score = malloc(sizeof(double) * 2 * (size_t)tokens * (size_t)tokens);
+    lh_vectors_facts facts = lh_vectors_facts_of(file);
+    const lh_st_tensor *token = find(file, "data", n, "tokens"), *logits = find(file, "result", n, "logits");
+    int tokens = size_of(token, "tokens", 2, 1), labels = size_of(logits, "logits", 3, 1);
+    int sequences = size_of(token, "tokens", 2, 0), classes = size_of(logits, "logits", 3, 2);
+    lh_vectors_case out = {.input_length = n,
+                           .input = symbols(file, n, "input", sequences * n),
+                           .token = symbols(file, n, "tokens", sequences * tokens),
+                           .label = symbols(file, n, "target", sequences * labels),
+                           .positions = integers(file, n, "positions", tokens),
+                           .drawn = integers(file, n, "drawn", tokens),
+                           .distances = integers(file, n, "distances", tokens * tokens)};
+    if (!out.positions || facts.drawn != (out.drawn != NULL)) broken("positions, drawn", "not as the metadata says");
+    if (facts.alibi) {
+        out.score = malloc(sizeof(double) * (size_t)(facts.heads * tokens * tokens));
         if (!out.score) abort();
-        lh_vectors_alibi(tokens, out.distances, out.score);
+        lh_vectors_alibi(facts.heads, tokens, out.distances, out.score);
     }
-    double *input = case_doubles(file, "data", n, "input", SEQUENCES * n);
-    double *target = case_doubles(file, "data", n, "target", SEQUENCES * n);
-    double *loss = case_doubles(file, "result", n, "loss", 1);
-    for (int b = 0; b < SEQUENCES; b++) {
-        for (int i = 0; i < n; i++) {
-            out.token[b * tokens + i] = (uint16_t)input[b * n + i];
-            out.token[b * tokens + n + i] = EMPTY;
-            out.label[b * n + i] = (uint16_t)target[b * n + i];
-        }
-    }
-    out.logits = case_doubles(file, "result", n, "logits", SEQUENCES * n * CLASSES);
+    double *loss = doubles(file, find(file, "result", n, "loss"), "loss", 1);
+    out.logits = doubles(file, logits, "logits", sequences * labels * classes);
     out.loss = *loss;
-    out.batch = (lh_ref_batch){.sequences = SEQUENCES,
+    out.batch = (lh_ref_batch){.sequences = sequences,
                                .tokens = tokens,
-                               .labels = n,
+                               .labels = labels,
                                .token = out.token,
                                .label = out.label,
                                .positions = out.positions,
                                .draws = 1,
                                .distances = out.distances,
                                .score = out.score,
-                               .loss_scale = 1.0 / (SEQUENCES * n),
+                               .loss_scale = 1.0 / (sequences * labels),
                                .backward = true};
-    free(input);
-    free(target);
     free(loss);
     return out;
 }
 
 void lh_vectors_case_free(lh_vectors_case *stored) {
+    free(stored->input);
     free(stored->token);
     free(stored->label);
     free(stored->positions);

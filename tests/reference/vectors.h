@@ -9,40 +9,50 @@
 #include "base/safetensors.h"
 #include "support/lh_network.h"
 
-enum { LH_VECTORS_ENCODINGS = 20, LH_VECTORS_LENGTHS = 3, LH_VECTORS_GRADIENT_LENGTH = 18 };
+enum { LH_VECTORS_FILES = 27, LH_VECTORS_LENGTHS = 3 };
 
-extern const char *const lh_vectors_encoding[LH_VECTORS_ENCODINGS]; /* "none", "sincos", ... */
-extern const int lh_vectors_length[LH_VECTORS_LENGTHS];             /* 1, 5, 18: input tokens */
+extern const char *const lh_vectors_name[LH_VECTORS_FILES]; /* "none", "sincos", ... */
 
-/* The file of one encoding; lh_st_free closes it. */
-lh_st_file *lh_vectors_open(const char *encoding);
+/* The file of this name; lh_st_free closes it. */
+lh_st_file *lh_vectors_open(const char *name);
 
-/* The network of an encoding, as a test spec has it. */
-const lh_ref_network *lh_vectors_network(const char *encoding);
+/* What a file says of itself in its metadata. */
+typedef struct lh_vectors_facts {
+    int length[LH_VECTORS_LENGTHS]; /* input tokens of its batches */
+    int gradient_length;            /* of the batch whose gradients are stored */
+    int heads;
+    int positions;       /* positions and distances are below it */
+    bool drawn, clamped; /* distances are drawn; and read as by Ruoss et al.'s released code */
+    bool alibi;          /* its score */
+} lh_vectors_facts;
+
+lh_vectors_facts lh_vectors_facts_of(const lh_st_file *file);
+
+/* The network of a file: that of tests/specs/parity_<name>.lua, of parity_float64_<name>.lua, or of networks/<name>.lua,
+ * whichever there is first. */
+const lh_ref_network *lh_vectors_network(const char *name);
+
+/* Whether there is generated code of it. Those of tests/specs/networks are compared with kernels/ref alone. */
+bool lh_vectors_compiled(const char *name);
 
 /* A network with the file's weights, and with ALiBi's slopes where it learns them; the caller frees it. */
 lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *network);
 
-/* Range of positions and distances where an encoding draws them. */
-enum { LH_VECTORS_RANGE = 64 };
-
-bool lh_vectors_draws_distances(const char *encoding);
-
-/* distances[query][key], signed, of sequences of T tokens: from drawn[T] where the encoding draws them, else of
- * positions[T]. Ruoss et al. 2023; "clamped": as its released code reads them. */
-void lh_vectors_distances(const char *encoding, int T, const int32_t *positions, const int32_t *drawn,
+/* distances[query][key], signed, of sequences of T tokens: from drawn[T] where distances are drawn, else of
+ * positions[T]. Ruoss et al. 2023. */
+void lh_vectors_distances(const lh_vectors_facts *facts, int T, const int32_t *positions, const int32_t *drawn,
                           int32_t *distances);
 
-extern const double lh_vectors_slope[2]; /* of ALiBi for two heads */
-
-/* score[2][query][key] of ALiBi for two heads, half a step less to the left. */
-void lh_vectors_alibi(int T, const int32_t *distances, double *score);
+/* score[heads][query][key] of ALiBi, half a step less to the left. */
+void lh_vectors_alibi(int heads, int T, const int32_t *distances, double *score);
 
 /* One batch with its results. */
 typedef struct lh_vectors_case {
     lh_ref_batch batch; /* dropout off, loss_scale of the mean, backward on */
     double *logits;     /* [sequences][labels][classes] */
     double loss;        /* mean, in nats */
+    int input_length;
+    uint16_t *input; /* [sequences][input_length], of which `token` is made */
     uint16_t *token, *label;
     int32_t *positions;
     int32_t *drawn;     /* [tokens] distances, or NULL */

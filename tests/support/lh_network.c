@@ -4,9 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const lh_ref_network *lh_network_of(const char *id) {
+const lh_ref_network *lh_network_find(const char *id) {
     for (int i = 0; i < lh_network_count; i++)
         if (strcmp(lh_networks[i].id, id) == 0) return &lh_networks[i];
+    return NULL;
+}
+
+const lh_ref_network *lh_network_of(const char *id) {
+    const lh_ref_network *network = lh_network_find(id);
+    if (network) return network;
     fprintf(stderr, "tests/support: there is no table of the network %s\n", id);
     abort();
 }

@@ -20,7 +20,10 @@ typedef struct lh_planned {
 extern const lh_planned *const lh_planned_memory;
 extern const int lh_planned_count;
 
-/* That of a spec's id; aborts where there is none. */
+/* That of a spec's id, or NULL. */
+const lh_ref_network *lh_network_find(const char *id);
+
+/* The same; aborts where there is none. */
 const lh_ref_network *lh_network_of(const char *id);
 
 /* Whether training drops anything out. */

@@ -102,11 +102,13 @@ lh_parity_case lh_parity_random_case(const lh_spec *spec) {
 /* No key matches at all; what matches is far below, about and above the least divisor; the first key always does. */
 void lh_parity_set_limit(lh_ref_model *model, int limit) {
     static const double offsets[LH_PARITY_LIMITS] = {-1e6, -45, -30, -12, 1e6};
-    for (int l = 0; l < 2; l++) {
-        char name[64];
-        snprintf(name, sizeof name, "layers.%d.attention.geometric.offset", l);
-        *lh_ref_model_find(model, name)->value = offsets[limit];
+    int found = 0;
+    for (int i = 0; i < model->tensor_count; i++) {
+        if (!strstr(model->tensors[i].name, "geometric.offset")) continue;
+        *model->tensors[i].value = offsets[limit];
+        found++;
     }
+    assert_true(found > 0);
 }
 
 /* ---- comparisons ---- */
@@ -228,6 +230,7 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
                            .shape = shape,
                            .key = batch->key,
                            .step = batch->step,
+                           .draw = {.example = batch->draw},
                            .positions = {batch->positions},
                            .distances = {drawn},
                            .parameters = t.parameters,
@@ -271,34 +274,39 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
 
 /* ---- batches ---- */
 
-/* Ascending integers below LH_VECTORS_RANGE, with gaps. */
-static void ascend(lh_rng *rng, bool gaps, int tokens, int32_t *out) {
+/* Ascending integers below `end`, with gaps. */
+static void ascend(lh_rng *rng, bool gaps, int end, int tokens, int32_t *out) {
     for (int t = 0, value = 0; t < tokens; t++, value++) {
-        int last = LH_VECTORS_RANGE - tokens + t;
+        int last = end - tokens + t;
         if (gaps && lh_rng_below(rng, 2)) value++;
         out[t] = value < last ? value : last;
     }
 }
 
+static void fill_examples(lh_rng *rng, const lh_spec *spec, int tokens, int labels, lh_parity_batch *out) {
+    uint32_t kinds = (uint32_t)tensor_of(spec, "embed.token.weight")->shape[0], classes = (uint32_t)spec->classes;
+    for (int i = 0; i < LH_PARITY_SEQUENCES * tokens; i++) out->token[i] = (uint16_t)lh_rng_below(rng, kinds);
+    for (int i = 0; i < LH_PARITY_SEQUENCES * labels; i++) {
+        out->label[i] = (uint16_t)lh_rng_below(rng, classes);
+        out->mask[i] = lh_rng_below(rng, 4) > 0;
+    }
+}
+
 void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint32_t first_example,
                           lh_parity_batch *out) {
-    enum { SYMBOLS = 5, EMPTY = 6, STEP = 77 };
+    enum { STEP = 77 };
+    lh_st_file *file = lh_vectors_open(c->vectors);
+    lh_vectors_facts facts = lh_vectors_facts_of(file);
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)tokens, 0, 0);
-    for (int i = 0; i < LH_PARITY_SEQUENCES * tokens; i++) {
-        uint32_t any = lh_rng_below(&rng, SYMBOLS + 1);
-        out->token[i] = (uint16_t)(any == SYMBOLS ? EMPTY : any);
-    }
-    for (int i = 0; i < LH_PARITY_SEQUENCES * labels; i++) {
-        out->label[i] = (uint16_t)lh_rng_below(&rng, SYMBOLS);
-        out->mask[i] = lh_rng_below(&rng, 4) > 0;
-    }
-    ascend(&rng, c->spec->position_range > 0, tokens, out->positions);
-    ascend(&rng, c->spec->distance_range > 0, tokens, out->drawn);
+    lh_st_free(file);
+    assert_int_equal(facts.heads, LH_PARITY_HEADS);
+    fill_examples(&rng, c->spec, tokens, labels, out);
+    ascend(&rng, c->spec->position_range > 0, facts.positions, tokens, out->positions);
+    ascend(&rng, c->spec->distance_range > 0, facts.positions, tokens, out->drawn);
     out->drawn[0] = 0;
-    lh_vectors_distances(c->encoding, tokens, out->positions, out->drawn, out->distances);
-    lh_vectors_alibi(tokens, out->distances, out->score);
+    lh_vectors_distances(&facts, tokens, out->positions, out->drawn, out->distances);
+    lh_vectors_alibi(facts.heads, tokens, out->distances, out->score);
     memset(out->score_gradient, 0, sizeof out->score_gradient);
-    bool alibi = strstr(c->encoding, "alibi") != NULL;
     out->batch = (lh_ref_batch){.sequences = LH_PARITY_SEQUENCES,
                                 .tokens = tokens,
                                 .labels = labels,
@@ -307,8 +315,8 @@ void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint3
                                 .positions = out->positions,
                                 .draws = 1,
                                 .distances = out->distances,
-                                .score = alibi ? out->score : NULL,
-                                .score_gradient = alibi ? out->score_gradient : NULL,
+                                .score = facts.alibi ? out->score : NULL,
+                                .score_gradient = facts.alibi ? out->score_gradient : NULL,
                                 .dropping = LH_REF_IN_TRAINING,
                                 .key = lh_key_of_seed(0xfeedULL << 32 | 5),
                                 .step = STEP,
@@ -317,12 +325,18 @@ void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint3
                                 .backward = true};
 }
 
+void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch) {
+    batch->backward = false;
+    batch->dropping = spec->eval.dropout ? LH_REF_IN_EVALUATION : LH_REF_NO_DROPOUT;
+    batch->draw = 3;
+}
+
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits) {
     int pairs = made->batch.tokens * made->batch.tokens;
     lh_ref_tensor *slopes = lh_ref_model_find(model, "score.slope");
     lh_ref_model_clear(model);
     double loss = lh_ref_run(model, &made->batch, logits);
-    for (int i = 0; slopes && i < 2 * pairs; i++) /* a score is its slope times what does not change */
+    for (int i = 0; slopes && i < LH_PARITY_HEADS * pairs; i++) /* a score is its slope times what does not change */
         slopes->gradient[i / pairs] += made->score_gradient[i] * made->score[i] / slopes->value[i / pairs];
     return loss;
 }

@@ -11,7 +11,7 @@
 #include "reference/vectors.h"
 
 typedef struct lh_parity_case {
-    const char *encoding; /* of the stored vectors */
+    const char *vectors; /* the stored ones, by name */
     const lh_spec *spec;
 } lh_parity_case;
 
@@ -43,7 +43,7 @@ bool lh_parity_learns_slopes(const lh_spec *spec);
 /* The stored weights in the network of the case's spec; the caller frees it. */
 lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c);
 
-/* Weights for the network of a random spec; the caller frees it. And the case: which positions and scores it reads. */
+/* Weights for the network of a random spec; the caller frees it. And the case: vectors with the score that it reads. */
 lh_ref_model *lh_parity_random_model(const lh_spec *spec);
 lh_parity_case lh_parity_random_case(const lh_spec *spec);
 
@@ -88,7 +88,7 @@ typedef struct lh_parity_counts {
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const double *logits, const uint8_t *mask);
 
 /* A batch beyond the stored ones. */
-enum { LH_PARITY_SEQUENCES = 5, LH_PARITY_LONGEST = 37 /* tokens */ };
+enum { LH_PARITY_SEQUENCES = 5, LH_PARITY_LONGEST = 37 /* tokens */, LH_PARITY_HEADS = 2 };
 
 typedef struct lh_parity_batch {
     lh_ref_batch batch; /* points into the rest */
@@ -96,13 +96,17 @@ typedef struct lh_parity_batch {
     uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     int32_t positions[LH_PARITY_LONGEST], drawn[LH_PARITY_LONGEST];
     int32_t distances[LH_PARITY_LONGEST * LH_PARITY_LONGEST];
-    double score[2 * LH_PARITY_LONGEST * LH_PARITY_LONGEST], score_gradient[2 * LH_PARITY_LONGEST * LH_PARITY_LONGEST];
+    double score[LH_PARITY_HEADS * LH_PARITY_LONGEST * LH_PARITY_LONGEST];
+    double score_gradient[LH_PARITY_HEADS * LH_PARITY_LONGEST * LH_PARITY_LONGEST];
 } lh_parity_batch;
 
 /* Any tokens and labels: the network does not know the task. Positions and distances ascend, with gaps where the spec
  * draws them. The batch's dropout is training's, its first example first_example; backward is on. */
 void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint32_t first_example,
                           lh_parity_batch *out);
+
+/* Makes a batch one of an evaluation of the spec's. */
+void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch);
 
 /* What kernels/ref makes of a batch: the summed loss; logits [sequences][labels][classes] written; the gradients. */
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits);

@@ -35,7 +35,7 @@ static const lh_ref_operation operations_${n}_${s}[] = {
 % for _, o in ipairs(scope.operations) do
 % local kind, f, additive = o.kind:upper(), o.f:upper(), o.additive:upper()
     {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
-     .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .first = ${o.first}, .scale = ${f64(o.scale)},
+     .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
      .additive = LH_REF_${additive}, .rate = ${f64(o.rate)}, .place = ${o.place},
      .family = ${o.family}, .block = ${o.block}},
 % end
@@ -55,8 +55,8 @@ static const lh_ref_network networks[] = {
 % for n, network in ipairs(networks) do
 % local tensors, families, scopes = #network.tensors, #network.families, #network.scopes
 % local list = families > 0 and "families_" .. n or "NULL"
-    {"${network.id}", ${network.classes}, ${network.places}, ${tensors}, ${families}, ${scopes}, tensors_${n}, ${list},
-     scopes_${n}},
+    {"${network.id}", ${network.classes}, ${network.places}, ${tensors}, ${families}, ${scopes},
+     tensors_${n}, ${list}, scopes_${n}},
 % end
 };
 static const lh_planned planned[] = {

@@ -1,59 +1,83 @@
 -- Specs whose network is a random description (tests/lua/networks.lua), for tests of generated code: what the generator
--- prints takes the place of the encoder's description.
+-- prints takes the place of the description of the spec's kind.
+--
+-- random_<number>: a narrow one; random_wide_<number>: one whose products are a library's in device code.
 
 local networks = require("networks")
 
-local encoder = require("network.models.encoder")
-local describe = encoder -- the description of the network that is planned now
+local described -- the description of the network that is planned now
 
-package.loaded["network.models.encoder"] = function(net, model)
-  return describe(net, model)
+for _, kind in ipairs({ "encoder", "decoder" }) do
+  local name = "network.models." .. kind
+  local own = require(name)
+  package.loaded[name] = function(net, model)
+    return (described or own)(net, model)
+  end
 end
 
 local M = {}
 
--- As a spec has them; every one of them with every network would be the same again.
+-- As a spec has them; every one of them with every network would be the same again. layers: with parameters in each;
+-- both: it looks to both sides, as a decoder may not.
 local ENCODINGS = {
-  [[kind = "none"]], [[kind = "rope"]], [[kind = "alibi"]], [[kind = "relative"]], [[kind = "sinusoid"]],
-  [[kind = "learned"]], [[kind = "geometric"]], [[relative = { kind = "shaw", clip = 4 }]],
-  [[kind = "rope", mask = { kind = "causal" }]], [[kind = "none", mask = { kind = "window", left = 2, right = 1 }]],
+  { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]] }, { [[kind = "relative"]], layers = true },
+  { [[kind = "sinusoid"]] }, { [[kind = "learned", additive = { rows = 40 }]] },
+  { [[kind = "geometric"]], layers = true, both = true }, { [[relative = { kind = "shaw", clip = 4 }]], layers = true },
+  { [[kind = "rope", mask = { kind = "causal" }]] }, { [[kind = "none", mask = { kind = "window", left = 2 }]] },
 }
+
+local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
+-- Channels of a head that divide them; in a wide model those above 32 are spread over threads.
+local HEAD_WIDTHS = { [16] = { 4, 8 }, [32] = { 8, 16 }, [48] = { 8, 12, 24 }, [256] = { 32, 64 }, [272] = { 16, 68 } }
 
 local SPEC = [[
 return {
   task = { kind = "bucket_sort" },
   encoding = { %s },
-  model = { use = "ruoss_encoder", layers = %d, heads = 2, width = 16, feedforward = 32, dropout = %g },
+  model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0 },
   train = { use = "ruoss", lengths = { 1, 18 } },
-  eval = { lengths = { 1, 18 }, examples = 4 },
+  eval = { lengths = { 1, 18 }, examples = 4, dropout = %s },
   precision = "float64",
 }
 ]]
 
 local function number_of(id)
-  return tonumber(id:match("^random_(%d+)$"))
+  local wide, number = id:match("^random_(w?i?d?e?_?)(%d+)$")
+  return tonumber(number), wide == "wide_"
 end
 
 M.number_of = number_of
 
--- What the generator prints today; without what follows `rates` it is any network of one stream.
-local LAYERS = 2
-local PRINTED = { families = { "self" }, rates = { 0.1 }, layers = LAYERS, tied = false }
+-- The text of a random spec, and its description.
+function M.random(id)
+  local number, wide = number_of(id)
+  local encoding = ENCODINGS[number % #ENCODINGS + 1]
+  local given = networks.random(number, { families = { "self" }, widths = wide and WIDE or WIDTHS,
+    single = encoding.layers and "layers" or true, tied = not encoding.both })
+  local heads = HEAD_WIDTHS[given.width]
+  return SPEC:format(encoding[1], given.tied and "decoder" or "encoder", given.layers,
+    given.width // heads[number % #heads + 1], given.width, number % 3 == 0), given.text
+end
 
--- Calls f with the plan of random_<number> while its description stands in for the encoder's.
+-- Calls f while a description stands in for those of encoders and decoders.
+function M.describe(description, f)
+  described = description
+  f()
+  described = nil
+end
+
+-- Calls f with the plan of a random spec, and while its description stands in.
 -- folder: where the spec is written.
 function M.with(project, id, folder, f)
-  local number = number_of(id)
-  local given = networks.random(number, PRINTED)
-  describe = assert(load(given.text))()
+  local text, description = M.random(id)
   local path = ("%s/%s.lua"):format(folder, id)
   local file = assert(io.open(path, "wb"))
-  file:write(SPEC:format(ENCODINGS[number % #ENCODINGS + 1], LAYERS,
-    given.text:find(", 0.1)", 1, true) and 0.1 or 0), "\n--[[\n", given.text, "]]\n")
+  file:write(text, "\n--[[\n", description, "]]\n")
   file:close()
-  local spec, message = project:plan(path)
-  f(assert(spec, message).plan)
-  describe = encoder
+  M.describe(assert(load(description))(), function()
+    local spec, message = project:plan(path)
+    f(assert(spec, message).plan)
+  end)
 end
 
 return M

@@ -9,7 +9,8 @@ local project = require("project").new(".")
 local sets = { table.unpack(arg, 3) }
 local spec = assert(project:plan(arg[1], sets))
 local run = { info = { seed = 0, learning_rate = 0.001 }, metadata = { step = "0" } }
-local text, err = render.render("python/model.py.tpl", pytorch.facts(spec, run), function(...)
+local facts = assert(pytorch.facts(spec, run, project:network(spec)))
+local text, err = render.render("python/model.py.tpl", facts, function(...)
   return project:template(...)
 end)
 assert(text, text or project:template_error(err))

@@ -1,4 +1,4 @@
--- Writes the generated files of random specs, those of device code for random_1+cuda:
+-- Writes the generated files of random specs, with device code where there is any for their networks:
 -- write_random.lua FOLDER random_1 random_2 ...
 
 package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
@@ -7,11 +7,14 @@ local random_specs = require("random_specs") -- before whatever plans
 local project = require("project").new(".")
 local write = require("base.write")
 
-for _, name in ipairs({ table.unpack(arg, 2) }) do
-  local id = name:gsub("%+cuda$", "")
+for _, id in ipairs({ table.unpack(arg, 2) }) do
   random_specs.with(project, id, arg[1], function(plan)
-    local files = assert(project:files(plan, name ~= id))
-    assert(write.make_directory(("%s/%s"):format(arg[1], id)))
-    assert(write.files(("%s/%s"):format(arg[1], id), files))
+    local files = assert(project:files(plan, plan.device and true))
+    local folder = ("%s/%s"):format(arg[1], id)
+    assert(write.make_directory(folder))
+    for _, file in ipairs(plan.device and {} or plan.cuda_files) do -- of an older one that had device code
+      os.remove(("%s/%s"):format(folder, file.path))
+    end
+    assert(write.files(folder, files))
   end)
 end

@@ -17,7 +17,7 @@ for name in $SCHEMES; do
     programs="$programs build/release/tests/emulation/test_model.$id build/release/tests/emulation/test_gradcheck.$id"
 done
 # Tensors that are not learned, some of them between others: no spec has them so far.
-for kind in float32 wide_float32; do
+for kind in float32 wide_float32 adamw; do
     id=${family}_fixed_$kind
     cp "tests/specs/emulated_$kind.lua" "$work/$id.lua"
     ${LUA:-lua5.4} tests/support/with_constants.lua query.weight,norm1.scale,embed.token.weight gen "$work/$id.lua" \

@@ -1,9 +1,10 @@
-# Random networks beyond those of the suite: LH_RANDOM=25 of them compiled for two levels against the interpreter in
-# double, and LH_NETWORKS=2000 on numbers, over the buffers of their lists.
+# Random networks beyond those of the suite, against the interpreter in double: LH_RANDOM=25 of them, and LH_RANDOM_WIDE=6
+# whose products are a library's on a GPU, compiled for two levels and for the emulation where there is device code; and
+# LH_NETWORKS=2000 on numbers, over the buffers of their lists.
 
 . tests/system/common.sh
 
-COUNT=${LH_RANDOM:-25}
+COUNT="RANDOM_COUNT=${LH_RANDOM:-25} RANDOM_WIDE=${LH_RANDOM_WIDE:-6}"
 
 # A build of its own: other tests run beside this one.
 cd "$work" || exit 4
@@ -12,13 +13,19 @@ for name in Makefile cuda.mk longhand generator kernels runtime templates spec t
 done
 mkdir -p build/tests/specs
 
-match_interpreter() {
-    "${LUA:-lua5.4}" tests/support/write_random.lua build/tests/specs $(make -s "RANDOM_COUNT=$COUNT" print-random-specs) &&
-        make -s -j2 "RANDOM_COUNT=$COUNT" LEVELS=best build/release/tests/unit/test_random &&
-        build/release/tests/unit/test_random
+build_them() {
+    "${LUA:-lua5.4}" tests/support/write_random.lua build/tests/specs $(make -s $COUNT print-random-specs) &&
+        make -s -j2 $COUNT LEVELS=best VARIANT=release $(printf 'build/release/tests/%s/test_random ' "$@")
 }
 
-expect "$COUNT random networks match the interpreter at two levels" match_interpreter
+if ${CXX:-g++} --version >/dev/null 2>&1; then
+    expect "random networks build" build_them unit emulation
+    expect "device code of random networks matches the interpreter" build/release/tests/emulation/test_random
+else
+    expect "random networks build" build_them unit
+    echo "skip device code of random networks: ${CXX:-g++} does not compile C++"
+fi
+expect "random networks match the interpreter at two levels" build/release/tests/unit/test_random
 expect "gradients of more random networks are their differences" env "LH_NETWORKS=${LH_NETWORKS:-2000}" \
     "${LUA:-lua5.4}" tests/lua/test_network.lua
 

@@ -3,6 +3,9 @@
 
 . tests/system/common.sh
 
+PYTHON=${LONGHAND_PYTHON:-python3}
+export PYTHONDONTWRITEBYTECODE=1
+
 cat >"$work/reverse_decoder.lua" <<'END'
 return {
   task = { kind = "reverse_string" },
@@ -34,6 +37,13 @@ predicts() {
     echo "$right of 16" && [ $right -ge 14 ]
 }
 
+# Its answers stand beside the logits that they were chosen by.
+exports() {
+    run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
+    ./longhand export pytorch "$run" --spec "$work/reverse_decoder.lua" --trainer "$work/trainer/trainer" \
+        --out "$work/torch" && [ "$(grep -c '"output":\[[01,]*\],"logits":\[\[' "$work/torch/stored.jsonl")" -eq 6 ]
+}
+
 gradients_are_right() {
     ./longhand build tests/specs/networks/decoder_alibi_swiglu.lua --levels best --out "$work/double" >/dev/null &&
         "$work/double/trainer" gradcheck
@@ -43,6 +53,12 @@ expect decoder_builds ./longhand build "$work/reverse_decoder.lua" --levels best
 if [ "$failures" -eq 0 ]; then
     expect decoder_learns learns
     expect decoder_predicts_token_by_token predicts
+    expect decoder_is_exported exports
+    if "$PYTHON" -c 'import torch' 2>/dev/null; then
+        expect decoder_agrees_in_torch "$PYTHON" tests/python/use_model.py "$work/torch"
+    else
+        echo "skip decoder_agrees_in_torch: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
+    fi
 fi
 expect decoder_gradients_are_right gradients_are_right
 finish

@@ -4,6 +4,8 @@
 . tests/system/common.sh
 
 SPEC=examples/own_network/own_network.lua
+PYTHON=${LONGHAND_PYTHON:-python3}
+export PYTHONDONTWRITEBYTECODE=1
 
 plan_names_the_network() {
     ends_with 0 'network examples/own_network/parallel_block.lua, gate = silu' ./longhand plan $SPEC &&
@@ -32,6 +34,11 @@ another_network_is_another_model() {
             sed -n 's/.*\.model_digest = "\(.*\)".*/\1/p' "$work/sources/spec.c"; } &&
         [ "$(model $SPEC)" != "$(model "$work/own_network.lua")" ] &&
         ends_with 1 'its network is a file' ./longhand export pytorch "$run" --out "$work/export"
+}
+
+exports() {
+    ./longhand export pytorch "$run" --spec $SPEC --trainer "$work/trainer/trainer" --out "$work/torch" &&
+        grep -q '^class Think(nn.Module):' "$work/torch/model.py"
 }
 
 # LINE WORDS: the description with this line in the place of its gate is refused with these words, and nothing is there.
@@ -76,5 +83,11 @@ if [ "$failures" -eq 0 ]; then
         --levels best --out "$work/loops"
     expect own_network_with_loops_trains loops_train
     expect own_network_of_other_operations_is_another_model another_network_is_another_model
+    expect own_network_is_exported exports
+    if "$PYTHON" -c 'import torch' 2>/dev/null; then
+        expect own_network_agrees_in_torch "$PYTHON" tests/python/use_model.py "$work/torch"
+    else
+        echo "skip own_network_agrees_in_torch: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
+    fi
 fi
 finish

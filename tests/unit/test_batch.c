@@ -57,7 +57,7 @@ static void test_shape_at_lengths_of_streams(void **state) {
 }
 
 static lh_source source_of(uint32_t step, uint32_t distinct) {
-    lh_source source = {lh_key_of_seed(4), step, LH_DOMAIN_DATA, distinct, NULL};
+    lh_source source = {lh_key_of_seed(4), step, LH_DOMAIN_DATA, distinct, NULL, NULL};
     return source;
 }
 

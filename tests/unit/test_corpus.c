@@ -33,7 +33,7 @@ static void make_spec(fixture *f, const char *train, const char *eval) {
     f->format.shape = shape_of;
     f->task.sample = NULL;
     f->task.input_length = f->task.output_length = NULL;
-    f->data = (lh_data){train, eval, 12};
+    f->data = (lh_data){.train = train, .eval = eval, .longest = 12};
     f->spec.format = &f->format;
     f->spec.task = &f->task;
     f->spec.data = &f->data;
@@ -57,7 +57,7 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
     lh_corpus c;
     lh_error error;
     make_spec(&f, write_text(*state, "a.jsonl", lines), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     assert_int_equal(c.shapes, 3); /* (1, 2), (3, 1), (3, 2) */
     assert_int_equal(c.train.count, 5);
     const int want[3][3] = {{1, 2, 1}, {3, 1, 3}, {3, 2, 1}};
@@ -93,7 +93,8 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     const char *eval =
         write_text(*state, "b.jsonl", "{\"input\":[1,1],\"target\":[0]}\n{\"input\":[1],\"target\":[0,0]}\n");
     make_spec(&f, "nowhere", NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, train, eval, &error), &error); /* flags win */
+    const lh_corpus_request flags = {.path = {train, eval}}; /* they win */
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, &flags, &error), &error);
     assert_true(c.separate);
     assert_int_equal(c.shapes, 4);
     assert_int_equal(c.trained_count, 3);
@@ -124,7 +125,7 @@ static void test_corpus_takes_names_and_ids(void **state) {
               NULL);
     f.task.input_symbol = input;
     f.task.output_symbol = output;
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     assert_memory_equal(c.train.tokens, want, sizeof want);
     lh_corpus_close(&c);
 }
@@ -163,16 +164,16 @@ static void test_corpus_says_what_is_wrong_and_where(void **state) {
         lh_corpus c;
         lh_error error;
         make_spec(&f, write_text(*state, "x.jsonl", cases[i].text), NULL);
-        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), LH_ERR_INPUT, &error, cases[i].said);
+        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].said);
     }
     fixture f;
     lh_corpus c;
     lh_error error;
     make_spec(&f, lh_test_path(*state, "none.jsonl"), NULL);
-    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), LH_ERR_INPUT, &error,
+    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
                     "none.jsonl: cannot open: No such file or directory\n  hint: --data FILE");
     make_spec(&f, write_text(*state, "a.jsonl", lines), *state);
-    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), LH_ERR_INPUT, &error, "--eval-data FILE");
+    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "--eval-data FILE");
 }
 
 /* Any bytes are examples or are refused with a message; the sanitizers watch. Up to four bytes of the valid text change;
@@ -197,7 +198,7 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
         const char *path = lh_test_path(*state, "mutated.jsonl");
         lh_test_write(path, text, lh_rng_below(&rng, 4) == 0 ? lh_rng_below(&rng, (uint32_t)bytes) : bytes);
         make_spec(&f, path, NULL);
-        lh_status status = lh_corpus_open(&c, &f.spec, NULL, NULL, &error);
+        lh_status status = lh_corpus_open(&c, &f.spec, NULL, &error);
         if (status == LH_OK) {
             assert_in_range(c.train.count, 1, 6);
             lh_corpus_close(&c);
@@ -232,7 +233,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
     lh_epoch e;
     lh_error error;
     make_spec(&f, write_many(*state, SHAPES, COUNT), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_epoch_open(&e, &c, BATCH, &error), &error);
     assert_int_equal(e.batches, BATCHES);
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
@@ -268,7 +269,7 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     uint64_t want[STEPS];
     int same_turn = 0, same_seed = 0;
     make_spec(&f, write_many(*state, 6, 11), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_epoch_open(&forward, &c, 4, &error), &error);
     lh_assert_ok(lh_epoch_open(&jumping, &c, 4, &error), &error);
     for (uint32_t step = 0; step < STEPS; step++) want[step] = digest_of(&forward, 5, step);
@@ -295,7 +296,7 @@ static void test_epoch_order_is_uniform(void **state) {
     lh_error error;
     long place[5] = {0};
     make_spec(&f, write_many(*state, 1, 5), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_epoch_open(&e, &c, 8, &error), &error);
     for (uint32_t step = 0; step < 600; step++) {
         lh_epoch_at(&e, lh_key_of_seed(1), step);
@@ -314,10 +315,10 @@ static void test_batch_copies_the_picked_examples(void **state) {
     lh_error error;
     static const uint32_t pick[3] = {7, 0, 3};
     make_spec(&f, write_many(*state, 4, 11), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 4, 3, &error), &error);
-    lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, pick};
+    lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, pick, NULL};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 0, 3, &error), &error);
     assert_int_equal(batch.shape.length[0], 4);
     for (int i = 0; i < 3; i++) {
@@ -364,7 +365,7 @@ static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
     program.train_block = record_block;
     program.end_shard = NULL;
     make_spec(&f, write_many(*state, SHAPES, COUNT), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
     lh_engine_config config = {.spec = &f.spec, .seed = 7, .learning_rate = 0.01, .threads = 3, .trains = true};
     lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);

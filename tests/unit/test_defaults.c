@@ -87,6 +87,42 @@ static void test_defaults_of_a_spec_without_a_text_are_its_own(void **state) {
     lh_defaults_close(&d);
 }
 
+static lh_spec with_axes(char *room, lh_task *task, const char *text) {
+    static const char *const axis[] = {"vectors", "puzzle"};
+    lh_spec spec = holding(room, text);
+    *task = *lh_toy_spec.task;
+    task->axis = axis;
+    task->axes = 2;
+    spec.task = task;
+    return spec;
+}
+
+/* Axes come in the task's order, length before them. */
+static void test_defaults_of_an_evaluation_by_axes(void **state) {
+    (void)state;
+    char room[ROOM];
+    lh_defaults d;
+    lh_error error;
+    lh_task task;
+    lh_spec spec = with_axes(room, &task,
+                             "eval.by puzzle=3,9;length=*;vectors=1:3:2\neval.sets validation,train\n"
+                             "eval.during_by vectors=*\neval.during_sets test\nresolved {}\n");
+    lh_assert_ok(lh_defaults_open(&d, &spec, &error), &error);
+    const lh_by *by = &d.spec.eval.by;
+    assert_int_equal(by->count, 3);
+    assert_int_equal(by->of[0].axis, LH_BY_LENGTH);
+    assert_true(by->of[0].all);
+    assert_int_equal(by->of[1].axis, 0);
+    assert_int_equal(by->of[1].values.last * 10 + by->of[1].values.step, 32);
+    assert_int_equal(by->of[2].axis, 1);
+    assert_false(by->of[2].all);
+    assert_int_equal(by->of[2].values.list[1], 9);
+    assert_int_equal(d.spec.eval.sets, 1u << LH_SET_TRAIN | 1u << LH_SET_VALIDATION);
+    assert_int_equal(d.spec.eval.during_by.count, 1);
+    assert_int_equal(d.spec.eval.during_sets, 1u << LH_SET_TEST);
+    lh_defaults_close(&d);
+}
+
 static void assert_refused(const lh_spec *spec, const char *expected) {
     lh_defaults d;
     lh_error error;
@@ -119,6 +155,8 @@ static void test_defaults_that_are_not_understood_are_refused(void **state) {
         "eval.draws 2147483648", "train.learning_rate x", "train.keep_all yes",  "train.learning_rate nan",
         "train.keep_steps 3,",   "train.keep_steps ,3",   "train.keep_steps 3;", "eval.lengths 3:4",
         "eval.lengths 3:4:0",    "eval.lengths 3:4:5:6",  "eval.lengths 3,x",    "eval.lengths ",
+        "eval.by length",        "eval.by length=",       "eval.by vectors=*",   "eval.sets train;test",
+        "eval.sets tests",       "eval.by length=3:4",
     };
     for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
         char room[ROOM], text[256];
@@ -156,6 +194,7 @@ static void test_defaults_that_are_not_those_asked_for_are_stale(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_read_into_the_spec),
+        cmocka_unit_test(test_defaults_of_an_evaluation_by_axes),
         cmocka_unit_test(test_defaults_of_a_spec_without_a_text_are_its_own),
         cmocka_unit_test(test_defaults_with_any_flipped_bit_are_refused),
         cmocka_unit_test(test_defaults_that_are_not_understood_are_refused),

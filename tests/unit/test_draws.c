@@ -116,7 +116,7 @@ static double run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_t (
 
 static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     const lh_spec *spec = LABELS.spec;
-    lh_st_file *file = lh_vectors_open(LABELS.encoding);
+    lh_st_file *file = lh_vectors_open(LABELS.vectors);
     lh_ref_model *model = lh_parity_model(file, &LABELS);
     lh_parity_batch made;
     int32_t rows[SEQUENCES][LH_PARITY_LONGEST], positions[LH_PARITY_LONGEST];
@@ -244,7 +244,7 @@ static int32_t *sides_of(lh_mode mode, int tokens, int32_t room[2 * LH_PARITY_LO
 
 static void check_sides(int tokens, int labels, lh_mode mode) {
     const lh_spec *spec = SIDES.spec;
-    lh_st_file *file = lh_vectors_open(SIDES.encoding);
+    lh_st_file *file = lh_vectors_open(SIDES.vectors);
     lh_ref_model *model = lh_parity_model(file, &SIDES);
     lh_parity_batch made;
     int32_t room[2 * LH_PARITY_LONGEST];
@@ -252,7 +252,7 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     lh_parity_make_batch(&SIDES, tokens, labels, FIRST_EXAMPLE, &made);
     for (int i = 0; i < tokens; i++)
         for (int j = 0; j < tokens; j++) made.distances[i * tokens + j] = middle[j - i];
-    lh_vectors_alibi(tokens, made.distances, made.score);
+    lh_vectors_alibi(LH_PARITY_HEADS, tokens, made.distances, made.score);
     made.batch.score = made.score;
     made.batch.backward = mode == LH_MODE_TRAIN;
     size_t count = (size_t)(SEQUENCES * labels * spec->classes);

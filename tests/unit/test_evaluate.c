@@ -179,10 +179,10 @@ static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
     request.path = path;
     request.batch = 7;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
-    lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 0, &result, found, 1, &error), &error);
+    lh_assert_ok(lh_eval_find(path, 0, &result, found, 1, &error), &error);
     assert_true(found[0]);
     for (result.batch = 0, found[0] = false; result.batch < 16; result.batch += 8) {
-        lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 0, &result, found, 1, &error), &error);
+        lh_assert_ok(lh_eval_find(path, 0, &result, found, 1, &error), &error);
         assert_false(found[0]);
     }
     engine->ops->close(engine);
@@ -201,14 +201,14 @@ static void test_evaluate_lines_read_back(void **state) {
     memcpy(back, results, sizeof back);
     for (int i = 0; i < 4; i++) back[i].accuracy = back[i].loss = -1;
     back[3].examples = 21;
-    lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 12, back, found, 4, &error), &error);
+    lh_assert_ok(lh_eval_find(path, 12, back, found, 4, &error), &error);
     for (int i = 0; i < 3; i++) {
         assert_true(found[i]);
         assert_true(back[i].accuracy == results[i].accuracy && back[i].loss == results[i].loss);
     }
     assert_false(found[3]);
     found[0] = false;
-    lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 13, back, found, 1, &error), &error);
+    lh_assert_ok(lh_eval_find(path, 13, back, found, 1, &error), &error);
     assert_false(found[0]);
     engine->ops->close(engine);
 }
@@ -223,7 +223,7 @@ static void test_evaluate_other_seed_is_not_found(void **state) {
     request.path = path;
     request.seed = 2;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
-    lh_assert_ok(lh_eval_find(path, &lh_toy_spec, 0, &result, found, 1, &error), &error);
+    lh_assert_ok(lh_eval_find(path, 0, &result, found, 1, &error), &error);
     assert_false(found[0]);
     engine->ops->close(engine);
 }

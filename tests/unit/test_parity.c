@@ -25,6 +25,8 @@ extern const lh_spec longhand_spec_parity_alibi, longhand_spec_parity_rand_alibi
     longhand_spec_parity_float64_alibi_learned;
 extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw,
     longhand_spec_parity_geometric_plain;
+extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_decoder_relative,
+    longhand_spec_parity_float64_decoder_alibi;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -55,6 +57,9 @@ static const lh_parity_case CASES[] = {
     {"geometric", &longhand_spec_parity_float64_geometric},
     {"geometric_raw", &longhand_spec_parity_geometric_raw},
     {"geometric_plain", &longhand_spec_parity_geometric_plain},
+    {"decoder_rope", &longhand_spec_parity_decoder_rope},
+    {"decoder_relative", &longhand_spec_parity_decoder_relative},
+    {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -102,10 +107,11 @@ static void for_each_program(void (*check)(const lh_parity_case *, const lh_cpu_
 /* ---- against the stored vectors ---- */
 
 static void check_stored(const lh_parity_case *c, const lh_cpu_program *program) {
-    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_parity_model(file, c);
+    lh_vectors_facts facts = lh_vectors_facts_of(file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
-        lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
+        lh_vectors_case stored = lh_vectors_case_of(file, facts.length[i]);
         const lh_ref_batch *batch = &stored.batch;
         lh_trainer t = lh_trainer_open(c->spec, program, model, batch, stored.drawn, LH_MODE_EVALUATE);
         check_logits(&t, batch, lh_parity_all_count, 2, stored.logits);
@@ -127,9 +133,9 @@ static void test_forward_block_stored_batches_give_stored_logits(void **state) {
 /* float64 programs are left to kernels/ref: the stored gradients are rounded to float32. */
 static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program *program) {
     if (lh_network_drops(lh_network_of(c->spec->id)) || program->real_bytes == 8) return;
-    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_parity_model(file, c);
-    lh_vectors_case stored = lh_vectors_case_of(file, LH_VECTORS_GRADIENT_LENGTH);
+    lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_facts_of(file).gradient_length);
     lh_trainer t = lh_trainer_open(c->spec, program, model, &stored.batch, stored.drawn, LH_MODE_TRAIN);
     lh_parity_stored_gradients(file, model);
     lh_trainer_run(&t, &stored.batch, lh_parity_all_count, stored.batch.sequences, NULL);
@@ -147,6 +153,47 @@ static void test_train_block_stored_batch_gives_stored_gradients(void **state) {
     for_each_program(check_stored_gradient);
 }
 
+/* Sequences are as long as the stored ones, and made of inputs and targets alike. */
+static void check_assembled(const lh_spec *spec, const lh_vectors_case *stored) {
+    const lh_ref_batch *batch = &stored->batch;
+    int n = stored->input_length;
+    assert_int_equal(spec->format->stream[0].length(n), batch->tokens);
+    assert_int_equal(spec->format->labels(n), batch->labels);
+    uint16_t *made = lh_parity_reserve((size_t)batch->tokens * sizeof *made);
+    for (int b = 0; b < batch->sequences; b++) {
+        lh_example example = {.input_length = n,
+                              .output_length = batch->labels,
+                              .input = stored->input + b * n,
+                              .target = stored->label + b * batch->labels};
+        spec->format->assemble(&example, (uint16_t *const[LH_MAX_STREAMS]){made});
+        assert_memory_equal(made, batch->token + b * batch->tokens, (size_t)batch->tokens * sizeof *made);
+    }
+    free(made);
+}
+
+static void test_assemble_stored_examples_give_stored_tokens(void **state) {
+    (void)state;
+    for (int i = 0; i < CASE_COUNT; i++) {
+        lh_st_file *file = lh_vectors_open(CASES[i].vectors);
+        lh_vectors_facts facts = lh_vectors_facts_of(file);
+        for (int l = 0; l < LH_VECTORS_LENGTHS; l++) {
+            lh_vectors_case stored = lh_vectors_case_of(file, facts.length[l]);
+            check_assembled(CASES[i].spec, &stored);
+            lh_vectors_case_free(&stored);
+        }
+        lh_st_free(file);
+    }
+}
+
+static void test_cases_cover_every_stored_network(void **state) {
+    (void)state;
+    for (int i = 0; i < LH_VECTORS_FILES; i++) {
+        bool covered = !lh_vectors_compiled(lh_vectors_name[i]);
+        for (int c = 0; c < CASE_COUNT; c++) covered |= strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
+        if (!covered) fail_msg("no case of %s", lh_vectors_name[i]);
+    }
+}
+
 /* Table 1 of Ruoss et al. 2023, each as a user would write it, in float32. */
 static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
     (void)state;
@@ -158,7 +205,7 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
         bool there = false;
         for (int c = 0; c < CASE_COUNT; c++)
             there = there ||
-                    (strcmp(CASES[c].encoding, paper[i]) == 0 && !lh_network_drops(lh_network_of(CASES[c].spec->id)) &&
+                    (strcmp(CASES[c].vectors, paper[i]) == 0 && !lh_network_drops(lh_network_of(CASES[c].spec->id)) &&
                      CASES[c].spec->cpu[0]->real_bytes == 4 && !lh_parity_learns_slopes(CASES[c].spec));
         covered += there;
     }
@@ -188,7 +235,7 @@ static void check_training_at(const lh_parity_case *c, const lh_cpu_program *pro
 
 static void check_training(const lh_parity_case *c, const lh_cpu_program *program) {
     static const int shapes[][2] = {{1, 1}, {2, 1}, {10, 5}, {36, 18}, {LONGEST, 18}, {17, 17}};
-    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_parity_model(file, c);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_training_at(c, program, model, shapes[i][0], shapes[i][1]);
@@ -203,7 +250,7 @@ static void test_train_block_all_lengths_and_blocks_match_reference(void **state
 
 static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *program) {
     static const int lengths[] = {1, 2, 17, LONGEST};
-    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_parity_model(file, c);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         lh_parity_batch made;
@@ -232,8 +279,8 @@ static void test_forward_block_all_lengths_and_blocks_match_reference(void **sta
 /* ---- geometric attention at its limits ---- */
 
 static void check_limits(const lh_parity_case *c, const lh_cpu_program *program) {
-    if (!strstr(c->encoding, "geometric")) return;
-    lh_st_file *file = lh_vectors_open(c->encoding);
+    if (!lh_network_of(c->spec->id)->families->geometric) return;
+    lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_parity_model(file, c);
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(model, i);
@@ -338,6 +385,8 @@ int main(void) {
         cmocka_unit_test(test_programs_take_the_memory_of_their_plans),
         cmocka_unit_test(test_forward_block_stored_batches_give_stored_logits),
         cmocka_unit_test(test_train_block_stored_batch_gives_stored_gradients),
+        cmocka_unit_test(test_assemble_stored_examples_give_stored_tokens),
+        cmocka_unit_test(test_cases_cover_every_stored_network),
         cmocka_unit_test(test_cases_cover_the_eleven_encodings_of_the_paper),
         cmocka_unit_test(test_train_block_all_lengths_and_blocks_match_reference),
         cmocka_unit_test(test_forward_block_all_lengths_and_blocks_match_reference),

@@ -34,7 +34,7 @@ static void test_batch_holds_tokens_of_each_stream_and_places(void **state) {
     lh_spec spec = lh_toy_pair_with(NULL);
     lh_batch batch;
     lh_error error;
-    lh_source source = {lh_key_of_seed(1), 3, LH_DOMAIN_DATA, 0, NULL};
+    lh_source source = {lh_key_of_seed(1), 3, LH_DOMAIN_DATA, 0, NULL, NULL};
     lh_assert_ok(lh_batch_open(&batch, &spec, N, BATCH, &error), &error);
     lh_assert_ok(lh_batch_fill(&batch, &spec, &source, N, 0, BATCH, &error), &error);
     assert_int_equal(batch.shape.length[0], N);
@@ -102,7 +102,7 @@ static double gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
     lh_error error;
     lh_sums sums = {0};
     lh_key key = lh_key_of_seed(7);
-    lh_source source = {key, 0, LH_DOMAIN_DATA, 0, NULL};
+    lh_source source = {key, 0, LH_DOMAIN_DATA, 0, NULL, NULL};
     double *parameters = lh_engine_memory(TOY_STORAGE * sizeof *parameters, "the test", &error),
            workspace[WORKSPACE] = {0};
     double *tables = lh_engine_memory(toy_double.tables_bytes(shape.length), "the test", &error);
@@ -199,14 +199,14 @@ static void test_epochs_of_finite_data_in_two_streams(void **state) {
                 i % 3);
     const char *path = lh_test_path(*state, "train.jsonl");
     lh_test_write(path, text, strlen(text));
-    lh_data data = {path, NULL, 6};
+    lh_data data = {.train = path, .longest = 6};
     task.sample = NULL;
     task.input_length = task.output_length = NULL;
     spec.task = &task;
     spec.data = &data;
     spec.format = &lh_toy_pair_data_format;
     spec.train.batch = 4;
-    lh_assert_ok(lh_corpus_open(&corpus, &spec, NULL, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_open(&corpus, &spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&corpus, &spec, &error), &error);
     lh_shape shape = lh_shape_at(&spec, 2, 1);
     assert_int_equal(shape.length[0] * 100 + shape.length[1] * 10 + shape.labels, 341);

@@ -24,7 +24,7 @@ extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parit
     longhand_spec_parity_geometric_plain;
 
 typedef struct trace_case {
-    const char *encoding; /* of the stored weights */
+    const char *vectors; /* whose weights it has, by name */
     const lh_spec *spec;
 } trace_case;
 
@@ -81,7 +81,7 @@ static const lh_tensor *spec_tensor(const lh_spec *spec, const char *name) {
 }
 
 static void load_stored(const trace_case *c, const lh_state *state) {
-    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_vectors_model(file, lh_network_of(c->spec->id));
     assert_int_equal(c->spec->tensor_count, model->tensor_count);
     for (int i = 0; i < model->tensor_count; i++) {
@@ -252,19 +252,20 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_seen 
 static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model *model, const lh_vectors_case *stored,
                            int s) {
     const lh_ref_batch *batch = &stored->batch;
-    int T = batch->tokens, n = T / 2, classes = c->spec->classes;
+    int T = batch->tokens, n = stored->input_length;
+    size_t count = (size_t)(batch->labels * c->spec->classes);
     lh_trace to[SITES];
-    uint16_t input[LH_VECTORS_GRADIENT_LENGTH];
-    double traced[LH_VECTORS_GRADIENT_LENGTH * 8], predicted[LH_VECTORS_GRADIENT_LENGTH * 8];
-    memcpy(input, batch->token + s * T, (size_t)n * sizeof *input);
+    double *traced = reserve(count * sizeof *traced), *predicted = reserve(count * sizeof *predicted);
     lh_query query = {.n = n,
-                      .input = input,
+                      .input = stored->input + s * n,
                       .positions = {c->spec->position_range > 0 ? batch->positions : NULL},
                       .distances = {stored->drawn}};
     open_buffers(engine, T, to);
     engine->ops->trace(engine, &query, to, traced);
     engine->ops->predict(engine, &query, predicted, NULL);
-    assert_memory_equal(traced, predicted, (size_t)(n * classes) * sizeof *traced);
+    assert_memory_equal(traced, predicted, count * sizeof *traced);
+    free(traced);
+    free(predicted);
 
     const lh_ref_family *family = model->network->families;
     observed o = {engine, to, T, 0, family->geometric, family->normalised};
@@ -281,11 +282,12 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model 
 }
 
 static void check_stored(const trace_case *c, lh_engine *engine) {
-    lh_st_file *file = lh_vectors_open(c->encoding);
+    lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_vectors_model(file, lh_network_of(c->spec->id));
+    lh_vectors_facts facts = lh_vectors_facts_of(file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
-        lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_length[i]);
-        reserve_length(engine, lh_vectors_length[i]);
+        lh_vectors_case stored = lh_vectors_case_of(file, facts.length[i]);
+        reserve_length(engine, facts.length[i]);
         for (int s = 0; s < stored.batch.sequences; s++) check_sequence(c, engine, model, &stored, s);
         lh_vectors_case_free(&stored);
     }

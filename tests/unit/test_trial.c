@@ -110,7 +110,7 @@ static void make_own(own *o, lh_task_sample *sample) {
 }
 
 static lh_status fill(const own *o, uint32_t domain, lh_batch *batch, lh_error *error) {
-    lh_source source = {lh_key_of_seed(4), 11, domain, 0, NULL};
+    lh_source source = {lh_key_of_seed(4), 11, domain, 0, NULL, NULL};
     lh_assert_ok(lh_batch_open(batch, &o->spec, N, 8, error), error);
     return lh_batch_fill(batch, &o->spec, &source, N, 0, 8, error);
 }

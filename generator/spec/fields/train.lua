@@ -18,7 +18,7 @@ return {
     flag = "--steps",
     doc = "optimiser steps" },
   { path = "train.epochs", type = "integer", min = 1, max = common.MOST, optional = true, unit = "epochs",
-    doc = "in place of steps, with task.data: every example once in each" },
+    doc = "in place of steps, with finite data: every example once in each" },
   { path = "train.learning_rate", type = "number", above = 0, max = 1, default = 3e-4,
     flag = "--learning-rate", doc = "step size; with train.schedule the highest" },
   { path = "train.lengths", type = "lengths", default = { first = 1, last = 40, step = 1 },

@@ -37,7 +37,7 @@ end
 
 -- Tokens of an example's input and output. Of finite data a length is that of the input.
 function Source:parts(length, tokens)
-  if self.run.info.spec.task.data then
+  if self.run.info.data then
     return length, tokens - length
   end
   local example = input.decode(self:call("sample", { "--length", length, "--count", 1, "--seed", self.seed }))

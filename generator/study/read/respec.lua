@@ -161,8 +161,9 @@ end
 -- The text of a spec file.
 function M.text(resolved)
   local task = resolved.task or {}
-  if task.source or task.data then
-    return nil, ("its task is a file of the user's own, %s"):format(task.source or task.data)
+  local own = task.source or task.data or task.validation
+  if own then
+    return nil, ("its task is a file of the user's own, %s"):format(own)
   elseif (resolved.model or {}).source then
     return nil, ("its network is a file of the user's own, %s"):format(resolved.model.source)
   end

@@ -129,10 +129,10 @@ end
 
 -- Lines as the runtime writes them. They are taken apart by this alone where their numbers fit run_shapes.lua; all
 -- others, with keys in another order or more of them, and those that are damaged, go through the JSON decoder.
-local EVALUATION = '^{"step":(%d+),"split":"(%a+)","by":{"[%a_][%w_]*":(%d+)},"examples":(%d+),"draws":(%d+),'
+local EVALUATION = '^{"step":(%d+),"split":"(%a+)","by":{"length":(%d+)},"examples":(%d+),"draws":(%d+),'
   .. '"accuracy":([%d.e+-]+),"exact_match":([%d.e+-]+),"loss":([%d.e+-]+),"sd_over_draws":[%d.e+-]+}$'
 
-local SPLITS = { during = true, test = true, train = true }
+local SPLITS = { during = true, test = true, train = true, validation = true }
 
 local function fits(row)
   local fields = run_shapes.evaluation.fields
@@ -147,7 +147,8 @@ end
 
 local function fill(row, step, split, length, examples, draws, accuracy, exact, loss)
   row.step, row.split, row.length, row.examples = tonumber(step), split, tonumber(length), tonumber(examples)
-  row.draws, row.accuracy, row.exact_match, row.loss, row.seed = tonumber(draws), tonumber(accuracy), exact, loss, nil
+  row.draws, row.accuracy, row.exact_match, row.loss = tonumber(draws), tonumber(accuracy), exact, loss
+  row.seed, row.set, row.by = nil, nil, nil
 end
 
 local function take_evaluation(line, row, take)
@@ -166,16 +167,16 @@ local function take_evaluation(line, row, take)
   elseif not SPLITS[value.split] then
     return { field = "split", found = diagnostics.show(value.split), expected = shape.fields.split.expected }
   end
-  local _, n = next(value.by)
-  fill(row, value.step, value.split, n, value.examples, value.draws, value.accuracy,
+  fill(row, value.step, value.split, value.by.length, value.examples, value.draws, value.accuracy,
     tostring(value.exact_match or ""), tostring(value.loss or ""))
-  row.seed = value.seed
+  row.seed, row.set, row.by = value.seed, value.set, value.by
   take(row)
 end
 
 -- Calls take(row) for every line of eval.jsonl: { step, split, length, examples, draws, accuracy, exact_match, loss,
--- seed }, the last two measures as text, seed nil for the standard one. The row is the same table each time.
--- Returns nil, or what is damaged.
+-- seed, set, by }, the last two measures as text, seed nil for the standard one; length nil where the line is of other
+-- axes, and then by has their numbers; set, of the split "during", where there are several. The row is the same table
+-- each time. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take)
   local row = {}
   return each_line(dir, "eval.jsonl", notes, function(line)

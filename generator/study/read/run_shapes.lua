@@ -4,6 +4,7 @@
 -- metrics (a line of eval.jsonl and of metrics.jsonl), record (what sweep leaves beside the runs); and the largest
 -- sizes of the files. A field that is not here is one of a later version: it is shown where all are, and never read.
 
+local axes = require("spec.axes")
 local load_module = require("spec.load")
 local parameters = require("spec.score.parameters")
 local schema = require("spec.schema")
@@ -59,6 +60,10 @@ local PARAMETER = shapes.object({
   end
 end })
 
+local VALUE = shapes.integer(0, axes.LARGEST)
+local BY = shapes.object({}, { names = "^[%a_][%w_]*$", others = shapes.either(shapes.boolean,
+  shapes.object({ first = VALUE, last = VALUE, step = LENGTH, list = shapes.list(VALUE, schema.LONGEST, true) })) })
+
 local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
 
 -- Fields of a spec by their type; what else has a type of its own.
@@ -78,6 +83,8 @@ local BY_TYPE = {
   network = function() return TEXT end,
   file = function() return TEXT end,
   symbols = function() return shapes.list(TEXT, schema.MOST_SYMBOLS) end,
+  by = function() return BY end,
+  names = function() return shapes.list(WORD, schema.MOST_SYMBOLS) end,
   options = function() return shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = "^[%a_][%w_]*$" }) end,
   settings = function()
     return shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = "^[%a_][%w_]*$" })
@@ -106,7 +113,8 @@ local FACTS = {
   id = M.id, digest = M.digest, model_digest = DIGEST, source_digest = DIGEST,
   spec = M.spec, flags = shapes.list(TEXT, MOST_FLAGS),
   data = shapes.object({ train = TEXT, train_sha256 = DIGEST, train_examples = COUNT, eval = TEXT,
-    eval_sha256 = DIGEST, eval_examples = COUNT }, { others = shapes.any }),
+    eval_sha256 = DIGEST, eval_examples = COUNT, validation = TEXT, validation_sha256 = DIGEST,
+    validation_examples = COUNT, by = shapes.list(WORD, axes.MOST) }, { others = shapes.any }),
   train_lengths = shapes.list(LENGTH, schema.LONGEST),
   seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
@@ -120,13 +128,10 @@ M.facts = shapes.object(FACTS, OF_FACTS)
 M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
 
 M.evaluation = shapes.object({
-  step = COUNT, split = shapes.text(6, "^[a-z]+$", "during, test or train"),
-  by = shapes.object({}, { others = shapes.integer(1, M.LONGEST_EVALUATED), names = "^[%a_][%w_]*$",
-    expected = "{ length = n }", check = function(value, path)
-      local name = next(value)
-      return (not name or next(value, name)) and { field = path, found = name and "several" or "nothing",
-        expected = "one length" } or nil
-    end }),
+  step = COUNT, split = shapes.text(10, "^[a-z]+$", "during, test, train or validation"),
+  set = shapes.text(10, "^[a-z]+$", "test, train or validation"),
+  by = shapes.object({ length = shapes.integer(1, M.LONGEST_EVALUATED) }, { others = shapes.number({ min = 0 }),
+    names = "^[%a_][%w_]*$", expected = "{ length = n }, or other numbers by name" }),
   examples = shapes.integer(1, MOST), batch = COUNT, draws = shapes.integer(1, MOST), accuracy = SHARE,
   exact_match = SHARE, loss = NUMBER, sd_over_draws = NUMBER, seed = shapes.integer(math.mininteger, math.maxinteger),
 }, { required = { "step", "split", "by", "examples", "draws", "accuracy" }, others = shapes.any })

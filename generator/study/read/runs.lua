@@ -1,14 +1,19 @@
 -- Runs: what run_files.lua reads of a folder, put together.
 --
--- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, test, train, during,
--- notes, damaged }: facts is run.json; test and train hold the last evaluation beyond and within the training lengths,
+-- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, test, train, validation,
+-- axis, during, notes, damaged }: facts is run.json; test and train hold the last evaluation beyond and within the
+-- training lengths, or of these sets of finite data, validation that of the third,
 -- { step, examples, draws, lengths, accuracy, exact_match, loss } with four lists in the order of lengths, the last two
--- of them as text; during is a list of { step, accuracy }, means over lengths; notes says what could not be read. state
+-- of them as text. axis says what these lengths are: "length", or the first axis that the evaluation went by; where it
+-- went by several, `conditions` has { by, examples, accuracy, exact_match, loss } of each, and the lists the means over
+-- those that share a number on the first. during is a list of { step, accuracy, sets }, means over all that is held out
+-- and in sets of each set by name; notes says what could not be read. state
 -- is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within;
 -- seen: on the very examples of training.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
+local canonical = require("base.canonical")
 local run_files = require("study.read.run_files")
 
 local M = {}
@@ -20,33 +25,78 @@ M.UNSCORED = { "missing", "failed", "unfinished", "not evaluated", "damaged" }
 
 local STOPPED = 75 -- the exit code after a signal
 
+local function add_mean(mean, row)
+  mean.sum, mean.count = mean.sum + row.accuracy, mean.count + 1
+end
+
 local function add_during(run, row)
   local last = run.during[#run.during]
   if not last or last.step ~= row.step then
-    last = { step = row.step, sum = 0, count = 0 }
+    last = { step = row.step, sum = 0, count = 0, sets = {} }
     run.during[#run.during + 1] = last
   end
-  last.sum, last.count = last.sum + row.accuracy, last.count + 1
+  if row.set then
+    last.sets[row.set] = last.sets[row.set] or { sum = 0, count = 0 }
+    add_mean(last.sets[row.set], row)
+  end
+  if row.set ~= "train" then
+    add_mean(last, row)
+  end
 end
 
--- Adds one line to run.test or run.train: the last step counts, and of a length, the last line.
+-- Adds one line to run.test, run.train or run.validation: the last step counts, and of a condition, the last line.
 local function add(run, row)
-  local evaluation = run[row.split]
-  if not evaluation or row.step > evaluation.step then
+  local evaluation, n = run[row.split], row.by and row.by[run.axis] or run.axis == "length" and row.length
+  if not n and row.length then
+    return -- by length, where the run goes by other axes: somebody asked for it
+  elseif not evaluation or row.step > evaluation.step then
     evaluation = { split = row.split, step = row.step, examples = row.examples, draws = row.draws, places = {},
-      lengths = {}, accuracy = {}, exact_match = {}, loss = {} }
+      lengths = {}, accuracy = {}, exact_match = {}, loss = {}, weights = {} }
     run[row.split] = evaluation
   elseif row.step < evaluation.step then
     return
   end
-  local place = evaluation.places[row.length] or #evaluation.lengths + 1
-  evaluation.places[row.length] = place
+  local key = row.by and canonical.text(row.by) or row.length
+  local place = evaluation.places[key] or #evaluation.lengths + 1
+  evaluation.places[key] = place
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
-  evaluation.lengths[place], evaluation.accuracy[place] = row.length, row.accuracy
+  evaluation.lengths[place], evaluation.accuracy[place] = n or 0, row.accuracy
   evaluation.exact_match[place], evaluation.loss[place] = row.exact_match, row.loss
+  evaluation.weights[place] = row.examples
+  if row.by and not row.length then
+    evaluation.conditions = evaluation.conditions or {}
+    evaluation.conditions[place] = { by = row.by, examples = row.examples, accuracy = row.accuracy,
+      exact_match = row.exact_match, loss = row.loss }
+  end
 end
 
-local takers = { during = add_during, test = add, train = add }
+local takers = { during = add_during, test = add, train = add, validation = add }
+
+local MEASURES = { "accuracy", "exact_match", "loss" }
+
+-- Takes conditions that share a number on the first axis together: means over their examples. They stand side by side.
+local function join(evaluation)
+  local joined, last = { lengths = {}, accuracy = {}, exact_match = {}, loss = {}, weights = {} }, 0
+  for i, n in ipairs(evaluation.lengths) do
+    local weight = evaluation.weights[i]
+    if last == 0 or joined.lengths[last] ~= n then
+      last = last + 1
+      joined.lengths[last], joined.weights[last] = n, 0
+    end
+    for _, key in ipairs(MEASURES) do
+      joined[key][last] = (joined[key][last] or 0) + weight * (tonumber(evaluation[key][i]) or 0)
+    end
+    joined.weights[last] = joined.weights[last] + weight
+  end
+  for i, weight in ipairs(joined.weights) do
+    joined.accuracy[i] = joined.accuracy[i] / weight
+    joined.exact_match[i] = ("%.9g"):format(joined.exact_match[i] / weight)
+    joined.loss[i] = ("%.9g"):format(joined.loss[i] / weight)
+  end
+  for key, list in pairs(joined) do
+    evaluation[key] = list
+  end
+end
 
 -- Puts the lists in the order of lengths, where an evaluation was made in pieces.
 local function in_order(evaluation)
@@ -61,9 +111,9 @@ local function in_order(evaluation)
   table.sort(order, function(a, b)
     return evaluation.lengths[a] < evaluation.lengths[b]
   end)
-  for _, key in ipairs({ "lengths", "accuracy", "exact_match", "loss" }) do
-    local list = {}
-    for i, place in ipairs(order) do
+  for _, key in ipairs({ "lengths", "accuracy", "exact_match", "loss", "weights", "conditions" }) do
+    local list = evaluation[key] and {}
+    for i, place in ipairs(list and order or {}) do
       list[i] = evaluation[key][place]
     end
     evaluation[key] = list
@@ -77,14 +127,23 @@ local function read_evaluations(run)
       takers[row.split](run, row)
     end
   end)
-  for _, split in ipairs({ "test", "train" }) do
+  for _, split in ipairs({ "test", "train", "validation" }) do
     if run[split] then
       run[split].places = nil
       in_order(run[split])
+      if run[split].conditions then
+        join(run[split])
+      end
+      run[split].weights = nil
     end
   end
   for i, point in ipairs(run.during) do
-    run.during[i] = { step = point.step, accuracy = point.sum / point.count }
+    local sets = {}
+    for name, mean in pairs(point.sets) do
+      sets[name] = mean.sum / mean.count
+    end
+    run.during[i] = { step = point.step, accuracy = point.count > 0 and point.sum / point.count or sets.train,
+      sets = next(sets) and sets }
   end
   return damage
 end
@@ -129,7 +188,7 @@ end
 
 -- Of examples of a file the split says which file; what lies beyond training, the lengths alone can tell.
 local function split_by_length(run)
-  local trained, parts = {}, {}
+  local trained, parts = {}, { axis = "length" }
   for _, n in ipairs(M.lengths(run, "train")) do
     trained[n] = true
   end
@@ -141,21 +200,25 @@ local function split_by_length(run)
       parts[trained[n] and "train" or "test"].mixed = evaluation.mixed
     end
   end
-  for _, part in pairs(parts) do
-    part.places = nil
-  end
   run.train, run.test = parts.train, parts.test
+  for _, split in ipairs({ "train", "test" }) do
+    if run[split] then
+      run[split].places, run[split].weights = nil, nil
+    end
+  end
 end
 
 -- A run that is to be evaluated at nothing but training lengths is scored there.
 local function score_within(run)
-  local data = has_data(run) and #M.lengths(run, "train") > 0
+  local data = has_data(run) and run.axis == "length" and #M.lengths(run, "train") > 0
+  run.test = run.test or run.validation
   if data then
     split_by_length(run)
   end
-  if not run.test and run.train and (data or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0) then
+  local others = run.facts.data ~= nil and run.facts.data.by ~= nil and not data -- the split says which set it is
+  if not run.test and run.train and (data or others or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0) then
     run.test, run.train, run.within = run.train, nil, true
-    run.seen = data and run.facts.data ~= nil and run.facts.data.eval == nil
+    run.seen = others or data and run.facts.data ~= nil and run.facts.data.eval == nil
   end
 end
 
@@ -182,6 +245,7 @@ function M.read(dir, place)
     return damage and damaged(dir, damage)
   end
   local run = { dir = dir, notes = {}, during = {}, facts = facts }
+  run.axis = facts.data and facts.data.by and facts.data.by[1] or "length"
   for _, key in ipairs({ "id", "digest", "seed", "learning_rate", "exit" }) do
     run[key] = facts[key]
   end

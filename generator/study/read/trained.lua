@@ -91,7 +91,8 @@ local function with_own_spec(project, info, use)
     spec, message = plan_of(project, path, info.digest)
   end
   local results = table.pack(nil, message)
-  if spec and (spec.plan.task.text or spec.plan.task.data) then
+  local data = spec and spec.plan.task.data
+  if spec and (spec.plan.task.text or data and not data.made) then
     results = table.pack(nil, "it names a file of its own") -- code that nobody here has asked for
   elseif spec then
     results = table.pack(use(spec, path))

@@ -190,10 +190,10 @@ local function samples(a, b, corner, form)
     rows = rows, notes = {} }
 end
 
--- Accuracy by length of the last evaluation, in percent.
+-- Accuracy by length of the last evaluation, in percent; along another axis of what is beyond training.
 local function by_length(run)
   local points = {}
-  for _, evaluation in ipairs({ run.train or false, run.test or false }) do
+  for _, evaluation in ipairs({ run.axis == "length" and run.train or false, run.test or false }) do
     for i, length in ipairs(evaluation and evaluation.lengths or {}) do
       points[#points + 1] = { length, 100 * evaluation.accuracy[i] }
     end
@@ -216,7 +216,8 @@ local function pairs_of_curves(a, b)
   add("loss", "Loss in training", "step", ".4f", false, column(a.metrics, "loss"), column(b.metrics, "loss"))
   add("accuracy", "Accuracy in training", "step", ".4f", false, column(a.metrics, "accuracy"),
     column(b.metrics, "accuracy"))
-  add("lengths", "Accuracy by length, in percent", "length", ".1f", true, by_length(a), by_length(b))
+  local axis = a.axis == b.axis and a.axis or "length"
+  add("lengths", ("Accuracy by %s, in percent"):format(axis), axis, ".1f", true, by_length(a), by_length(b))
   return list
 end
 

@@ -18,10 +18,11 @@ local function by_x(a, b)
   return a[1] < b[1]
 end
 
--- The last evaluation of a run, by length in percent: { { length, accuracy }, ... }.
+-- The last evaluation of a run, by length in percent: { { length, accuracy }, ... }. Along another axis all sets have
+-- the same numbers, and what is beyond training counts.
 local function points_of(run)
   local points = {}
-  for _, split in ipairs({ run.train or false, run.test }) do
+  for _, split in ipairs({ run.axis == "length" and run.train or false, run.test }) do
     for i, length in ipairs(split and split.step == run.test.step and split.lengths or {}) do
       points[#points + 1] = { length, 100 * split.accuracy[i] }
     end
@@ -78,9 +79,9 @@ end
 
 M.levels_of = levels_of
 
--- The longest training length of a run; nil where it is not recorded.
+-- The longest training length of a run; nil where it is not recorded, or the curve goes along another axis.
 local function trained_to(run)
-  return statistics.max(runs.lengths(run, "train"))
+  return run.axis == "length" and statistics.max(runs.lengths(run, "train")) or nil
 end
 
 local function add_mark(panel, length)
@@ -97,6 +98,7 @@ local function add_cell(panel, cell, line, style)
   local lists = {}
   for i, run in ipairs(best and best.runs or {}) do
     lists[i] = points_of(run)
+    panel.xlabel = run.axis
     add_mark(panel, trained_to(run))
     panel.x[2] = math.max(panel.x[2], lists[i][#lists[i]][1] * 1.02)
   end
@@ -117,8 +119,7 @@ end
 function M.by_length(study, item)
   local names = views.axis(study, item.lines)
   local styles = colours.all(names)
-  local figure = { panels = {}, legend = legend_of(item.lines, names, styles),
-    title = views.title_of(item, "Accuracy by length") }
+  local figure = { panels = {}, legend = legend_of(item.lines, names, styles) }
   local thinned = false
   for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
     local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
@@ -135,6 +136,8 @@ function M.by_length(study, item)
       figure.panels[#figure.panels + 1] = panel
     end
   end
+  local axis = figure.panels[1] and figure.panels[1].xlabel
+  figure.title = views.title_of(item, "Accuracy by " .. (axis or "length"))
   figure.caption = "Bold: mean over the seeds at the best learning rate of each; faint: these seeds. Dashed: the "
     .. "longest length of training; flat lines: chance, and the majority baseline where it is higher." .. (thinned
     and (" Neighbouring lengths are averaged, so that a curve has at most %d points."):format(curves.POINTS) or "")

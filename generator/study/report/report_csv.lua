@@ -1,4 +1,5 @@
--- Everything that a report read, as two tidy CSV files: runs.csv has a line per run, report.csv one per run and length.
+-- Everything that a report read, as two tidy CSV files: runs.csv has a line per run, report.csv one per run and length,
+-- or number on another axis, which the last column names.
 --
 -- Input: a study with its cells read. Output: files for write.files, which write themselves line by line.
 
@@ -8,7 +9,7 @@ local M = {}
 
 local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "score", "train_seconds", "id", "digest", "folder" }
 local LENGTH_COLUMNS = { "seed", "learning_rate", "step", "split", "length", "examples", "draws", "accuracy",
-  "exact_match", "loss" }
+  "exact_match", "loss", "axis" }
 
 local function number(value, form)
   return value and form:format(value) or ""
@@ -49,7 +50,7 @@ local function length_lines(study, cell, run, evaluation)
   local middle = (",%d,%d,"):format(evaluation.examples, evaluation.draws)
   local lines, accuracy, exact, loss = {}, evaluation.accuracy, evaluation.exact_match, evaluation.loss
   for i, length in ipairs(evaluation.lengths) do
-    lines[i] = ("%s%d%s%.9g,%s,%s\n"):format(front, length, middle, accuracy[i], exact[i], loss[i])
+    lines[i] = ("%s%d%s%.9g,%s,%s,%s\n"):format(front, length, middle, accuracy[i], exact[i], loss[i], run.axis)
   end
   return table.concat(lines)
 end
@@ -74,7 +75,9 @@ function M.files(study)
       return run_line(study, cell, run)
     end),
     file_of("report.csv", head_of(study, LENGTH_COLUMNS), study, function(cell, run)
+      local third = run.validation ~= run.test and run.validation
       return length_lines(study, cell, run, run.train) .. length_lines(study, cell, run, run.test)
+        .. length_lines(study, cell, run, third)
     end),
   }
 end

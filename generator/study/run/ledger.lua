@@ -53,7 +53,7 @@ local function is_evaluated(dir, wanted)
     missing[text], left = true, left + 1
   end
   local damage = run_files.evaluations(dir, {}, function(row)
-    local text = row.step == wanted.steps and not row.seed
+    local text = row.step == wanted.steps and not row.seed and row.length
       and condition(row.split, row.length, row.examples, row.draws)
     if text and missing[text] then
       missing[text], left = nil, left - 1

@@ -15,6 +15,7 @@ local ledger = require("study.run.ledger")
 local lfs = require("lfs")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
+local trainer_flags = require("spec.trainer_flags")
 local trainers = require("study.run.trainers")
 local wording = require("base.wording")
 local write = require("base.write")
@@ -70,15 +71,14 @@ local function shares(options, cells)
 end
 
 local function train_words(options, study, item, threads)
-  local rates, files = {}, item.cell.spec.data_files
+  local rates, files = {}, trainer_flags.of_files(item.cell.spec.data_files)
   for i, rate in ipairs(study.learning_rates or { item.cell.spec.resolved.train.learning_rate }) do
     rates[i] = grid.shortest(rate)
   end
   local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
     "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(study.seeds[1],
       study.seeds[#study.seeds]), "--learning-rate", table.concat(rates, ","), "--device", options.device }
-  words[#words + 1] = files.data and "--data=" .. files.data.real
-  words[#words + 1] = files.eval and "--eval-data=" .. files.eval.real
+  table.move(files, 1, #files, #words + 1, words)
   return words
 end
 

@@ -88,7 +88,7 @@ typedef struct lh_update {
     void *gradient;             /* real, the folded gradient; zero on return */
     double gradient_norm;       /* global L2 norm, for clipping */
     double learning_rate;       /* of this step */
-    int64_t step; /* 1 for the first update */
+    int64_t step;               /* 1 for the first update */
 } lh_update;
 
 typedef struct lh_update_sums {

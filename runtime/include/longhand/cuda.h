@@ -31,6 +31,8 @@ typedef struct lh_cuda_product {
     bool turned_a, turned_b, adds;
     const void *a, *b;
     void *out;
+    const void *bias; /* [columns], then added to every row; NULL: none */
+    bool rectified;   /* and then max(x, 0) of each; with a bias alone */
 } lh_cuda_product;
 
 enum { LH_CUDA_PRODUCT = -1 };
@@ -39,6 +41,7 @@ enum { LH_CUDA_PRODUCT = -1 };
 typedef struct lh_cuda_launch {
     int phase, layer;
     lh_cuda_product product;
+    int bias_phase; /* of a product with a bias: what adds it, and rectifies, where the library makes the product alone */
 } lh_cuda_launch;
 
 typedef struct lh_cuda_program {

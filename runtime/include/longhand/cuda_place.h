@@ -17,6 +17,8 @@ enum {
 typedef struct lh_cuda_place {
     int phase, layer;
     int first; /* evaluation: of the group's examples; they are as many as the group holds or as are left */
+    const struct lh_cuda_result *before; /* training: of the step before, where both were put into the stream together:
+                                          * unless that one was made, this one is not; NULL: there is none */
 } lh_cuda_place;
 
 #endif

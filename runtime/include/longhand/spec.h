@@ -59,8 +59,11 @@ typedef struct lh_format {
 
 /* Finite data in place of a sampler; see data/corpus.h. */
 typedef struct lh_data {
-    const char *train, *eval; /* paths as the spec gives them; eval NULL: training examples are evaluated */
+    const char *train, *eval; /* paths as the spec gives them; train NULL: the task makes its examples; eval NULL: there
+                               * is no such file */
     int longest;              /* tokens of an input and its target together */
+    const char *validation;   /* likewise; NULL: none */
+    uint64_t seed;            /* of a task that makes its examples */
 } lh_data;
 
 /* A place of the forward pass that can be traced: an activation, or an attention's scores and weights. */
@@ -77,6 +80,17 @@ typedef struct lh_lengths {
     int count;
     int first, last, step;
 } lh_lengths;
+
+/* What an evaluation of finite data goes by: each combination of values that a set has is a condition. */
+enum { LH_BY_LENGTH = -1 };
+typedef struct lh_by {
+    int count; /* 0: by length, all there are */
+    struct {
+        int axis; /* of the task, or LH_BY_LENGTH */
+        bool all; /* else these values */
+        lh_lengths values;
+    } of[LH_MOST_AXES];
+} lh_by;
 
 typedef enum lh_schedule_kind {
     LH_SCHEDULE_CONSTANT,
@@ -116,9 +130,13 @@ typedef struct lh_eval_defaults {
     int examples;         /* per condition */
     int batch;            /* of them in a batch, which has draws of its own; 0: one batch */
     int draws;            /* per condition, of what is random in a pass; 1 where nothing is */
+    lh_by by;             /* of finite data */
+    unsigned sets;        /* likewise, 1 << lh_set for each; 0: those held out from training, if there are any */
     int64_t during_every; /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples;
+    lh_by during_by;
+    unsigned during_sets;
 } lh_eval_defaults;
 
 typedef struct lh_optimizer {

@@ -1,4 +1,5 @@
-/* What a task is: an integer-only sampler behind one small interface. Valid C11; no floats, no state.
+/* What a task is: an integer-only sampler, or a maker of finite data, behind one small interface. Valid C11; no floats
+ * where tokens are made, no state.
  *
  * A task is one C file, runtime/data/tasks/<kind>.c, or a user's own, <kind>.c wherever task.source in the spec says
  * (docs/own-task.md). Its first comment is read by the generator:
@@ -23,11 +24,21 @@
  *
  * It writes input_length input tokens and output_length target tokens, all below the alphabets' sizes, and clears
  * mask[i] where an output does not count towards accuracy. Every n >= 1 must work. All randomness comes from rng.
+ *
+ * A task of finite data (latin_square) has these lines besides, and lengths without n:
+ *
+ *     sets:         train test validation    what its examples are for: the first, and others of these
+ *     axis digits:  1 to 50; what the number says    (optional, any number: least and greatest, then what it says)
+ *
+ * Its function makes all examples when a run begins:
+ *
+ *     lh_status lh_task_latin_square(lh_collection *collection, lh_error *error);
  */
 #ifndef LONGHAND_TASK_H
 #define LONGHAND_TASK_H
 
 #include "longhand/rng.h"
+#include "longhand/status.h"
 
 typedef struct lh_example {
     int input_length;   /* set by the caller from the task's formula */
@@ -40,10 +51,30 @@ typedef struct lh_example {
 
 typedef void lh_task_sample(lh_rng *rng, int n, lh_example *example);
 
+/* What examples of finite data are for. */
+typedef enum lh_set { LH_SET_TRAIN, LH_SET_TEST, LH_SET_VALIDATION, LH_SETS } lh_set;
+
+enum { LH_MOST_AXES = 4, LH_NO_VALUE = -1 /* of an example on an axis that says nothing of it; others are >= 0 */ };
+
+/* What the function of a task of finite data is given, and gives its examples to. */
+typedef struct lh_collection lh_collection;
+struct lh_collection {
+    uint64_t seed;          /* task.seed: all randomness comes from it */
+    const int *options;     /* of the task */
+    const char *validation; /* the text of the file that task.validation names; NULL: none is given */
+    const char *path;       /* of that file */
+    /* Takes a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT without memory. */
+    lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
+    void (*progress)(lh_collection *c, double share); /* is told now and then, 0 to 1 */
+};
+
+typedef lh_status lh_task_collect(lh_collection *collection, lh_error *error);
+
 typedef struct lh_task {
     const char *kind;   /* "bucket_sort" */
     const char *source; /* a user's own C file, whose examples are checked as they are made; NULL: one of ours */
     lh_task_sample *sample;
+    lh_task_collect *collect; /* of finite data, in place of sample; NULL: examples are in files */
     int (*input_length)(int n);
     int (*output_length)(int n);
     const int *options; /* in the header's order: a choice's index from 0, or the number it is; NULL: there are none */
@@ -53,6 +84,9 @@ typedef struct lh_task {
     double chance;                     /* accuracy of guessing, 0..1 */
     double baseline;                   /* accuracy of the analytic predictor below; 0 when baseline_name is NULL */
     const char *baseline_name;
+    const char *const
+        *axis; /* [axes] what examples of finite data can be told apart by; NULL: by their lengths alone */
+    int axes;
 } lh_task;
 
 #endif

@@ -1,4 +1,4 @@
--- Geometric attention with RMS norms and GEGLU.
+-- Geometric attention with RMS norms and GEGLU. The model of tests/reference/encoder_geglu_geometric.safetensors.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "geometric" },

@@ -1,0 +1,64 @@
+-- What an exported model is compared at: task lengths, inputs, and every draw of a sequence.
+--
+-- Input: a resolved spec, its plan. Output: lengths; lines for `trainer predict`; inputs for a task of finite data.
+
+local M = {}
+
+-- Positions over the whole range from first on, ascending; likewise distances, the first 0.
+local function spread_positions(count, first, range)
+  local list = {}
+  for t = 0, count - 1 do
+    list[t + 1] = first + (2 * t + 1) * (range - first) // (2 * count)
+  end
+  return list
+end
+
+local function spread_distances(count, range)
+  local list = { 0 }
+  for t = 1, count - 1 do
+    list[t + 1] = 1 + (t - 1) * (range - 1) // math.max(1, count - 1)
+  end
+  return list
+end
+
+-- Task lengths to compare at: the ends of training, and twice the longest, where there is room for it.
+function M.lengths(resolved)
+  local lengths = resolved.train.lengths
+  local first = lengths.list and lengths.list[1] or lengths.first
+  local last = lengths.list and lengths.list[#lengths.list] or lengths.last
+  local wanted = { first }
+  for _, length in ipairs({ last, 2 * last }) do
+    wanted[#wanted + 1] = length > wanted[#wanted] and length or nil
+  end
+  return wanted
+end
+
+-- An example as a line for `trainer predict`, every draw given; nil where the sequence is too long for the model.
+function M.request(plan, input, outputs)
+  local count = #input * (plan.computation and plan.computation.all or 1) + outputs
+  if plan.limit and count > plan.limit.tokens then
+    return nil
+  end
+  return {
+    input = input,
+    outputs = plan.task.data and outputs or nil,
+    positions = plan.position_range > 0 and spread_positions(count, plan.first_position, plan.position_range)
+      or nil,
+    distances = plan.distance_range > 0 and spread_distances(count, plan.distance_range) or nil,
+  }
+end
+
+-- Inputs for a task of finite data, where any tokens are an input: { input, outputs }.
+function M.data_inputs(plan)
+  local list = {}
+  for _, length in ipairs({ 1, 3, plan.task.data.longest // 4 }) do
+    local input = {}
+    for i = 1, math.max(1, length) do
+      input[i] = (i * i) % plan.task.input_count
+    end
+    list[#list + 1] = { input = input, outputs = 1 + length // 2 }
+  end
+  return list
+end
+
+return M

@@ -1,0 +1,174 @@
+-- The facets of attentions as templates/python has them: what each reads, and where positions and distances come from.
+--
+-- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.of(op, score):
+-- { needs, layer, text }: needs: set of "positions", "memory_positions", "distance", "shared"; layer: whether it counts
+-- layers; text: names of the template. M.score(formula): facts of change_score, or false; M.places and
+-- M.places_of_streams: where positions are made.
+
+local shapes = require("expression.leaves")
+local text = require("expression.text")
+local torch = require("expression.torch")
+
+local M = {}
+
+-- Sizes of a parameter's tensor as Python writes them.
+local function shape_text(p)
+  local heads, size = shapes.has_head(p) and "HEADS", p.size and ("%d"):format(p.size)
+  return heads and size and heads .. ", " .. size or heads or size or "1"
+end
+
+local function wrapped(values)
+  local lines, line = {}, ""
+  for _, value in ipairs(values) do
+    local word = text.number(value) .. (value == math.floor(value) and ".0," or ",")
+    if #line + #word > 100 then
+      lines[#lines + 1], line = line, word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+local function add_parameters(facts, parameters)
+  for _, p in ipairs(parameters) do
+    if not p.learned then
+      table.insert(facts.constants, { name = p.name, lines = wrapped(p.values),
+        view = shapes.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
+    else
+      table.insert(shapes.has_layer(p) and facts.own or facts.shared, { name = p.name,
+        text = ("nn.Parameter(torch.empty(%s))"):format(shape_text(p)) })
+    end
+  end
+end
+
+-- How the formula is called: arguments of change_score, and what attention passes for them.
+local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
+  { "own", "self.score" }, { "shared", "shared" } }
+
+-- The formula as a function: its lines, arguments and what is passed for them; constants, and parameters: own to a
+-- layer, or shared by all.
+function M.score(formula)
+  if not formula then
+    return false
+  end
+  local score = torch.formula(formula.root)
+  score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}
+  for _, argument in ipairs(ARGUMENTS) do
+    if score.uses[argument[1]] then
+      score.arguments = score.arguments .. ", " .. argument[1]
+      score.pass = score.pass .. ", " .. argument[2]
+    end
+  end
+  for _, name in ipairs({ "index", "length", "head", "distance", "positions", "layer", "bucket" }) do
+    score[name] = score.uses[name] or false
+  end
+  score.about = "What becomes of the scaled logits [B][HEADS][T][T], queries by keys."
+  add_parameters(score, formula.parameters or {})
+  return score
+end
+
+local function mask_text(mask)
+  if mask.kind == "none" then
+    return false
+  end
+  return mask.left and ("(offset < -%d) | (offset > %d)"):format(mask.left, mask.right)
+    or ("offset > %d"):format(mask.right)
+end
+
+-- Where queries and keys are of two streams, there is nothing that both count by.
+local function check_crossing(family)
+  local found = family.mask.kind ~= "none" and "mask" or family.relative.kind ~= "none" and "vectors of distances"
+    or family.normaliser.kind == "geometric" and "order of keys" or (family.score.kind or "none") ~= "none" and "score"
+  if found then
+    error({ unknown = ("the %s of attention %s, which is between two streams"):format(found, family.name) }, 0)
+  end
+end
+
+function M.of(op, score)
+  local family, crosses = op.family, op.q.stream ~= op.kv.stream
+  if crosses then
+    check_crossing(family)
+  end
+  local relative, scored = family.relative, (family.score.kind or "none") ~= "none" and score or false
+  local names = {
+    heads = family.heads,
+    rope = family.rotation.kind == "rope" and family.rotation,
+    by_sequence = family.positions.kind == "sequence",
+    relative = relative.kind ~= "none" and relative.kind, clip = relative.clip or false,
+    relative_rows = relative.rows or false,
+    mask = mask_text(family.mask),
+    geometric = family.normaliser.kind == "geometric" and family.normaliser,
+    score_pass = scored and scored.pass, score_own = scored and scored.own or {},
+  }
+  return {
+    needs = {
+      positions = (names.rope or scored and scored.positions) and true or nil,
+      memory_positions = crosses and names.rope and true or nil,
+      distance = (names.relative or scored and scored.distance) and true or nil,
+      shared = scored and #scored.shared > 0 or nil,
+    },
+    layer = scored and scored.layer,
+    text = names,
+  }
+end
+
+-- What is written of draws: their range, from 0 or 1 on, and their order.
+local function add_draws(facts, positions)
+  local distance = positions.distance
+  local drawn = facts.draws_positions and positions or facts.draws_distances and distance
+  facts.max_position = drawn and drawn.range
+  facts.one_based = drawn and drawn.max_position > drawn.range or false
+  facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
+  facts.sorted_words = positions.sorted and ", ascending" or ""
+  facts.sort_text = positions.sorted and ".sort().values" or ""
+  facts.position_text = facts.one_based and "(1 + torch.randperm(MAX_POSITION))" or "torch.randperm(MAX_POSITION)"
+  facts.distance_text = facts.one_based and "torch.randperm(MAX_POSITION)" or "torch.randperm(MAX_POSITION - 1)"
+  facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
+end
+
+-- Where positions and distances come from: before_layers, and anew in_layers; counts: whether the sequence's length is
+-- asked for; what is drawn. positions: the facet; needs: of all attentions; additive: whether the input is placed.
+function M.places(positions, needs, additive)
+  local distance, lines, inner = positions.distance, {}, {}
+  local drawn = distance.kind == "drawn" or distance.kind == "clamped"
+  local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
+  local make = by_sequence and "place = draw_positions(len(tokens), count, positions)"
+    or random and "place = draw_positions(count, positions)" or "place = torch.arange(count)"
+  local anew = random and not by_sequence and positions.layer_index ~= "0"
+  local in_layers = needs.positions or needs.distance and not drawn
+  if additive or in_layers and not anew then
+    lines[#lines + 1] = make
+  end
+  if in_layers and anew then
+    inner[#inner + 1] = make
+  end
+  if needs.distance and drawn then
+    table.insert(distance.layer_index == "0" and lines or inner,
+      "distance = pair_distances(draw_distances(count, distances))")
+  elseif needs.distance then
+    table.insert(anew and inner or lines, "distance = place - place[:, None]")
+  end
+  local facts = { before_layers = lines, in_layers = inner, counts = #lines + #inner > 0,
+    draws_positions = random and (additive or in_layers) and true or false,
+    draws_distances = needs.distance and drawn or false, by_sequence = by_sequence }
+  add_draws(facts, positions)
+  return facts
+end
+
+-- The same of a network of two streams, whose tokens are counted. made: what its pass reads (classes.lua).
+function M.places_of_streams(streams, made)
+  local lines = {}
+  for _, stream in ipairs(streams) do
+    local place, distance = stream.name .. "_place", made.distance[stream]
+    if made.place[stream] or distance then
+      lines[#lines + 1] = ("%s = torch.arange(%s.shape[1])"):format(place, stream.name)
+    end
+    lines[#lines + 1] = distance and ("%s = %s - %s[:, None]"):format(distance, place, place) or nil
+  end
+  return { before_layers = lines, in_layers = {}, counts = false, draws_positions = false, draws_distances = false,
+    by_sequence = false, max_position = false, one_based = false }
+end
+
+return M

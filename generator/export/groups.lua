@@ -1,0 +1,115 @@
+-- Composites of a description, found again in its operations: what becomes a module of its own.
+--
+-- Input: a scope of a network (builder.lua). Output, M.of: operation -> the group that it is a part of:
+--   path      the folder of its tensors in files, which is the module's name
+--   reads     values that come from outside; out: what it gives; last: the operation that gives it
+--   attention of an attention: its operation
+--   list      of any other: its operations in order, all of them of one value, `entry`
+
+local M = {}
+
+-- value -> the operations that read it, in order; `scope` for what is handed on.
+local function readers_of(scope)
+  local readers = {}
+  local function add(value, op)
+    readers[value] = readers[value] or {}
+    table.insert(readers[value], op)
+  end
+  for _, op in ipairs(scope.ops) do
+    for _, role in ipairs(op.about.roles) do
+      if op[role] then
+        add(op[role], op)
+      end
+    end
+    for _, value in ipairs(op.externals or {}) do
+      add(value, op)
+    end
+  end
+  if scope.last then
+    add(scope.last, scope)
+  end
+  return readers
+end
+
+-- The operations of an attention: products, the attention, the product of its output.
+local function attention_group(op, readers)
+  local group = { path = op.path:gsub("%.$", ""), attention = op, ops = { [op] = true, [op.q.op] = true,
+    [op.kv.op] = true }, out = op.out, last = op, reads = { op.q.op.x } }
+  if op.kv.op.x ~= op.q.op.x then
+    group.reads[2] = op.kv.op.x
+  end
+  if op.direction then
+    group.ops[op.direction.op] = true
+  end
+  local output = readers[op.out][1]
+  if output.kind ~= "product" or output.p.tensors[1] ~= op.path .. "output" then
+    error({ unknown = ("attention %s without a product of its output"):format(op.family.name) }, 0)
+  end
+  group.ops[output], group.out, group.last = true, output.out, output
+  return group
+end
+
+-- The folder that all tensors of a product lie in, or nil.
+local function folder_of(op)
+  local folder = op.kind == "product" and op.p.tensors[1]:match("^(.*)%.")
+  for _, path in ipairs(folder and op.p.tensors or {}) do
+    folder = folder and path:match("^(.*)%.") == folder and folder or nil
+  end
+  return folder or nil
+end
+
+local BETWEEN = { product = true, activation = true, gate = true }
+
+-- Operations from..to of a scope as one module, if they read one value and only the last is read behind them.
+local function closed_group(scope, path, from, to, readers)
+  local group = { path = path, ops = {}, list = {}, out = scope.ops[to].out, last = scope.ops[to] }
+  local made = {}
+  for i = from, to do
+    local op = scope.ops[i]
+    if not BETWEEN[op.kind] or op.kind == "product" and folder_of(op) ~= path then
+      return nil
+    elseif not made[op.x] then
+      group.entry = group.entry or op.x
+      if group.entry ~= op.x then
+        return nil
+      end
+    end
+    group.ops[op], group.list[#group.list + 1], made[op.out] = true, op, true
+  end
+  for i = from, to - 1 do
+    for _, reader in ipairs(readers[scope.ops[i].out]) do
+      if not group.ops[reader] then
+        return nil
+      end
+    end
+  end
+  group.reads = { group.entry }
+  return group
+end
+
+function M.of(scope)
+  local readers, owner, first, last, paths = readers_of(scope), {}, {}, {}, {}
+  local function own(group)
+    for op in next, group and group.ops or {} do
+      owner[op] = group
+    end
+  end
+  for _, op in ipairs(scope.ops) do
+    if op.kind == "attention" then
+      own(attention_group(op, readers))
+    end
+  end
+  for i, op in ipairs(scope.ops) do
+    local path = not owner[op] and folder_of(op)
+    if path then
+      paths[#paths + 1] = not first[path] and path or nil
+      first[path], last[path] = first[path] or i, i
+    end
+  end
+  for _, path in ipairs(paths) do
+    own(closed_group(scope, path, first[path], last[path], readers))
+  end
+  return owner
+end
+
+return M

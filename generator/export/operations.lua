@@ -1,0 +1,169 @@
+-- Operations of a network as Python: what each is called on, and its expression.
+--
+-- Input: an operation of the graph (network/builder.lua) and the class that it becomes a part of (classes.lua), which
+-- gives the modules with its parameters. Output, M.item: { out, reads, text, rank }: text(of) is the expression, where
+-- of(i, rank) is that of reads[i], in parentheses where it binds less than rank.
+-- An operation that PyTorch has no words for here, or that has a field which is none of those below, ends as an error
+-- { unknown = words }.
+
+local number = require("expression.text").number
+
+local M = {}
+
+local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- how tightly an expression binds
+
+M.PRIMARY = PRIMARY
+
+-- Fields of operations that say what they compute.
+local KNOWN = {
+  embed = "stream p scale encoding dropout",
+  product = "x p",
+  activation = "x activation",
+  gate = "x activation",
+  norm = "x p norm",
+  add = "residual branch dropout",
+  classify = "x readout tied",
+}
+
+-- Fields that any operation may have: what it is called, where it stands.
+local WORDS = "kind out about scope line role weight name others keep place"
+
+local FUNCTIONS = {
+  relu = "F.relu(%s)",
+  gelu = "F.gelu(%s)",
+  gelu_tanh = 'F.gelu(%s, approximate="tanh")',
+  silu = "F.silu(%s)",
+}
+
+local READOUTS = { last = true }
+
+local function unknown(op, words)
+  error({ unknown = ("%s of %s"):format(words, op.scope.title) }, 0)
+end
+
+local function check(op)
+  local known = KNOWN[op.kind]
+  if not known then
+    unknown(op, ("the operation %s (%s)"):format(op.kind, op.out.name))
+  end
+  local fields = {}
+  for word in (known .. " " .. WORDS):gmatch("%S+") do
+    fields[word] = true
+  end
+  local names = {}
+  for field, value in next, op do
+    names[#names + 1] = value and not fields[field] and field or nil
+  end
+  table.sort(names)
+  if names[1] then
+    unknown(op, ("%s of the operation %s (%s)"):format(names[1], op.kind, op.out.name))
+  end
+end
+
+local function call(module)
+  return function(of)
+    return ("%s(%s)"):format(module, of(1, 0))
+  end
+end
+
+local function applied(kind, text)
+  return FUNCTIONS[kind]:format(text)
+end
+
+local items = {}
+
+-- An expression, dropped out by a module, if there is one.
+local function dropped(module, text)
+  return module and ("%s(%s)"):format(module, text) or text
+end
+
+function items.embed(op, class)
+  local rows = class:table(op.p)
+  local factor = op.scale == math.sqrt(op.p.columns.count) and "math.sqrt(WIDTH)"
+    or op.scale and op.scale ~= 1 and number(op.scale)
+  local kind = op.encoding and op.encoding.kind or "none"
+  local text = ("%s(%s)%s"):format(rows, class:tokens(op.stream), factor and " * " .. factor or "")
+  if kind ~= "none" then
+    text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1], op.stream))
+  end
+  local rank = op.dropout and PRIMARY or kind ~= "none" and SUM or factor and PRODUCT or PRIMARY
+  text = dropped(op.dropout and class:dropout(op.dropout), text)
+  return { reads = {}, rank = rank, text = function()
+    return text
+  end }
+end
+
+function items.product(op, class)
+  local modules, reads = class:linears(op.p), {}
+  for i in ipairs(modules) do
+    reads[i] = op.x
+  end
+  return { reads = reads, rank = PRIMARY, text = #modules == 1 and call(modules[1]) or function(of)
+    local parts = {}
+    for i, module in ipairs(modules) do
+      parts[i] = ("%s(%s)"):format(module, of(i, 0))
+    end
+    return ("torch.cat([%s], dim=-1)"):format(table.concat(parts, ", "))
+  end }
+end
+
+function items.activation(op)
+  return { reads = { op.x }, rank = PRIMARY, text = function(of)
+    return applied(op.activation, of(1, 0))
+  end }
+end
+
+-- Where nothing else reads the two products side by side, each is called where it is wanted.
+function items.gate(op, class)
+  local product = op.x.op
+  if M.is_gated(op) then
+    local modules = class:linears(product.p)
+    return { reads = { product.x, product.x }, rank = PRODUCT, text = function(of)
+      return ("%s * %s(%s)"):format(applied(op.activation, ("%s(%s)"):format(modules[1], of(1, 0))), modules[2],
+        of(2, 0))
+    end }
+  end
+  local half = op.out.width.text
+  return { reads = { op.x, op.x }, rank = PRODUCT, text = function(of)
+    return ("%s * %s[..., %s:]"):format(applied(op.activation, ("%s[..., :%s]"):format(of(1, PRIMARY), half)),
+      of(2, PRIMARY), half)
+  end }
+end
+
+function items.norm(op, class)
+  return { reads = { op.x }, rank = PRIMARY, text = call(class:norm(op.p)) }
+end
+
+function items.add(op, class)
+  local module = op.dropout and class:dropout(op.dropout)
+  return { reads = { op.residual, op.branch }, rank = SUM, text = function(of)
+    return ("%s + %s"):format(of(1, SUM), dropped(module, of(2, module and 0 or PRODUCT)))
+  end }
+end
+
+function items.classify(op, class)
+  if not READOUTS[op.readout] then
+    unknown(op, ("the readout %s"):format(op.readout))
+  elseif not op.tied then
+    return { reads = { op.x }, rank = PRIMARY, text = call(class:output(op.others[1])) }
+  end
+  local rows = class:table(op.tied)
+  return { reads = { op.x }, rank = PRIMARY, text = function(of)
+    return ("F.linear(%s, %s.weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])"):format(of(1, 0), rows)
+  end }
+end
+
+-- Whether an operation is a gate of two products that nothing else reads; then it stands for them, too.
+function M.is_gated(op)
+  local product = op.kind == "gate" and op.x.op
+  return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1
+end
+
+function M.item(op, class)
+  check(op)
+  local item = items[op.kind](op, class)
+  item.out = op.out
+  return item
+end
+
+return M

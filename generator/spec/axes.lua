@@ -1,0 +1,126 @@
+-- Axes: numbers that examples of finite data have besides their lengths, and what an evaluation asks of them.
+--
+-- Input: names of a spec; the context of validate.lua with the resolved spec and the task's facts. Output: axes as
+-- tasks.lua gives those of a header; errors in the diagnostics.
+
+local diagnostics = require("base.diagnostics")
+local locate = require("spec.locate")
+
+local M = {}
+
+M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/corpus.h
+M.MOST = 4 -- LH_MOST_AXES
+
+-- Axes that a file of the user's own has.
+function M.named(names)
+  local list = names and {}
+  for i, name in ipairs(names or {}) do
+    list[i] = { name = name, first = 0, last = M.LARGEST }
+  end
+  return list
+end
+
+-- Adds an error at the first of the paths that was written somewhere.
+local function add(context, paths, record)
+  record.field = paths[1]
+  record.at = context.root.origin
+  for i = #paths, 1, -1 do
+    local origin = context.origins[paths[i]]
+    record.at = origin and not origin.default and origin or record.at
+  end
+  context.diagnostics:add(record)
+end
+
+local function find(facts, name)
+  for _, axis in ipairs(facts.axes or {}) do
+    if axis.name == name then
+      return axis
+    end
+  end
+  return name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
+end
+
+local function names_of(facts)
+  local names = { "length" }
+  for i, axis in ipairs(facts.axes or {}) do
+    names[i + 1] = axis.name
+  end
+  return names
+end
+
+local function what_of(facts)
+  return facts.data.made and facts.kind or "task.axes"
+end
+
+local function check_name(context, path, name)
+  local names = names_of(context.task)
+  local near = diagnostics.nearest(name, names)
+  add(context, { path .. "." .. name, path }, {
+    what = ("%s has no axis %s"):format(what_of(context.task), diagnostics.show(name)),
+    expected = table.concat(names, ", "), hint = near and ('did you mean "%s"?'):format(near) })
+end
+
+-- Values that are past what the axis has.
+local function check_values(context, path, axis, wanted)
+  local list = type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
+  for i, value in ipairs(list) do
+    if value < axis.first or value > axis.last then
+      add(context, { locate.join(wanted.list and path .. ".list" or path, i), path }, {
+        what = ("%d is past what there is"):format(value),
+        expected = ("from %d to %d: %s"):format(axis.first, axis.last, axis.doc or "what examples say") })
+      return
+    end
+  end
+end
+
+local function check_by(context, path, by)
+  local count = 0
+  for name, wanted in next, by or {} do
+    local axis, at = find(context.task, name), path .. "." .. name
+    count = count + 1
+    if not axis then
+      check_name(context, path, name)
+    else
+      check_values(context, at, axis, wanted)
+    end
+  end
+  if count > M.MOST then
+    add(context, { path }, { what = ("%d axes at once"):format(count), expected = ("at most %d"):format(M.MOST) })
+  end
+end
+
+local function check_splits(context, path, splits)
+  local sets = context.task.sets
+  for i, name in ipairs(sets and splits or {}) do
+    if not (" " .. table.concat(sets, " ") .. " "):find(" " .. name .. " ", 1, true) then
+      add(context, { locate.join(path, i), path }, { what = ("%s has no set %s"):format(context.task.kind,
+        diagnostics.show(name)), expected = table.concat(sets, ", ") })
+    end
+  end
+end
+
+-- A value that the spec has, and not another field's as its default.
+local function given(context, path, value)
+  local origin = context.origins[path]
+  return origin and not origin.default and value or nil
+end
+
+-- What an evaluation goes by, and of which sets, against what the task has.
+function M.check(context)
+  local eval, facts = context.resolved.eval, context.task
+  for _, path in ipairs(eval and facts and { "eval", "eval.during" } or {}) do
+    local section = path == "eval" and eval or eval.during or {}
+    for _, name in ipairs(not facts.data and { "by", "splits" } or {}) do
+      if section[name] then
+        add(context, { path .. "." .. name }, { what = "does not go with a sampler",
+          expected = path .. ".lengths; only finite data has other axes and sets" })
+      end
+    end
+    if facts.data then
+      check_by(context, path .. ".by", given(context, path .. ".by", section.by))
+      check_splits(context, path .. ".splits", given(context, path .. ".splits", section.splits))
+    end
+  end
+end
+
+return M

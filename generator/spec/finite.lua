@@ -1,0 +1,99 @@
+-- Finite data: a file of examples, or a task that makes all of its examples when a run begins.
+--
+-- Input: the context of validate.lua with the resolved task, the node of that section. Output: the facts of the task
+-- with `data` = { train, eval, validation, longest, seed, made }, paths as they are shown, made: by the task; what a
+-- sampler has and finite data has not is gone from the resolved spec. Errors go to the diagnostics.
+
+local axes = require("spec.axes")
+local schema = require("spec.schema")
+local tasks = require("spec.tasks")
+local tree = require("spec.tree")
+local values = require("spec.values")
+
+local M = {}
+
+-- Takes the lengths out of a section: the examples have their own. Those that were given are an error.
+local function drop_lengths(context, path, section, what)
+  local origin = section and context.origins[path .. ".lengths"]
+  if origin and not origin.default then
+    context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "does not go with " .. what,
+      expected = "no lengths; finite data has those of its examples",
+      hint = origin.path and origin.path ~= context.loaded.source and "give the preset's other fields here" or nil })
+  elseif section then
+    section.lengths = nil
+  end
+end
+
+local function drop_all_lengths(context, what)
+  local train, eval = context.resolved.train, context.resolved.eval
+  drop_lengths(context, "train", train, what)
+  drop_lengths(context, "eval", eval, what)
+  drop_lengths(context, "eval.during", eval and eval.during, what)
+end
+
+-- The facts of a task whose examples are in files; the trainer reads them.
+function M.of_files(context, given, task)
+  for _, name in ipairs({ "input_symbols", "output_symbols" }) do
+    if not given.fields[name] then
+      values.add(context, given, "task." .. name, "is missing", schema.TEXT.symbols)
+    end
+  end
+  if not given.fields.longest then
+    task.longest = schema.LONGEST_DATA
+  end
+  drop_all_lengths(context, "task.data")
+  local files = context.files
+  local function shown(name)
+    return files[name] and files[name].shown
+  end
+  return { kind = "data", input_symbols = task.input_symbols, output_symbols = task.output_symbols,
+    chance = task.output_symbols and 1 / #task.output_symbols, path = shown("data"), axes = axes.named(task.axes),
+    data = { train = shown("data"), eval = shown("eval"), validation = shown("validation"), longest = task.longest } }
+end
+
+-- The facts of a task with `sets`, for this spec.
+function M.made(context, facts, task)
+  local own = {}
+  for name, value in next, facts do
+    own[name] = value
+  end
+  drop_all_lengths(context, ("task.kind = %q, which makes its examples"):format(facts.kind))
+  own.data = { made = true, seed = task.seed or 0,
+    longest = tasks.length(facts.input_length, 1) + tasks.length(facts.output_length, 1),
+    validation = context.files.validation and context.files.validation.shown }
+  return own
+end
+
+-- Refuses what only finite data has, where the task is a sampler.
+function M.refuse(context, given)
+  for name, expected in next, { seed = "a task that makes its examples", validation = "finite data" } do
+    local node = given.fields[name]
+    if node then
+      values.add(context, node, "task." .. name, "does not go with a sampler", expected .. ": ./longhand list tasks")
+    end
+  end
+end
+
+-- Refuses a seed where examples are in files.
+function M.refuse_seed(context, given)
+  if given.fields.seed then
+    values.add(context, given.fields.seed, "task.seed", "does not go with task.data", "a task that makes its examples")
+  end
+end
+
+-- Epochs take the place of steps.
+function M.settle_steps(context, facts)
+  local given, train = context.root.fields.train, context.resolved.train
+  local epochs = tree.is_table(given) and given.fields.epochs
+  if not epochs or not train then
+    return
+  elseif given.fields.steps then
+    values.add(context, epochs, "train.epochs", "stands beside train.steps", "one of the two")
+  elseif facts and not facts.data then
+    values.add(context, epochs, "train.epochs", "does not go with a sampler",
+      "train.steps; only finite data has epochs")
+  end
+  train.steps = nil
+end
+
+return M

@@ -1,0 +1,93 @@
+/* See collect.h. */
+#include "data/collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+
+enum { LARGEST_FILE = 1 << 24 }; /* bytes for validation: some hundred thousand lines */
+
+/* The task sees the first member alone. */
+typedef struct collecting {
+    lh_collection task;
+    const lh_spec *spec;
+    const lh_corpus_request *request;
+    lh_reading *readings; /* [LH_SETS] */
+} collecting;
+
+static lh_status wrong_token(const lh_spec *spec, const char *what, int token, int symbols, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "%s: made an example whose %s has %d\n  expected: 0 to %d", spec->task->kind,
+                   what, token, symbols - 1);
+}
+
+static lh_status check_example(const lh_spec *spec, const lh_example *example, lh_error *error) {
+    const lh_task *task = spec->task;
+    for (int i = 0; i < example->input_length; i++)
+        if (example->input[i] >= task->input_symbols)
+            return wrong_token(spec, "input", example->input[i], task->input_symbols, error);
+    for (int i = 0; i < example->output_length; i++)
+        if (example->target[i] >= task->output_symbols)
+            return wrong_token(spec, "target", example->target[i], task->output_symbols, error);
+    if (example->input_length + example->output_length <= spec->data->longest) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "%s: made an example of %d and %d tokens\n  expected: at most %d together",
+                   task->kind, example->input_length, example->output_length, spec->data->longest);
+}
+
+static lh_status add(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error) {
+    const collecting *all = (const collecting *)c;
+    int inputs = example->input_length, outputs = example->output_length, count = all->spec->task->axes;
+    lh_place place;
+    lh_status status = check_example(all->spec, example, error);
+    if (status == LH_OK) status = lh_reading_add(&all->readings[set], inputs, outputs, count, &place, error);
+    if (status != LH_OK) return status;
+    memcpy(place.tokens, example->input, (size_t)inputs * sizeof *place.tokens);
+    memcpy(place.tokens + inputs, example->target, (size_t)outputs * sizeof *place.tokens);
+    memset(place.mask, 0, (size_t)inputs);
+    memcpy(place.mask + inputs, example->mask, (size_t)outputs);
+    memcpy(place.values, axes, (size_t)count * sizeof *place.values);
+    return LH_OK;
+}
+
+static void progress(lh_collection *c, double share) {
+    const lh_corpus_request *request = ((const collecting *)c)->request;
+    if (request != NULL && request->progress != NULL) request->progress(request->context, share);
+}
+
+/* The file that is given for validation, whole. */
+static lh_status read_validation(const char *path, char **text, char digest[LH_SHA256_TEXT], lh_error *error) {
+    size_t bytes;
+    lh_error problem;
+    lh_status status = lh_read_text(path, LARGEST_FILE, text, &bytes, &problem);
+    if (status == LH_OK) lh_sha256(*text, bytes, digest);
+    if (status == LH_OK) return status;
+    return lh_fail(error, status,
+                   "%.1500s\n  hint: --validation FILE; a path of the spec is relative to the spec's folder",
+                   problem.text);
+}
+
+lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_corpus_request *request,
+                     lh_reading readings[LH_SETS], lh_error *error) {
+    collecting all = {
+        .task = {.seed = spec->data->seed, .options = spec->task->options, .add = add, .progress = progress},
+        .spec = spec,
+        .request = request,
+        .readings = readings,
+    };
+    char *text = NULL, digest[LH_SHA256_TEXT];
+    lh_status status = LH_OK;
+    if (paths[LH_SET_VALIDATION] != NULL) status = read_validation(paths[LH_SET_VALIDATION], &text, digest, error);
+    all.task.validation = text;
+    all.task.path = paths[LH_SET_VALIDATION];
+    if (status == LH_OK) status = spec->task->collect(&all.task, error);
+    for (int set = 0; set < LH_SETS; set++) {
+        lh_reading *r = &readings[set];
+        lh_sha256(r->tokens != NULL ? (const void *)r->tokens : "", (size_t)r->used * sizeof *r->tokens, r->digest);
+        if (set != LH_SET_VALIDATION || text == NULL) paths[set] = spec->task->kind;
+        else memcpy(r->digest, digest, sizeof digest);
+    }
+    free(text);
+    if (status == LH_OK && readings[LH_SET_TRAIN].count == 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s: made no examples to train on", spec->task->kind);
+    return status;
+}

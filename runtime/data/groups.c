@@ -1,0 +1,154 @@
+/* See groups.h. */
+#define _GNU_SOURCE /* qsort_r */
+#include "data/groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/corpus.h"
+
+const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
+
+/* An example that is asked for, and where it stands. */
+typedef struct candidate {
+    lh_set set;
+    int32_t value[LH_MOST_AXES];
+    uint32_t place, pick;
+} candidate;
+
+typedef struct gathering {
+    lh_groups *groups;
+    const lh_corpus *corpus;
+    const lh_task *task;
+    const lh_by *by;
+    candidate *found;
+    int64_t count;
+    bool any_value; /* some example has a value on some axis */
+} gathering;
+
+unsigned lh_sets_of(const char *text) {
+    unsigned sets = 0;
+    for (size_t bytes; *text != 0; text += bytes + (text[bytes] != 0)) {
+        int set = 0;
+        bytes = strcspn(text, ",");
+        while (set < LH_SETS && (strlen(lh_set_name[set]) != bytes || strncmp(text, lh_set_name[set], bytes) != 0))
+            set++;
+        if (set == LH_SETS) return 0;
+        sets |= 1u << set;
+    }
+    return sets;
+}
+
+static int compare(const void *a, const void *b, void *axes) {
+    const candidate *x = a, *y = b;
+    if (x->set != y->set) return x->set < y->set ? -1 : 1;
+    for (int i = 0; i < *(const int *)axes; i++)
+        if (x->value[i] != y->value[i]) return x->value[i] < y->value[i] ? -1 : 1;
+    return x->place < y->place ? -1 : 1;
+}
+
+/* The values of an example, and whether it is asked for: what says nothing on an axis is. */
+static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place, int32_t value[LH_MOST_AXES]) {
+    bool wanted = true;
+    for (int i = 0; i < g->by->count; i++) {
+        int axis = g->by->of[i].axis;
+        value[i] = axis == LH_BY_LENGTH ? g->corpus->sizes[n - 1].input : set->values[place * g->task->axes + axis];
+        if (value[i] == LH_NO_VALUE) continue;
+        g->any_value = true;
+        wanted = wanted && (g->by->of[i].all || lh_lengths_have(&g->by->of[i].values, value[i]));
+    }
+    return wanted;
+}
+
+static void gather_set(gathering *g, lh_set which) {
+    const lh_dataset *set = lh_corpus_set(g->corpus, which);
+    for (int n = 1; n <= g->corpus->shapes; n++)
+        for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
+            candidate *c = &g->found[g->count];
+            *c = (candidate){.set = which, .place = (uint32_t)place, .pick = (uint32_t)(place - set->first[n - 1])};
+            g->count += is_wanted(g, set, n, place, c->value);
+        }
+}
+
+/* Groups of the candidates, which are sorted. */
+static void cut(gathering *g) {
+    lh_groups *groups = g->groups;
+    for (int64_t i = 0; i < g->count; i++) {
+        const candidate *c = &g->found[i];
+        lh_group *last = groups->count > 0 ? &groups->group[groups->count - 1] : NULL;
+        if (last == NULL || last->set != c->set || memcmp(last->value, c->value, sizeof c->value) != 0) {
+            last = &groups->group[groups->count++];
+            *last = (lh_group){.set = c->set, .first = i};
+            memcpy(last->value, c->value, sizeof c->value);
+        }
+        last->count++;
+        groups->place[i] = c->place;
+        groups->pick[i] = c->pick;
+    }
+}
+
+static lh_status check_found(const gathering *g, lh_error *error) {
+    if (g->count == 0)
+        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", g->corpus->eval.path);
+    if (g->any_value) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets says anything of %s", g->groups->name[0]);
+}
+
+static lh_status gather(gathering *g, lh_error *error) {
+    lh_groups *groups = g->groups;
+    int64_t most = 1;
+    for (int set = 0; set < LH_SETS; set++)
+        if (groups->sets >> set & 1) most += lh_corpus_set(g->corpus, (lh_set)set)->count;
+    g->found = calloc((size_t)most, sizeof *g->found);
+    groups->group = calloc((size_t)most, sizeof *groups->group);
+    groups->place = calloc((size_t)most, sizeof *groups->place);
+    groups->pick = calloc((size_t)most, sizeof *groups->pick);
+    if (g->found == NULL || groups->group == NULL || groups->place == NULL || groups->pick == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for what is to be evaluated");
+    for (int set = 0; set < LH_SETS; set++)
+        if (groups->sets >> set & 1) gather_set(g, (lh_set)set);
+    qsort_r(g->found, (size_t)g->count, sizeof *g->found, compare, &groups->axes);
+    cut(g);
+    return check_found(g, error);
+}
+
+/* Those asked for, or what is held out from training. */
+static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigned asked, lh_error *error) {
+    unsigned there = 0;
+    for (int set = 0; set < LH_SETS; set++) there |= (unsigned)(lh_corpus_set(corpus, (lh_set)set) != NULL) << set;
+    unsigned held_out = there & ~(1u << LH_SET_TRAIN);
+    groups->sets = asked != 0 ? asked : held_out != 0 ? held_out : there;
+    for (int set = 0; set < LH_SETS; set++)
+        if (groups->sets >> set & 1 && !(there >> set & 1))
+            return lh_fail(error, LH_ERR_INPUT,
+                           "eval.splits: there are no examples for %s\n  expected: a file for them (task.%s)",
+                           lh_set_name[set], set == LH_SET_VALIDATION ? "validation" : "eval");
+    return LH_OK;
+}
+
+lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
+                         unsigned sets, lh_error *error) {
+    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
+    gathering g = {.groups = groups, .corpus = corpus, .task = spec->task, .by = by->count > 0 ? by : &length};
+    memset(groups, 0, sizeof *groups);
+    groups->axes = g.by->count;
+    for (int i = 0; i < g.by->count; i++)
+        groups->name[i] = g.by->of[i].axis == LH_BY_LENGTH ? spec->eval.axis : spec->task->axis[g.by->of[i].axis];
+    lh_status status = choose_sets(groups, corpus, sets, error);
+    if (status == LH_OK) status = gather(&g, error);
+    free(g.found);
+    return status;
+}
+
+void lh_groups_close(lh_groups *groups) {
+    free(groups->group);
+    free(groups->place);
+    free(groups->pick);
+    memset(groups, 0, sizeof *groups);
+}
+
+uint32_t lh_group_number(const lh_groups *groups, const lh_group *group) {
+    uint32_t number = (uint32_t)group->value[0];
+    for (int i = 1; i < groups->axes; i++) number = number * 0x9e3779b1u + (uint32_t)group->value[i];
+    return number;
+}

@@ -1,0 +1,168 @@
+/* Latin Square Task (Birney et al. 2006; Ito et al. 2024): the symbol of one cell of a 4 x 4 Latin square.
+ *
+ * input symbols:  . 1 2 3 4 ?
+ * output symbols: 1 2 3 4
+ * input length:   16
+ * output length:  1
+ * chance:         0.25
+ * sets:           train test validation
+ * axis vectors:   1 to 3; rows and columns that one step to the answer needs
+ * axis puzzle:    1 to 1200; number of a validation puzzle; three in a row are a puzzle and its two turned copies
+ * option puzzles: 30 to 10000 = 3000; of each number of vectors; a tenth of them is test
+ * option strict:  no yes; leave out puzzles of three vectors that a step of two answers, too
+ */
+#include <stdlib.h>
+
+#include "latin_validation.h"
+
+lh_task_collect lh_task_latin_square;
+
+enum { PUZZLES, STRICT };                 /* options */
+enum { TRAINING, VALIDATION, SPLIT };     /* what is drawn */
+enum { BASES = 12, PATIENCE = 30000000 }; /* own validation puzzles of each number of vectors; draws in vain */
+enum { DRAWS_AT_ONCE = 1 << 16 };
+
+typedef struct items {
+    latin_puzzle *puzzle;
+    latin_answer *answer;
+    int count;
+} items;
+
+typedef struct making {
+    lh_collection *c;
+    uint64_t squares[LATIN_SQUARES];
+    items validation, drawn;
+    int found[LATIN_VECTORS]; /* of drawn */
+} making;
+
+static lh_rng stream(const making *m, int what) {
+    return lh_rng_at(lh_key_of_seed(m->c->seed), 0, (uint32_t)what, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+}
+
+static bool is_strict(const making *m) { return m->c->options[STRICT] == 1; }
+
+static bool is_among(const items *all, const latin_puzzle *p) {
+    for (int i = 0; i < all->count; i++)
+        if (latin_same(&all->puzzle[i], p)) return true;
+    return false;
+}
+
+static bool is_near(const items *all, const latin_puzzle *p) {
+    for (int i = 0; i < all->count; i++)
+        if (latin_near(&all->puzzle[i], p)) return true;
+    return false;
+}
+
+static bool put(items *all, const latin_puzzle *p, bool strict) {
+    all->puzzle[all->count] = *p;
+    all->answer[all->count++] = latin_classify(p, strict);
+    return true;
+}
+
+/* A validation set of our own, as the published one is made: by number of vectors, every puzzle followed by its copies. */
+static void draw_validation(making *m) {
+    lh_rng rng = stream(m, VALIDATION);
+    for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)
+        for (int base = 0; base < BASES;) {
+            latin_puzzle p = latin_draw(&rng, m->squares);
+            latin_puzzle turned = latin_turn(&p), twice = latin_turn(&turned);
+            if (latin_classify(&p, is_strict(m)).vectors != vectors || is_among(&m->validation, &p)) continue;
+            if (is_among(&m->validation, &turned) || is_among(&m->validation, &twice)) continue;
+            base += put(&m->validation, &p, false) && put(&m->validation, &turned, false) &&
+                    put(&m->validation, &twice, false);
+        }
+}
+
+static lh_status too_few(const making *m, lh_error *error) {
+    return lh_fail(
+        error, LH_ERR_INPUT,
+        "latin_square: only %d, %d and %d puzzles of one, two and three vectors are as far as 0.8 from all %d "
+        "validation puzzles\n  expected: %d of each (task.options.puzzles)",
+        m->found[0], m->found[1], m->found[2], m->validation.count, m->c->options[PUZZLES]);
+}
+
+/* Puzzles until there are enough of each number of vectors, none of them twice or near one for validation. */
+static lh_status draw_puzzles(making *m, lh_error *error) {
+    lh_rng rng = stream(m, TRAINING);
+    int wanted = m->c->options[PUZZLES];
+    for (int draw = 1, last = 0; m->drawn.count < LATIN_VECTORS * wanted; draw++) {
+        latin_puzzle p = latin_draw(&rng, m->squares);
+        int vectors = latin_classify(&p, is_strict(m)).vectors;
+        if (draw % DRAWS_AT_ONCE == 0) m->c->progress(m->c, (double)m->drawn.count / (LATIN_VECTORS * wanted));
+        if (draw - last > PATIENCE) return too_few(m, error);
+        if (vectors == 0 || m->found[vectors - 1] == wanted || is_near(&m->validation, &p) || is_among(&m->drawn, &p))
+            continue;
+        put(&m->drawn, &p, is_strict(m));
+        m->found[vectors - 1]++;
+        last = draw;
+    }
+    return LH_OK;
+}
+
+static lh_status add(const making *m, lh_set set, const items *all, int i, int number, lh_error *error) {
+    const latin_puzzle *p = &all->puzzle[i];
+    uint16_t input[LATIN_CELLS], target = (uint16_t)(all->answer[i].symbol - 1);
+    uint8_t mask = 1;
+    for (int cell = 0; cell < LATIN_CELLS; cell++) {
+        int symbols = latin_symbols_at(p->givens, cell);
+        input[cell] = (uint16_t)(cell == p->probe ? LATIN_PROBE : symbols != 0 ? latin_symbol(symbols) : 0);
+    }
+    lh_example example = {LATIN_CELLS, 1, input, &target, &mask, m->c->options};
+    const int32_t axes[] = {all->answer[i].vectors, number};
+    return m->c->add(m->c, set, &example, axes, error);
+}
+
+/* Of each number of vectors a tenth is test, drawn without replacement: one of those left, as many times as it takes. */
+static lh_status add_split(const making *m, lh_error *error) {
+    lh_rng rng = stream(m, SPLIT);
+    int left[LATIN_VECTORS], test[LATIN_VECTORS];
+    lh_status status = LH_OK;
+    for (int v = 0; v < LATIN_VECTORS; v++) {
+        left[v] = m->found[v];
+        test[v] = m->found[v] / 10;
+    }
+    for (int i = 0; status == LH_OK && i < m->drawn.count; i++) {
+        int v = m->drawn.answer[i].vectors - 1;
+        bool held_out = (int)lh_rng_below(&rng, (uint32_t)left[v]--) < test[v];
+        test[v] -= held_out;
+        status = add(m, held_out ? LH_SET_TEST : LH_SET_TRAIN, &m->drawn, i, LH_NO_VALUE, error);
+    }
+    for (int i = 0; status == LH_OK && i < m->validation.count; i++)
+        status = add(m, LH_SET_VALIDATION, &m->validation, i, i + 1, error);
+    return status;
+}
+
+static lh_status make_all(making *m, lh_error *error) {
+    lh_status status = LH_OK;
+    items *given = &m->validation;
+    latin_all_squares(m->squares);
+    if (m->c->validation == NULL) draw_validation(m);
+    else status = latin_read_file(m->c, m->squares, given->puzzle, given->answer, &given->count, error);
+    if (status == LH_OK) status = draw_puzzles(m, error);
+    return status == LH_OK ? add_split(m, error) : status;
+}
+
+static bool open_items(items *all, int most) {
+    all->puzzle = calloc((size_t)most, sizeof *all->puzzle);
+    all->answer = calloc((size_t)most, sizeof *all->answer);
+    return all->puzzle != NULL && all->answer != NULL;
+}
+
+static void close_items(items *all) {
+    free(all->puzzle);
+    free(all->answer);
+}
+
+lh_status lh_task_latin_square(lh_collection *collection, lh_error *error) {
+    making *m = calloc(1, sizeof *m);
+    lh_status status = LH_ERR_ENVIRONMENT;
+    if (m != NULL) m->c = collection;
+    if (m != NULL && open_items(&m->validation, LATIN_MOST_ITEMS) &&
+        open_items(&m->drawn, LATIN_VECTORS * collection->options[PUZZLES]))
+        status = make_all(m, error);
+    else lh_fail(error, status, "latin_square: no memory for the puzzles");
+    if (m != NULL) close_items(&m->validation);
+    if (m != NULL) close_items(&m->drawn);
+    free(m);
+    return status;
+}

@@ -1,0 +1,161 @@
+/* Puzzles of the Latin Square Task: a 4 x 4 grid with some symbols given and one cell asked for.
+ *
+ * How many rows and columns must be held together in one step is a puzzle's number of vectors, as Ito et al. 2024's code
+ * finds it: the first strategy that applies decides number and answer. A step that fills another cell first is none.
+ * Cells are numbered 0 .. 15 by rows.
+ */
+#ifndef LONGHAND_TASK_LATIN_SQUARE_H
+#define LONGHAND_TASK_LATIN_SQUARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "longhand/rng.h"
+
+enum { LATIN_CELLS = 16, LATIN_SQUARES = 576, LATIN_VECTORS = 3, LATIN_PROBE = 5 /* the token */ };
+
+/* Four bits for each cell, one of them set where its symbol is given: bit s - 1 for symbol s. */
+typedef struct latin_puzzle {
+    uint64_t givens;
+    int probe; /* the cell that is asked for; it is not given */
+} latin_puzzle;
+
+/* In the order in which they are tried. */
+typedef enum latin_strategy {
+    LATIN_NONE,
+    LATIN_ROW, /* three symbols in the probe's row */
+    LATIN_COLUMN,
+    LATIN_UNION,         /* three in its row and column together */
+    LATIN_THREE_COLUMNS, /* a symbol that all blanks of its row have in their columns */
+    LATIN_ROW_TWO_COLUMNS,
+    LATIN_THREE_ROWS,
+    LATIN_COLUMN_TWO_ROWS
+} latin_strategy;
+
+typedef struct latin_answer {
+    latin_strategy strategy;
+    int vectors; /* 1, 2, 3; 0: no single step answers */
+    int symbol;  /* 1 .. 4 */
+} latin_answer;
+
+static inline int latin_count(uint64_t bits) { return __builtin_popcountll(bits); }
+
+static inline int latin_symbols_at(uint64_t givens, int cell) { return (int)(givens >> 4 * cell) & 15; }
+
+static inline int latin_row_symbols(uint64_t givens, int row) {
+    int cells = (int)(givens >> 16 * row) & 0xffff;
+    cells |= cells >> 8;
+    return (cells | cells >> 4) & 15;
+}
+
+static inline int latin_column_symbols(uint64_t givens, int column) {
+    uint64_t cells = givens >> 4 * column & 0x000f000f000f000fu;
+    cells |= cells >> 32;
+    return (int)(cells | cells >> 16) & 15;
+}
+
+/* The symbol of one bit. */
+static inline int latin_symbol(int bit) { return __builtin_ctz((unsigned)bit) + 1; }
+
+/* The probe's row, or its column: symbols given there, and those that all its other blanks meet in lines across. */
+typedef struct latin_line {
+    int symbols, givens, crossed;
+} latin_line;
+
+static inline latin_line latin_line_of(const latin_puzzle *p, bool row) {
+    int own = row ? p->probe / 4 : p->probe % 4;
+    latin_line line = {row ? latin_row_symbols(p->givens, own) : latin_column_symbols(p->givens, own), 0, 15};
+    for (int i = 0; i < 4; i++) {
+        int cell = row ? 4 * own + i : 4 * i + own;
+        if (latin_symbols_at(p->givens, cell) != 0) line.givens++;
+        else if (cell != p->probe)
+            line.crossed &= row ? latin_column_symbols(p->givens, i) : latin_row_symbols(p->givens, i);
+    }
+    line.crossed &= ~line.symbols;
+    return line;
+}
+
+/* strict: a line with two givens whose one other blank meets the answer is a step of two vectors that the code does not
+ * know; puzzles of three vectors that have it count as none. */
+static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
+    latin_line row = latin_line_of(p, true), column = latin_line_of(p, false);
+    int both = row.symbols | column.symbols;
+    if (latin_count((uint64_t)row.symbols) == 3) return (latin_answer){LATIN_ROW, 1, latin_symbol(15 & ~row.symbols)};
+    if (latin_count((uint64_t)column.symbols) == 3)
+        return (latin_answer){LATIN_COLUMN, 1, latin_symbol(15 & ~column.symbols)};
+    if (latin_count((uint64_t)both) == 3) return (latin_answer){LATIN_UNION, 2, latin_symbol(15 & ~both)};
+    if (strict && ((row.givens == 2 && row.crossed != 0) || (column.givens == 2 && column.crossed != 0)))
+        return (latin_answer){LATIN_NONE, 0, 0};
+    if (row.givens < 2 && row.crossed != 0)
+        return (latin_answer){row.givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS, 3,
+                              latin_symbol(row.crossed)};
+    if (column.givens < 2 && column.crossed != 0)
+        return (latin_answer){column.givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS, 3,
+                              latin_symbol(column.crossed)};
+    return (latin_answer){LATIN_NONE, 0, 0};
+}
+
+/* ---- squares ---- */
+
+/* Adds those that begin with `square`, which is whole up to `cell`. */
+static inline int latin_extend(uint64_t square, int cell, uint64_t *squares, int count) {
+    if (cell == LATIN_CELLS) {
+        squares[count] = square;
+        return count + 1;
+    }
+    int taken = latin_row_symbols(square, cell / 4) | latin_column_symbols(square, cell % 4);
+    for (int bit = 1; bit < 16; bit *= 2)
+        if ((taken & bit) == 0) count = latin_extend(square | (uint64_t)bit << 4 * cell, cell + 1, squares, count);
+    return count;
+}
+
+/* All Latin squares of order 4, as givens. */
+static inline void latin_all_squares(uint64_t squares[LATIN_SQUARES]) { latin_extend(0, 0, squares, 0); }
+
+/* The symbols that the probe has in the squares that complete a puzzle, as bits; 0: there is no such square. */
+static inline int latin_possible(const latin_puzzle *p, const uint64_t squares[LATIN_SQUARES]) {
+    int symbols = 0;
+    for (int i = 0; i < LATIN_SQUARES; i++)
+        if ((p->givens & ~squares[i]) == 0) symbols |= latin_symbols_at(squares[i], p->probe);
+    return symbols;
+}
+
+/* A puzzle of a square drawn uniformly, 3 to 11 givens and the probe at random cells. */
+static inline latin_puzzle latin_draw(lh_rng *rng, const uint64_t squares[LATIN_SQUARES]) {
+    uint64_t square = squares[lh_rng_below(rng, LATIN_SQUARES)];
+    int givens = 3 + (int)lh_rng_below(rng, 9), cell[LATIN_CELLS];
+    latin_puzzle p = {0, 0};
+    for (int i = 0; i < LATIN_CELLS; i++) cell[i] = i;
+    for (int i = 0; i <= givens; i++) {
+        int j = i + (int)lh_rng_below(rng, (uint32_t)(LATIN_CELLS - i)), chosen = cell[j];
+        cell[j] = cell[i];
+        if (i < givens) p.givens |= square & (uint64_t)15 << 4 * chosen;
+        else p.probe = chosen;
+    }
+    return p;
+}
+
+/* ---- two puzzles ---- */
+
+static inline bool latin_same(const latin_puzzle *a, const latin_puzzle *b) {
+    return a->givens == b->givens && a->probe == b->probe;
+}
+
+/* Whether the Jaccard distance of two puzzles is 0.8 or less, each a set of cells with what stands there, the probe too. */
+static inline bool latin_near(const latin_puzzle *a, const latin_puzzle *b) {
+    int same = a->probe == b->probe;
+    return 5 * (latin_count(a->givens & b->givens) + same) >= latin_count(a->givens | b->givens) + 2 - same;
+}
+
+/* Turned clockwise by a quarter, every symbol replaced by the next. */
+static inline latin_puzzle latin_turn(const latin_puzzle *p) {
+    latin_puzzle turned = {0, p->probe % 4 * 4 + 3 - p->probe / 4};
+    for (int cell = 0; cell < LATIN_CELLS; cell++) {
+        int symbols = latin_symbols_at(p->givens, cell);
+        uint64_t next = (uint64_t)(symbols << 1 | symbols >> 3) & 15;
+        turned.givens |= next << 4 * (cell % 4 * 4 + 3 - cell / 4);
+    }
+    return turned;
+}
+
+#endif

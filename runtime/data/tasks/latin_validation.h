@@ -1,0 +1,173 @@
+/* Puzzles from a file: comma-separated values under a line of names, of which one is grid_rowmajor or puzzles: 16 cells
+ * by rows, `.` or 0 blank, 1 to 4, `?` or 5 the cell that is asked for. answer or solutions, vectors and condition
+ * (Binary, Ternary, Quaternary and what may follow) are compared with what the puzzle says.
+ */
+#ifndef LONGHAND_TASK_LATIN_VALIDATION_H
+#define LONGHAND_TASK_LATIN_VALIDATION_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "latin_square.h"
+#include "longhand/task.h"
+
+enum { LATIN_COLUMNS = 3, LATIN_MOST_ITEMS = 1200, LATIN_SHOWN = 40 };
+
+/* One line, and where messages say that it stands. */
+typedef struct latin_row {
+    const char *path;
+    int number;       /* of the line, from 1 */
+    const char *text; /* up to its end */
+    int bytes;
+    const int *column; /* [LATIN_COLUMNS] place of grid, answer and vectors in a line; -1: not there */
+    const uint64_t *squares;
+    lh_error *error;
+} latin_row;
+
+enum { LATIN_GRID, LATIN_ANSWER, LATIN_NUMBER };
+
+/* The field at a place of the line; false: the line has fewer. */
+static bool latin_field(const latin_row *row, int place, const char **text, int *bytes) {
+    const char *at = row->text, *end = row->text + row->bytes;
+    for (; place > 0; place--) {
+        at = memchr(at, ',', (size_t)(end - at));
+        if (at == NULL) return false;
+        at++;
+    }
+    const char *comma = memchr(at, ',', (size_t)(end - at));
+    *text = at;
+    *bytes = (int)((comma != NULL ? comma : end) - at);
+    return true;
+}
+
+static int latin_shown(int bytes) { return bytes < LATIN_SHOWN ? bytes : LATIN_SHOWN; }
+
+static lh_status latin_wrong_cell(const latin_row *row, int cell, char found) {
+    return lh_fail(row->error, LH_ERR_INPUT,
+                   "%s:%d: cell %d is %c, which is no symbol of this task\n"
+                   "  expected: 1 to 4, . or 0 for a blank, ? or 5 for the cell that is asked for",
+                   row->path, row->number, cell, found >= '!' && found <= '~' ? found : ' ');
+}
+
+static lh_status latin_read_grid(const latin_row *row, const char *text, int bytes, latin_puzzle *p) {
+    int probes = 0;
+    *p = (latin_puzzle){0, -1};
+    if (bytes != LATIN_CELLS)
+        return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: the grid has %d cells\n  expected: %d, by rows", row->path,
+                       row->number, bytes, LATIN_CELLS);
+    for (int cell = 0; cell < LATIN_CELLS; cell++) {
+        char c = text[cell];
+        if (c >= '1' && c <= '4') p->givens |= (uint64_t)1 << (4 * cell + c - '1');
+        else if (c == '?' || c == '5') {
+            p->probe = cell;
+            probes++;
+        } else if (c != '.' && c != '0') return latin_wrong_cell(row, cell, c);
+    }
+    if (probes == 1) return LH_OK;
+    return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: %d cells are asked for\n  expected: one, ? or 5", row->path,
+                   row->number, probes);
+}
+
+/* That the puzzle has one answer, in a single step. */
+static lh_status latin_check_puzzle(const latin_row *row, const latin_puzzle *p, latin_answer *answer) {
+    int possible = latin_possible(p, row->squares);
+    if (possible == 0)
+        return lh_fail(row->error, LH_ERR_INPUT,
+                       "%s:%d: no Latin square has these cells\n  expected: each symbol once in a row and a column",
+                       row->path, row->number);
+    if (latin_count((uint64_t)possible) > 1)
+        return lh_fail(row->error, LH_ERR_INPUT,
+                       "%s:%d: the puzzle is ambiguous: %d symbols fit cell %d\n  expected: one answer", row->path,
+                       row->number, latin_count((uint64_t)possible), p->probe);
+    *answer = latin_classify(p, false);
+    if (answer->vectors > 0) return LH_OK;
+    return lh_fail(row->error, LH_ERR_INPUT,
+                   "%s:%d: the puzzle takes more than one step\n  expected: an answer from one, two or three rows and "
+                   "columns at once",
+                   row->path, row->number);
+}
+
+/* What the file itself says of a puzzle, where it does. */
+static lh_status latin_check_words(const latin_row *row, const latin_answer *answer) {
+    static const char *const conditions[] = {"Binary", "Ternary", "Quaternary"};
+    const char *text, *name = conditions[answer->vectors - 1];
+    int bytes;
+    if (row->column[LATIN_ANSWER] >= 0 && latin_field(row, row->column[LATIN_ANSWER], &text, &bytes) &&
+        (bytes != 1 || text[0] != '0' + answer->symbol))
+        return lh_fail(row->error, LH_ERR_INPUT,
+                       "%s:%d: the answer is %.*s there\n  expected: %d, as the puzzle has it", row->path, row->number,
+                       latin_shown(bytes), text, answer->symbol);
+    if (row->column[LATIN_NUMBER] < 0 || !latin_field(row, row->column[LATIN_NUMBER], &text, &bytes)) return LH_OK;
+    if (bytes == 1 && text[0] == '0' + answer->vectors) return LH_OK;
+    if (bytes >= (int)strlen(name) && strncmp(text, name, strlen(name)) == 0) return LH_OK;
+    return lh_fail(row->error, LH_ERR_INPUT,
+                   "%s:%d: the puzzle has %.*s there\n  expected: %d or %s, as its rows and "
+                   "columns say",
+                   row->path, row->number, latin_shown(bytes), text, answer->vectors, name);
+}
+
+static lh_status latin_read_row(const latin_row *row, latin_puzzle *p, latin_answer *answer) {
+    const char *text;
+    int bytes;
+    if (!latin_field(row, row->column[LATIN_GRID], &text, &bytes))
+        return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: the line ends before its grid", row->path, row->number);
+    lh_status status = latin_read_grid(row, text, bytes, p);
+    if (status == LH_OK) status = latin_check_puzzle(row, p, answer);
+    return status == LH_OK ? latin_check_words(row, answer) : status;
+}
+
+/* The places of the columns, from the line of names. */
+static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS]) {
+    static const char *const names[LATIN_COLUMNS][2] = {
+        {"grid_rowmajor", "puzzles"}, {"answer", "solutions"}, {"vectors", "condition"}};
+    const char *text;
+    int bytes;
+    for (int i = 0; i < LATIN_COLUMNS; i++) {
+        column[i] = -1;
+        for (int place = 0; column[i] < 0 && latin_field(row, place, &text, &bytes); place++)
+            for (int j = 0; j < 2; j++)
+                if ((int)strlen(names[i][j]) == bytes && strncmp(text, names[i][j], (size_t)bytes) == 0)
+                    column[i] = place;
+    }
+    if (column[LATIN_GRID] >= 0) return LH_OK;
+    return lh_fail(row->error, LH_ERR_INPUT,
+                   "%s:%d: no column is called grid_rowmajor or puzzles\n  expected: a line of names, then a puzzle on "
+                   "each line",
+                   row->path, row->number);
+}
+
+/* Puzzles come in threes, a puzzle and its two turned copies, and as many of each number of vectors. */
+static lh_status latin_check_counts(const latin_answer *answers, int count, const char *path, lh_error *error) {
+    int seen[LATIN_VECTORS] = {0};
+    for (int i = 0; i < count; i++) seen[answers[i].vectors - 1]++;
+    if (count > 0 && seen[0] == seen[1] && seen[1] == seen[2] && seen[0] % 3 == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: there are %d puzzles of one vector, %d of two and %d of three\n  expected: as many of each, in "
+                   "threes; the published file has 36",
+                   path, seen[0], seen[1], seen[2]);
+}
+
+/* Reads the whole file; puzzles and answers have room for LATIN_MOST_ITEMS. */
+static lh_status latin_read_file(const lh_collection *c, const uint64_t *squares, latin_puzzle *puzzles,
+                                 latin_answer *answers, int *count, lh_error *error) {
+    int column[LATIN_COLUMNS];
+    latin_row row = {c->path, 0, c->validation, 0, column, squares, error};
+    lh_status status = LH_OK;
+    *count = 0;
+    while (status == LH_OK && row.text[0] != 0) {
+        int bytes = (int)strcspn(row.text, "\n");
+        row.number++;
+        row.bytes = bytes > 0 && row.text[bytes - 1] == '\r' ? bytes - 1 : bytes;
+        if (row.number == 1) status = latin_read_names(&row, column);
+        else if (row.bytes > 0 && *count == LATIN_MOST_ITEMS)
+            return lh_fail(error, LH_ERR_INPUT, "%s:%d: more than %d puzzles", c->path, row.number, LATIN_MOST_ITEMS);
+        else if (row.bytes > 0) {
+            status = latin_read_row(&row, &puzzles[*count], &answers[*count]);
+            ++*count;
+        }
+        row.text += bytes + (row.text[bytes] == '\n');
+    }
+    return status == LH_OK ? latin_check_counts(answers, *count, c->path, error) : status;
+}
+
+#endif

@@ -1,0 +1,182 @@
+% if new.rope then
+def ${part.rotate}(vectors, positions):
+    """Turns adjacent pairs of channels by their position; vectors [B][HEADS][T][D]."""
+    width = WIDTH // HEADS
+% if rope.scaling.kind == "ntk" then
+    base = ${f64(rope.base)} * ${f64(rope.scaling.factor)} ** (width / (width - 2))
+% else
+    base = ${f64(rope.base)}
+% end
+    speed = base ** (-2 * torch.arange(width // 2).double() / width)
+% if rope.scaling.kind == "linear" then
+    speed = speed / ${f64(rope.scaling.factor)}
+% elseif rope.scaling.kind == "yarn" then
+    turns = ${rope.scaling.original_length} * speed / (2 * math.pi)
+    slow, fast = ${f64(rope.scaling.beta_slow)}, ${f64(rope.scaling.beta_fast)}
+    kept = ((turns - slow) / (fast - slow)).clamp(0, 1)
+    speed = (1 - kept) * speed / ${f64(rope.scaling.factor)} + kept * speed
+% end
+% if by_sequence then
+    angle = positions.double()[:, None, :, None] * speed
+% else
+    angle = positions.double()[:, None] * speed
+% end
+    cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
+    even, odd = vectors[..., 0::2], vectors[..., 1::2]
+    turned = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
+% if rope.scaling.kind == "yarn" and rope.scaling.attention_factor then
+    return ${f64(rope.scaling.attention_factor)} * turned.flatten(-2)
+% elseif rope.scaling.kind == "yarn" then
+    return (0.1 * math.log(${f64(rope.scaling.factor)}) + 1) * turned.flatten(-2)
+% else
+    return turned.flatten(-2)
+% end
+
+
+% end
+% if new.mask then
+def ${part.hidden}(count):
+    """[T][T]: which keys (columns) a query (rows) does not see."""
+    index = torch.arange(count)
+    offset = index - index[:, None]
+    return ${mask}
+
+
+% end
+% if new.relative and relative == "transformer_xl" then
+class ${part.Relative}(nn.Module):
+    """(q + u) k + (q + v) W R: u and v the two biases, R the sinusoid of the distance (Dai et al. 2019)."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(WIDTH, WIDTH))
+        self.content_bias = nn.Parameter(torch.empty(HEADS, WIDTH // HEADS))
+        self.position_bias = nn.Parameter(torch.empty(HEADS, WIDTH // HEADS))
+
+    def forward(self, query, key, distance):
+        """Logits [B][HEADS][T][T] before they are scaled; query, key [B][HEADS][T][D], distance [T][T]."""
+        rows = (sinusoid(distance) @ self.weight).unflatten(-1, (HEADS, -1))
+        content = (query + self.content_bias[:, None]) @ key.transpose(-1, -2)
+        return content + torch.einsum("bhid,ijhd->bhij", query + self.position_bias[:, None], rows)
+
+
+% elseif new.relative then
+class ${part.Relative}(nn.Module):
+    """q (k + a): a the learned vector of the distance, clipped, the same for all heads (Shaw et al. 2018)."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(${relative_rows}, WIDTH // HEADS))
+
+    def forward(self, query, key, distance):
+        """Logits [B][HEADS][T][T] before they are scaled; query, key [B][HEADS][T][D], distance [T][T]."""
+        rows = self.table[distance.clamp(-${clip}, ${clip}) + ${clip}]
+        return query @ key.transpose(-1, -2) + torch.einsum("bhid,ijd->bhij", query, rows)
+
+
+% end
+% if new.geometric then
+class ${part.Geometric}(nn.Module):
+    """scale (q + u) k + offset: how far each key matches (Csordas et al. 2022)."""
+
+    def __init__(self):
+        super().__init__()
+        self.content_bias = nn.Parameter(torch.empty(HEADS, WIDTH // HEADS))
+        self.scale = nn.Parameter(torch.empty(1))
+        self.offset = nn.Parameter(torch.empty(1))
+
+    def forward(self, query, key):
+        """Logits [B][HEADS][T][T]; query, key [B][HEADS][T][D]."""
+        return self.scale * ((query + self.content_bias[:, None]) @ key.transpose(-1, -2)) + self.offset
+
+
+% if geometric.directional then
+class ${part.Direction}(nn.Linear):
+    """What a query gives all keys to its right, and all to its left: a map of the layer's input."""
+
+    def __init__(self):
+        super().__init__(WIDTH, 2 * HEADS)
+        self.scale = nn.Parameter(torch.empty(1))
+
+    def forward(self, h):
+        """What logits gain [B][HEADS][T][T]; h [B][T][WIDTH]."""
+        right, left = super().forward(h).unflatten(-1, (HEADS, 2)).transpose(1, 2).split(1, dim=-1)
+        index = torch.arange(h.shape[1])
+        return self.scale * torch.where(index > index[:, None], right, left)
+
+
+% end
+def ${part.match_first}(score):
+    """Weights [B][HEADS][T][T]: the chance that a key matches and none that is tried before it does. Keys are tried
+    outwards, right before left."""
+    index = torch.arange(score.shape[-1])
+    offset = index - index[:, None]
+    score = score.masked_fill(offset == 0, -math.inf)
+    order = (2 * offset.abs() + (offset < 0)).argsort(dim=-1).expand_as(score)
+    tried = score.gather(-1, order)  # the first is the query itself, which never matches
+    missed = (-tried).sigmoid().cumprod(dim=-1)
+    weight = torch.zeros_like(score).scatter(-1, order, tried.sigmoid() * missed.roll(1, dims=-1))
+% if geometric.normalised then
+    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # what nothing matches stays small
+% else
+    return weight
+% end
+
+
+% end
+class ${name}(nn.Module):
+    def __init__(self${layer_argument}):
+        super().__init__()
+        self.query = nn.Linear(WIDTH, WIDTH${query_bias})
+        self.key = nn.Linear(WIDTH, WIDTH${memory_bias})
+        self.value = nn.Linear(WIDTH, WIDTH${memory_bias})
+        self.output = nn.Linear(WIDTH, WIDTH${output_bias})
+% if relative then
+        self.relative = ${part.Relative}()
+% end
+% if geometric then
+        self.geometric = ${part.Geometric}()
+% end
+% if geometric and geometric.directional then
+        self.direction = ${part.Direction}()
+% end
+% if layer_argument ~= "" then
+        self.layer = layer
+% end
+% if #score_own > 0 then
+        self.score = nn.ParameterDict({
+% for _, p in ipairs(score_own) do
+            "${p.name}": ${p.text},
+% end
+        })
+% end
+
+    def forward(self, ${arguments}):
+        query, key, value = (x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
+                             for x in (self.query(h), self.key(${memory}), self.value(${memory})))
+% if rope then
+        query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions})
+% end
+% if geometric and geometric.directional then
+        score = self.geometric(query, key) + self.direction(h)
+% elseif geometric then
+        score = self.geometric(query, key)
+% elseif relative then
+        score = self.relative(query, key, distance) / math.sqrt(WIDTH // HEADS)
+% else
+        score = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
+% end
+% if score_pass then
+        score = change_score(score${score_pass})
+% end
+% if mask then
+        score = score.masked_fill(${part.hidden}(h.shape[1]), -math.inf)
+% end
+% if geometric then
+        mixed = ${part.match_first}(score) @ value
+% else
+        mixed = score.softmax(dim=-1) @ value
+% end
+        return self.output(mixed.transpose(1, 2).flatten(-2))
+
+

@@ -1,0 +1,15 @@
+class ${name}(nn.Module):
+% if about then
+    """${about}"""
+
+% end
+    def __init__(self${layer and ", layer" or ""}):
+        super().__init__()
+        % include("python/attributes.tpl")
+
+    def forward(self, ${arguments}):
+% for _, line in ipairs(lines) do
+        ${line}
+% end
+
+

@@ -1,0 +1,32 @@
+def with_target(inputs, target):
+% if two_streams and computation then
+    """Two streams: the tokens of inputs [B][n], ${computation.words} for each; the separator, those of target [B][m]
+    without the last."""
+% elseif two_streams then
+    """Two streams: the tokens of inputs [B][n]; the separator, those of target [B][m] without the last."""
+% elseif computation then
+    """[B][T]: the tokens of inputs [B][n], ${computation.words} for each, the separator, those of target [B][m] without
+    the last."""
+% else
+    """[B][T]: the tokens of inputs [B][n], the separator, those of target [B][m] without the last."""
+% end
+    inputs, target = torch.as_tensor(inputs), torch.as_tensor(target)
+% if computation then
+    room = torch.full((len(inputs), ${computation.factor}inputs.shape[1]), COMPUTATION)
+    inputs = torch.cat([inputs, room], dim=1)
+% end
+    separator = torch.full((len(inputs), 1), SEPARATOR)
+% if two_streams then
+    return inputs, torch.cat([separator, FIRST_OUTPUT + target[:, :-1]], dim=1)
+% else
+    return torch.cat([inputs, separator, FIRST_OUTPUT + target[:, :-1]], dim=1)
+% end
+
+
+@torch.no_grad()
+def decode(model, inputs, outputs${forward_arguments}):
+    """[B][outputs]: for inputs [B][n] the likeliest symbols, each behind those before it."""
+    target = torch.zeros(len(inputs), outputs, dtype=torch.int64)
+    for t in range(outputs):
+        target[:, t] = model(${star}with_target(inputs, target)${pass_arguments})[:, t - outputs].argmax(dim=-1)
+    return target

@@ -1,0 +1,102 @@
+#include "device_parity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/lh_test.h"
+
+/* The same as the kernels get it. */
+typedef struct inputs {
+    lh_cuda_step step;
+    void *tables;
+    int *draws;
+} inputs;
+
+static inputs open_inputs(const lh_device_model *m, const lh_device_question *q) {
+    const lh_ref_batch *batch = &q->batch;
+    const lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
+    inputs in = {.tables = lh_model_tables(m->spec, &shape),
+                 .draws = lh_model_draws(m->spec, NULL, &shape, batch->positions, q->drawn)};
+    if (batch->draws > 1) memcpy(in.draws, batch->positions, (size_t)(batch->draws * batch->tokens) * sizeof *in.draws);
+    in.step = (lh_cuda_step){.tokens = {batch->token},
+                             .labels = batch->label,
+                             .mask = q->mask,
+                             .draws = in.draws,
+                             .sequences = batch->sequences,
+                             .T = {batch->tokens},
+                             .label_count = batch->labels,
+                             .step = batch->step,
+                             .draw = batch->draw,
+                             .key = {batch->key.word[0], batch->key.word[1]},
+                             .rate = 1e-3,
+                             .correct2 = 1000,
+                             .loss_scale = batch->loss_scale};
+    return in;
+}
+
+static void close_inputs(inputs *in) {
+    free(in->tables);
+    free(in->draws);
+}
+
+static void check_loss(const lh_device_model *m, double loss, double want) {
+    lh_assert_close(&loss, &want, 1, m->tolerance->loss, 0);
+}
+
+static lh_parity_counts counts_of(const lh_device_model *m, const lh_device_question *q) {
+    return lh_parity_count(&q->batch, m->spec->classes, q->logits, q->mask);
+}
+
+void lh_device_check_evaluation(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut) {
+    size_t count = (size_t)(q->batch.sequences * q->batch.labels * m->spec->classes);
+    void *logits = lh_model_reserve(count * (size_t)m->real_bytes);
+    lh_cuda_answer answers[LH_PARITY_SEQUENCES];
+    inputs in = open_inputs(m, q);
+    lh_model_evaluate(m->spec, m->parameters, in.tables, &in.step, cut.team, cut.shards, cut.order, answers, logits);
+    lh_parity_check_logits(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
+    lh_parity_counts want = counts_of(m, q), got = {0, 0, 0};
+    double loss = 0;
+    for (int b = 0; b < q->batch.sequences; b++) {
+        loss += answers[b].loss;
+        got.counted += answers[b].counted;
+        got.correct += answers[b].correct;
+        got.exact += answers[b].correct == answers[b].counted;
+    }
+    check_loss(m, loss, q->loss);
+    assert_memory_equal(&got, &want, sizeof got);
+    close_inputs(&in);
+    free(logits);
+}
+
+void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
+                              double tolerance) {
+    inputs in = open_inputs(m, q);
+    lh_model_step got = lh_model_train(m->spec, m->parameters, in.tables, &in.step, cut);
+    lh_parity_counts want = counts_of(m, q);
+    assert_int_equal(got.result.state, LH_CUDA_DONE);
+    check_loss(m, got.result.sums.loss, q->loss);
+    assert_int_equal(got.result.sums.counted, want.counted);
+    assert_int_equal(got.result.sums.correct, want.correct);
+    assert_int_equal(got.result.sums.exact_ones, want.exact);
+    lh_parity_check_gradients(m->spec, m->real_bytes, got.gradient, m->reference, tolerance);
+    lh_model_step_free(&got);
+    close_inputs(&in);
+}
+
+void lh_device_check_made(lh_device_model *m, lh_parity_batch *made, lh_model_cut cut) {
+    double *logits =
+        lh_parity_reserve(sizeof made->label / sizeof *made->label * (size_t)m->spec->classes * sizeof *logits);
+    double loss = lh_parity_run(m->reference, made, logits);
+    lh_device_question q = {made->batch, made->drawn, made->mask, logits, loss};
+    lh_device_check_training(m, &q, cut, m->tolerance->gradient);
+    lh_parity_evaluate(m->spec, &q.batch);
+    q.loss = lh_ref_run(m->reference, &q.batch, logits);
+    lh_device_check_evaluation(m, &q, cut);
+    free(logits);
+}
+
+void lh_device_check_at(lh_device_model *m, int tokens, int labels, lh_model_cut cut) {
+    lh_parity_batch made;
+    lh_parity_make_batch(m->about, tokens, labels, 0, &made);
+    lh_device_check_made(m, &made, cut);
+}

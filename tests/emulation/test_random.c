@@ -1,0 +1,46 @@
+/* Device code of random networks (tests/support/random_specs.lua) in the emulation against kernels/ref: logits, loss and
+ * the gradient of every parameter, with dropout in training. LH_RANDOM_SPECS: X(id) for each that there is device code
+ * for.
+ */
+#include "support/lh_test.h"
+
+#include <stdlib.h>
+
+#include "device_parity.h"
+
+#define X(id) extern const lh_spec longhand_spec_##id;
+LH_RANDOM_SPECS
+#undef X
+
+/* With weights of its own; about outlives it. */
+static lh_device_model open_model(const lh_parity_case *about) {
+    lh_device_model m = {.about = about,
+                         .spec = about->spec,
+                         .real_bytes = about->spec->cuda->real_bytes,
+                         .reference = lh_parity_random_model(about->spec),
+                         .tolerance = &lh_parity_random_tolerance};
+    m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
+    lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
+    return m;
+}
+
+static void close_model(lh_device_model *m) {
+    free(m->parameters);
+    lh_ref_model_free(m->reference);
+}
+
+static void test_device_code_matches_reference(void **state) {
+    lh_parity_case about = lh_parity_random_case(*state);
+    lh_device_model m = open_model(&about);
+    lh_device_check_at(&m, 1, 1, (lh_model_cut){1, 1, 0});
+    lh_device_check_at(&m, 10, 5, (lh_model_cut){4, 3, 2});
+    lh_device_check_at(&m, 17, 17, (lh_model_cut){3, 2, 3});
+    close_model(&m);
+}
+
+int main(void) {
+#define X(id) {#id, test_device_code_matches_reference, NULL, NULL, (void *)&longhand_spec_##id},
+    const struct CMUnitTest tests[] = {LH_RANDOM_SPECS};
+#undef X
+    return cmocka_run_group_tests_name("random", tests, NULL, NULL);
+}

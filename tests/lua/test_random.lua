@@ -1,0 +1,238 @@
+-- Random networks (networks.lua) as generated text, without a compiler: each is printed for both targets or refused by
+-- name, no two things in it are called the same; and what went wrong once, as small as it gets.
+-- Their numbers: tests/unit/test_random.c, tests/emulation/test_random.c.
+
+local support = dofile("tests/lua/support.lua")
+package.path = "tests/support/?.lua;" .. package.path
+
+local random_specs = require("random_specs") -- before whatever plans
+local lfs = require("lfs")
+local lu = require("luaunit")
+local project = require("project").new(".")
+
+local NETWORKS = 5 -- of each width
+
+local function files_of(plan)
+  local list, text = assert(project:files(plan, plan.device and true)), {}
+  for _, file in ipairs(list) do
+    text[file.path] = file.text
+  end
+  return text
+end
+
+-- A description in place of the encoder's, in a spec with these fields: its plan, and its files by name.
+local function made(describe, encoding, width, eval)
+  local plan
+  random_specs.describe(describe, function()
+    local path = support.write("network.lua", ([[
+return { task = { kind = "bucket_sort" }, encoding = { %s }, train = { lengths = { 1, 18 } }, eval = { %s },
+  model = { layers = 2, heads = 2, width = %d, feedforward = 32, dropout = 0 } }
+]]):format(encoding or 'kind = "none"', eval or "", width or 16))
+    plan = assert(project:plan(path)).plan
+  end)
+  return plan, files_of(plan)
+end
+
+-- ---- what stands twice ----
+
+-- Comments hold words that are no names.
+local function without_comments(text)
+  return (text:gsub("/%*.-%*/", ""))
+end
+
+local function add_once(known, name, where)
+  lu.assertNil(known[name], ("%s: %s stands there twice"):format(where, name))
+  known[name] = true
+end
+
+-- Names of a function that begins in column 1, of the kernels on the CPU besides.
+local function functions_of(text, where, known)
+  for line in without_comments(text):gmatch("[^\n]+") do
+    local name = line:match("^[%a][%w_ %*]-([%w_]+)%(")
+    if name and not line:find(";", 1, true) and not line:find("^extern") and not line:find("^typedef") then
+      add_once(known, name, where)
+    end
+  end
+end
+
+local function members_of(text, where)
+  for body, struct in without_comments(text):gmatch("typedef struct [%w_]+ {\n(.-)\n} ([%w_]+);") do
+    local known = {}
+    for name in body:gsub("%b[]", ""):gmatch("([%w_]+)%s*[,;]") do
+      add_once(known, name, where .. ": struct " .. struct)
+    end
+  end
+end
+
+local function constants_of(text, where, known)
+  for name in without_comments(text):gmatch("\n%s*([%u][%u%d_]+) = ") do
+    add_once(known, name, where)
+  end
+  for name in text:gmatch("\nstatic const %w+ ([%u][%u%d_]+) = ") do
+    add_once(known, name, where)
+  end
+end
+
+local KERNELS = {} -- names of functions
+
+for name in lfs.dir("kernels/cpu") do
+  if name:find("%.h$") then
+    for line in without_comments(support.read("kernels/cpu/" .. name)):gmatch("[^\n]+") do
+      KERNELS[line:match("^[%a][%w_ %*]-([%w_]+)%(") or ""] = true
+    end
+  end
+end
+
+local CPU_PARTS = { "step.c", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc" }
+
+local function check_names(text, where)
+  local known, constants = {}, {}
+  for name in pairs(KERNELS) do
+    known[name] = true
+  end
+  for _, part in ipairs(CPU_PARTS) do
+    functions_of(text[part], where .. " " .. part, known)
+    members_of(text[part], where .. " " .. part)
+    constants_of(text[part], where .. " " .. part, constants)
+  end
+  if text["device.cu"] then
+    functions_of(text["device.cu"], where .. " device.cu", {})
+    members_of(text["device.cu"], where .. " device.cu")
+    constants_of(text["device.cu"], where .. " device.cu", {})
+  end
+end
+
+TestRandom = {}
+
+local function check_random(id)
+  random_specs.with(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
+    check_names(files_of(plan), id)
+    if plan.no_device_code then
+      local files, message = project:files(plan, true)
+      lu.assertNil(files)
+      lu.assertStrContains(message, "there is no device code for " .. plan.no_device_code.what)
+      lu.assertStrContains(message, "expected: --target cpu")
+    end
+  end)
+end
+
+function TestRandom.test_they_are_printed_for_both_targets_or_refused_by_name()
+  for number = 1, NETWORKS do
+    check_random("random_" .. number)
+    check_random("random_wide_" .. number)
+  end
+end
+
+TestNames = {}
+
+local function embedded(f)
+  return function(net)
+    local x = net:embed("embedding", net:stream("source"), { scale = 4, place = net.additive, dropout = 0.1 })
+    net:classify(net:readout(f(net, x), "last"))
+  end
+end
+
+-- A block of this name with attention, and what follows on it.
+local function attending(name, follow)
+  return embedded(function(net, x)
+    local b = net:block(name, 2, "A block.")
+    local h = b:input(x)
+    b:output(follow(b, b:add(h, b:attention("self", h, h))))
+    return b.result
+  end)
+end
+
+-- A block's layers are counted by its own name, whatever has parameters in each of them.
+function TestNames.test_a_block_of_another_name_has_the_attention()
+  for _, encoding in ipairs({ 'kind = "relative"', 'relative = { kind = "shaw", clip = 4 }', 'kind = "alibi_learned"',
+    'kind = "geometric"' }) do
+    for _, width in ipairs({ 16, 256 }) do
+      local _, text = made(attending("stage", function(b, s)
+        return b:norm("norm1", s)
+      end), encoding, width)
+      for path, part in pairs(text) do
+        lu.assertNil(part:find("%f[%w_]LAYERS%f[^%w_]"), encoding .. " " .. path)
+      end
+    end
+  end
+end
+
+function TestNames.test_what_a_block_takes_is_called_as_a_value_inside_of_it()
+  local _, text = made(embedded(function(net, x)
+    local b = net:block("layer", 2, "A block.")
+    local sum = net:add(x, net:product("map", x, 16)) -- sum1 of the network
+    local h = b:input(sum)
+    local inner = b:add(h, b:attention("self", h, h)) -- sum1 of the block
+    b:output(b:add(inner, b:norm("norm1", inner)))
+    return b.result
+  end))
+  check_names(text, "names inside and outside")
+end
+
+function TestNames.test_names_that_kernels_and_other_functions_have()
+  local _, text = made(attending("layer", function(b, s)
+    local y = b:product("layer_norm", b:product("gelu", s, 16), 16, { bias = true })
+    local z = b:add(b:activation("tanh", y, "gelu"), b:product("residual_norm", b:norm("norm1", s), 16), 0.1)
+    return b:add(b:add(s, z, 0.2), b:product("drop", z, 16), 0.3)
+  end))
+  check_names(text, "names of functions")
+end
+
+-- Every rate is named after what it drops out first; what is named so already gets a number.
+function TestNames.test_dropouts_of_several_rates_and_one_name()
+  local plan, text = made(embedded(function(net, x)
+    local b = net:block("layer", 2, "A block.")
+    local h, outside = b:input(net:norm("norm1", x)), b:external(x)
+    local s = b:add(b:add(h, b:attention("self", h, h), 0.1), outside, 0.2)
+    b:output(b:add(s, outside, 0.3))
+    return b.result
+  end))
+  local names = {}
+  for i, dropout in ipairs(plan.dropouts) do
+    names[i] = dropout.name
+  end
+  lu.assertEquals(names, { "BRANCH", "EMBEDDING", "EMBEDDING_2", "EMBEDDING_3" })
+  check_names(text, "rates")
+end
+
+-- An address in shared memory for each array.
+function TestNames.test_room_for_the_addresses_of_many_arrays()
+  local few, many
+  few = made(attending("layer", function(b, s)
+    return b:norm("norm1", s)
+  end))
+  many = made(attending("layer", function(b, s)
+    for i = 1, 30 do
+      s = b:norm("norm" .. i, b:add(s, b:product("map" .. i, s, 16)))
+    end
+    return s
+  end))
+  lu.assertEquals(few.cuda.block_state, 1024)
+  lu.assertTrue(many.cuda.block_state >= 512 + 8 * #many.device.blocks[1].members)
+end
+
+TestPlaces = {}
+
+-- What is found of a description whose block of `layers` drops out at so many places.
+local function dropping(places, layers)
+  local ok, problem = pcall(made, embedded(function(net, x)
+    local b = net:block("layer", layers, "A block.")
+    local h = b:input(x)
+    local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
+    for _ = 1, places do
+      s = b:add(s, h, 0.1)
+    end
+    b:output(b:norm("norm2", s))
+    return b.result
+  end), nil, nil, "dropout = true")
+  return not ok and tostring(problem) or nil
+end
+
+-- A part of dropout's counter tells places apart: there are as many as it has numbers.
+function TestPlaces.test_too_many_places_are_refused()
+  lu.assertNil(dropping(4, 63))
+  lu.assertStrContains(dropping(4, 64), "eval.dropout: 4 places of 65 layers")
+  lu.assertStrContains(dropping(257, 1), "block layer drops out at 257 places")
+end
+
+support.run()

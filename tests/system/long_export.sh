@@ -1,0 +1,76 @@
+# Every encoding and every form of a network, trained for a few steps, exported to PyTorch, and its logits compared there
+# with those of the trainer. Needs PyTorch (LONGHAND_PYTHON names another Python than python3). LH_EXPORT picks cases by
+# a pattern of the shell.
+
+. tests/system/common.sh
+
+PYTHON=${LONGHAND_PYTHON:-python3}
+export PYTHONDONTWRITEBYTECODE=1
+"$PYTHON" -c 'import torch' 2>/dev/null || {
+    echo "skip long_export: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
+    exit 0
+}
+
+# NAME MODEL ENCODING [MORE]: fields of a spec. The export is left in $work/torch.
+exports() {
+    spec=$work/$1.lua
+    echo "return { encoding = { $3 }, model = { layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1, $2 },
+        train = { batch = 8, learning_rate = 1e-2, steps = 40, lengths = { 1, 6 }, log_every = 20 },
+        eval = { lengths = { list = { 4 } }, examples = 4 }, ${4:-task = { kind = \"reverse_string\" \}} }" >"$spec"
+    ./longhand build "$spec" --levels best --out "$work/trainer" >/dev/null &&
+        "$work/trainer/trainer" train --out "$work/runs" --threads 1 --no-eval >/dev/null &&
+        ./longhand export pytorch "$work/runs/$1"/*/* --spec "$spec" --trainer "$work/trainer/trainer" \
+            --out "$work/torch/$1"
+    status=$?
+    rm -rf "$work/trainer" "$work/runs"
+    return $status
+}
+
+case_of() {
+    case $1 in ${LH_EXPORT:-*}) expect "$1_is_exported" exports "$@" ;; esac
+}
+
+for file in spec/encodings/*.lua; do
+    name=$(basename "$file" .lua)
+    case_of "$name" "" "kind = \"$name\""
+done
+
+DRAWN='positions = { kind = "randomized", max_position = 64'
+case_of drawn_rope "" "$DRAWN }, kind = \"rope\""
+case_of drawn_pass "" "$DRAWN, draw = \"pass\" }, kind = \"relative\""
+case_of drawn_sides "" "$DRAWN, sides = \"independent\" }, kind = \"alibi\""
+case_of drawn_difference "" "$DRAWN, reading = \"difference\" }, kind = \"shaw\""
+case_of drawn_sequence "" "$DRAWN, draw = \"sequence\" }, kind = \"learned\""
+
+PRE='norm = { place = "pre" }' DECODER='kind = "decoder"'
+for encoding in none rope relative alibi; do
+    case_of "decoder_$encoding" "$DECODER" "kind = \"$encoding\""
+    case_of "decoder_${encoding}_pre" "$DECODER, norm = { kind = \"rms\", place = \"pre\" }, activation = \"swiglu\",
+        tied = true" "kind = \"$encoding\""
+done
+case_of decoder_tied "$DECODER, tied = true" 'kind = "sinusoid"'
+case_of decoder_learned_window "$DECODER, bias = \"all\"" 'additive = { kind = "learned", rows = 30 },
+    mask = { kind = "window", left = 3 }'
+case_of decoder_drawn "$DECODER" "$DRAWN }, kind = \"relative\""
+case_of decoder_log_length "$DECODER, $PRE" 'kind = "log_length"'
+case_of decoder_pauses "$DECODER" 'kind = "rope"' 'task = { kind = "reverse_string", computation = 2 }'
+case_of decoder_double "$DECODER, $PRE, bias = \"none\"" 'kind = "rope"' \
+    'precision = "float64", task = { kind = "bucket_sort" }'
+case_of encoder_geometric_bias "bias = \"all\", $PRE" 'kind = "geometric"'
+for activation in gelu gelu_tanh silu swiglu geglu; do
+    case_of "encoder_$activation" "activation = \"$activation\"" 'kind = "rope"' \
+        'precision = "float64", task = { kind = "reverse_string" }'
+done
+case_of encoder_rms 'norm = { kind = "rms" }, bias = "none", init = "torch"' 'kind = "t5"'
+case_of encoder_rms_pre 'norm = { kind = "rms", place = "pre" }, bias = "all", init = "xavier"' 'kind = "none"'
+case_of encoder_without_spare 'spare_token = false' 'kind = "none"'
+
+cp examples/own_network/parallel_block.lua tests/specs/descriptions/blocks.lua "$work"
+case_of own_block 'source = "parallel_block.lua"' 'kind = "relative"'
+case_of own_block_drawn 'source = "parallel_block.lua", options = { gate = "gelu" }' "$DRAWN }, kind = \"rope\""
+case_of own_blocks 'source = "blocks.lua"' 'kind = "t5"'
+case_of own_decoder "$DECODER, source = \"blocks.lua\"" 'kind = "sinusoid"'
+
+expect models_agree_in_torch "$PYTHON" tests/python/use_model.py "$work"/torch/*
+cat "$work/.output"
+finish

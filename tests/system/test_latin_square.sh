@@ -1,0 +1,110 @@
+# A task that makes its examples, latin_square: trained by epochs, stopped and resumed, on any number of threads;
+# evaluated by two axes and three sets; a file for validation; what reports make of it.
+
+. tests/system/common.sh
+
+trainer=$work/out/trainer
+cat >"$work/latin_small.lua" <<'END'
+return {
+  task = { kind = "latin_square", options = { puzzles = 100 }, seed = 3 },
+  encoding = { kind = "learned", additive = { rows = 17 } },
+  model = { use = "small_encoder" },
+  train = { batch = 32, epochs = 6, learning_rate = 1e-3, log_every = 3, checkpoint = { every = 4 } },
+  eval = { by = { vectors = true, puzzle = true }, splits = { "train", "test", "validation" }, examples = 80,
+    during = { every = 9, by = { vectors = true }, splits = { "train", "validation" }, examples = 20 } },
+}
+END
+
+builds() {
+    ./longhand build "$work/latin_small.lua" --levels best --out "$work/out" &&
+        ends_with 0 'made at the start, seed 3' "$trainer" info &&
+        ends_with 0 'This trainer makes its examples at the start' "$trainer" train --help
+}
+
+folder() {
+    echo "$work/$1"/*/*/lr*-seed0
+}
+
+results() {
+    cksum <"$(folder "$1")/checkpoint.safetensors"
+    sed 's/,"steps_per_second":[^}]*//' "$(folder "$1")/metrics.jsonl"
+    cat "$(folder "$1")/eval.jsonl"
+}
+
+same_results() {
+    results "$1" >"$work/want" && results "$2" >"$work/got" && cmp "$work/want" "$work/got"
+}
+
+# 270 puzzles in batches of 32: 9 in an epoch, the last of 14. The resumes are within epochs and between them.
+same_bits() {
+    ends_with 0 'an epoch is 9 batches, 54 steps are 6 epochs' "$trainer" train --out "$work/whole" --threads 1 &&
+        "$trainer" train --out "$work/threads" --threads 5 && same_results whole threads || return
+    for steps in 5 9 20 36; do
+        "$trainer" train --out "$work/parts" --steps $steps --threads 2 --resume --no-eval || return
+    done
+    "$trainer" train --out "$work/parts" --threads 2 --resume && same_results whole parts
+}
+
+has() {
+    [ "$(grep -c "$2" "$(folder whole)/eval.jsonl")" -eq "$1" ] && return
+    echo "wanted $1 lines with $2"
+    cat "$(folder whole)/eval.jsonl"
+    return 1
+}
+
+# A condition for each combination of numbers that a set has; on the way without puzzles, and of two sets.
+lines() {
+    has 3 '^{"step":54,"split":"train","by":{"vectors":[123]},"examples":80,' &&
+        has 3 '^{"step":54,"split":"test","by":{"vectors":[123]},"examples":10,' &&
+        has 108 '^{"step":54,"split":"validation","by":{"vectors":[123],"puzzle":[0-9]*},"examples":1,' &&
+        has 36 '"by":{"vectors":3,"puzzle":' && has 1 '"by":{"vectors":3,"puzzle":108}' &&
+        has 18 '"split":"during","set":"train","by":{"vectors":[123]},"examples":20,' &&
+        has 18 '"split":"during","set":"validation","by":{"vectors":[123]},"examples":20,' && has 150 '' &&
+        grep -q '"train_examples":270,"eval":"latin_square",.*"validation_examples":108,"by":\["vectors","puzzle"\]}' \
+            "$(folder whole)/run.json"
+}
+
+# Other sets and axes from flags; examples one by one, and in traces.
+flags() {
+    file=$(folder whole)/checkpoint.safetensors
+    ends_with 0 'all test   1..3' "$trainer" eval --checkpoint "$file" --out "$work/eval" --splits test \
+        --per-example "$work/each" &&
+        [ "$(grep -c '^{"vectors":[123],"example":[0-9],' "$work/each")" -eq 30 ] &&
+        ends_with 0 'validation     16 ' "$trainer" eval --checkpoint "$file" --out "$work/eval" --lengths 16 \
+            --splits validation &&
+        ends_with 2 'expected: some of train,test,validation' "$trainer" eval --checkpoint "$file" --splits tests &&
+        ends_with 0 '[108][2][17][17]' "$trainer" trace --checkpoint "$file" --split validation --examples 200 \
+            --length 16 --out "$work/trace" &&
+        ends_with 2 'expected: train, test, validation' "$trainer" sample --length 16 --split validations
+}
+
+# The set that the task made, read from a file: the same puzzles to train on, and so the same bits.
+validation_file() {
+    "$trainer" sample --length 16 --count 200 --split validation --text |
+        awk 'BEGIN { print "puzzles,solutions" } { print $1 "," $3 }' >"$work/items.csv" || return
+    [ "$(wc -l <"$work/items.csv")" -eq 109 ] &&
+        "$trainer" train --out "$work/file" --validation "$work/items.csv" && same_results whole file &&
+        grep -q "\"validation\":\"$work/items.csv\",\"validation_sha256\":\"$(sha256sum <"$work/items.csv" |
+            cut -d' ' -f1)\"" "$(folder file)/run.json" || return
+    head -100 "$work/items.csv" >"$work/short.csv"
+    ends_with 1 'short.csv: there are 36 puzzles of one vector, 36 of two and 27 of three' \
+        "$trainer" train --out "$work/file" --validation "$work/short.csv" || return
+    sed '2,4d;38,40d;74,76d' "$work/items.csv" >"$work/fewer.csv"
+    ends_with 1 'cannot go on from it: data_sha256 is' "$trainer" train --out "$work/file" --steps 60 --resume \
+        --validation "$work/fewer.csv" && ends_with 1 'hint: --validation FILE' "$trainer" sample --length 16 \
+        --validation "$work/nowhere.csv"
+}
+
+# Tables and curves go by the first axis.
+reports() {
+    ends_with 0 'latin_small' ./longhand report "$work/whole" --out "$work/report" &&
+        ends_with 0 '' ./longhand report "$(folder whole)" "$(folder file)" --out "$work/two"
+}
+
+expect builds builds
+expect same_bits same_bits
+expect lines lines
+expect flags flags
+expect validation_file validation_file
+expect reports reports
+finish

@@ -1,0 +1,272 @@
+/* data/groups.h: axes in files of examples, the conditions that they make, and evaluations that go by them. */
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/corpus.h"
+#include "eval/eval_lines.h"
+#include "toy_program.h"
+#include "train/engine.h"
+
+static void shape_of(int input, int output, lh_shape *shape) {
+    shape->length[0] = input + output;
+    shape->labels = output;
+}
+
+typedef struct fixture {
+    lh_spec spec;
+    lh_format format;
+    lh_task task;
+    lh_data data;
+    lh_corpus corpus;
+} fixture;
+
+enum { DIGITS, CARRY };
+
+/* lh_toy_spec over files whose lines may have two axes. */
+static void make_spec(fixture *f, const char *train, const char *eval, const char *validation) {
+    static const char *const axis[] = {"digits", "carry"};
+    memset(f, 0, sizeof *f);
+    f->spec = lh_toy_spec;
+    f->format = *lh_toy_spec.format;
+    f->task = *lh_toy_spec.task;
+    f->format.labels = NULL;
+    f->format.stream[0].length = NULL;
+    f->format.shape = shape_of;
+    f->task.sample = NULL;
+    f->task.input_length = f->task.output_length = NULL;
+    f->task.axis = axis;
+    f->task.axes = 2;
+    f->data = (lh_data){.train = train, .eval = eval, .longest = 12, .validation = validation};
+    f->spec.format = &f->format;
+    f->spec.task = &f->task;
+    f->spec.data = &f->data;
+}
+
+static const char *write_text(const char *directory, const char *name, const char *text) {
+    const char *path = lh_test_path(directory, name);
+    lh_test_write(path, text, strlen(text));
+    return path;
+}
+
+/* Two shapes; digits 1 and 2, carry 0 and 3, one line without either. */
+static const char *const train_lines = "{\"input\":[1,2],\"target\":[3],\"digits\":2,\"carry\":3}\n"
+                                       "{\"input\":[1],\"target\":[0],\"digits\":1,\"carry\":0}\n"
+                                       "{\"input\":[2],\"target\":[1],\"digits\":2,\"carry\":3}\n"
+                                       "{\"carry\":0,\"input\":[4,4],\"target\":[2],\"digits\":2}\n"
+                                       "{\"input\":[3],\"target\":[3]}\n"
+                                       "{\"input\":[0,1],\"target\":[4],\"digits\":2,\"carry\":3}\n";
+static const char *const test_lines = "{\"input\":[2,2],\"target\":[3],\"digits\":7,\"carry\":1}\n";
+static const char *const other_lines = "{\"input\":[0],\"target\":[3],\"digits\":1}\n"
+                                       "{\"input\":[1],\"target\":[3],\"digits\":1}\n";
+
+static void open_files(fixture *f, const char *directory, bool test, bool validation) {
+    lh_error error;
+    make_spec(f, write_text(directory, "train.jsonl", train_lines),
+              test ? write_text(directory, "test.jsonl", test_lines) : NULL,
+              validation ? write_text(directory, "other.jsonl", other_lines) : NULL);
+    lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
+}
+
+static const lh_by by_both = {2, {{DIGITS, true, {NULL, 0, 0, 0, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
+
+static void open_groups(lh_groups *groups, const fixture *f, const lh_by *by, unsigned sets) {
+    lh_error error;
+    lh_assert_ok(lh_groups_open(groups, &f->corpus, &f->spec, by, sets, &error), &error);
+}
+
+/* Every combination that there is, and what has none; within a group examples are in the order of shapes. */
+static void test_groups_are_the_combinations_there_are(void **state) {
+    fixture f;
+    lh_groups g;
+    open_files(&f, *state, false, false);
+    open_groups(&g, &f, &by_both, 0);
+    static const int want[4][3] = {{LH_NO_VALUE, LH_NO_VALUE, 1}, {1, 0, 1}, {2, 0, 1}, {2, 3, 3}};
+    assert_int_equal(g.count, 4);
+    assert_int_equal(g.axes, 2);
+    assert_string_equal(g.name[0], "digits");
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(g.group[i].set, LH_SET_TRAIN);
+        assert_int_equal(g.group[i].value[0], want[i][0]);
+        assert_int_equal(g.group[i].value[1], want[i][1]);
+        assert_int_equal(g.group[i].count, want[i][2]);
+    }
+    const lh_group *last = &g.group[3]; /* [2] of shape 1, then [1, 2] and [0, 1] of shape 2 */
+    static const uint32_t place[3] = {1, 3, 5}, pick[3] = {1, 0, 2};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(g.place[last->first + i], place[i]);
+        assert_int_equal(g.pick[last->first + i], pick[i]);
+        assert_int_equal(lh_dataset_shape(&f.corpus.train, f.corpus.shapes, place[i]), i > 0 ? 2 : 1);
+    }
+    lh_groups_close(&g);
+    lh_corpus_close(&f.corpus);
+}
+
+static void test_groups_of_a_range_leave_out_other_values(void **state) {
+    static const int32_t list[] = {2, 9};
+    const lh_by by = {3,
+                      {{LH_BY_LENGTH, false, {NULL, 0, 2, 5, 1}},
+                       {DIGITS, false, {list, 2, 0, 0, 0}},
+                       {CARRY, false, {NULL, 0, 0, 9, 3}}}};
+    fixture f;
+    lh_groups g;
+    open_files(&f, *state, false, false);
+    open_groups(&g, &f, &by, 0);
+    assert_int_equal(g.count, 2); /* of length 2: 2 digits with carry 0, and with 3 */
+    assert_string_equal(g.name[0], "length");
+    assert_int_equal(g.group[1].value[0] * 100 + g.group[1].value[1] * 10 + g.group[1].value[2], 223);
+    assert_int_equal(g.group[1].count, 2);
+    lh_groups_close(&g);
+    lh_corpus_close(&f.corpus);
+}
+
+/* What is held out unless it is asked otherwise; a group never has examples of two sets. */
+static void test_groups_of_sets(void **state) {
+    const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
+    fixture f;
+    lh_groups g;
+    lh_error error;
+    open_files(&f, *state, true, true);
+    open_groups(&g, &f, &digits, 0);
+    assert_int_equal(g.sets, 1u << LH_SET_TEST | 1u << LH_SET_VALIDATION);
+    assert_int_equal(g.count, 2);
+    assert_int_equal(g.group[0].set, LH_SET_TEST);
+    assert_int_equal(g.group[0].value[0], 7);
+    assert_int_equal(g.group[1].set, LH_SET_VALIDATION);
+    assert_int_equal(g.group[1].count, 2);
+    lh_groups_close(&g);
+    open_groups(&g, &f, &digits, lh_sets_of("validation,train"));
+    assert_int_equal(g.count, 4);
+    assert_int_equal(g.group[3].set, LH_SET_VALIDATION);
+    lh_groups_close(&g);
+    lh_corpus_close(&f.corpus);
+    assert_int_equal(lh_sets_of("tests"), 0);
+    open_files(&f, *state, true, false);
+    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &digits, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
+                    &error, "eval.splits: there are no examples for validation");
+    lh_groups_close(&g);
+    const lh_by far = {1, {{DIGITS, false, {NULL, 0, 30, 40, 1}}}};
+    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &far, 0, &error), LH_ERR_INPUT, &error,
+                    "eval.by: no example of");
+    lh_groups_close(&g);
+    lh_corpus_close(&f.corpus);
+}
+
+static void test_axes_that_say_nothing_are_refused(void **state) {
+    static const struct {
+        const char *line, *said;
+    } cases[] = {
+        {"{\"input\":[1],\"target\":[0],\"digits\":-1}\n", "bad.jsonl:1: digits is no such number"},
+        {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is no such number"},
+        {"{\"input\":[1],\"target\":[0],\"carry\":1000000001}\n", "an integer from 0 to 1000000000"},
+        {"{\"input\":[1],\"target\":[0],\"chain\":1}\n",
+         "bad.jsonl:1: there is no \"chain\"\n  expected: input, target, mask, digits, carry"},
+    };
+    const lh_by carry = {1, {{CARRY, true, {NULL, 0, 0, 0, 1}}}};
+    fixture f;
+    lh_groups g;
+    lh_error error;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_spec(&f, write_text(*state, "bad.jsonl", cases[i].line), NULL, NULL);
+        lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].said);
+    }
+    open_files(&f, *state, false, true);
+    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &carry, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
+                    &error, "says anything of carry");
+    lh_groups_close(&g);
+    lh_corpus_close(&f.corpus);
+}
+
+/* ---- evaluations ---- */
+
+enum { MOST = 8 };
+
+static int evaluate(const fixture *f, const lh_groups *groups, const char *path, lh_eval_result results[MOST]) {
+    lh_error error;
+    lh_engine *engine;
+    lh_engine_config config = {.spec = &f->spec, .seed = 7, .threads = 2};
+    lh_eval_request request = {
+        .groups = groups, .examples = 20, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
+    lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
+    bool complete = false;
+    if (path != NULL) {
+        lh_assert_ok(lh_evaluation_is_complete(&f->spec, &request, &complete, &error), &error);
+        assert_true(complete);
+    }
+    engine->ops->close(engine);
+    return lh_eval_conditions(&request);
+}
+
+/* Sum over conditions of a measure times its examples. */
+static double weighted(const lh_eval_result *results, int count, bool loss) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += results[i].examples * (loss ? results[i].loss : results[i].accuracy);
+    return sum;
+}
+
+/* However the examples are taken apart, together they are the same. */
+static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
+    fixture f;
+    lh_groups both;
+    lh_eval_result by_length[MOST], by_axes[MOST];
+    open_files(&f, *state, false, false);
+    open_groups(&both, &f, &by_both, 0);
+    int lengths = evaluate(&f, &f.corpus.final, NULL, by_length), axes = evaluate(&f, &both, NULL, by_axes);
+    assert_int_equal(lengths, 2);
+    assert_int_equal(axes, 4);
+    assert_int_equal(by_length[0].n, 1);
+    assert_int_equal(by_axes[3].n, 2);
+    assert_true(weighted(by_length, lengths, false) == weighted(by_axes, axes, false));
+    double want = weighted(by_length, lengths, true), got = weighted(by_axes, axes, true);
+    lh_assert_close(&got, &want, 1, 1e-6, 0);
+    lh_groups_close(&both);
+    lh_corpus_close(&f.corpus);
+}
+
+/* Lines have a number for each axis that the group has, and are found again by all of them. */
+static void test_evaluation_by_axes_lines_read_back(void **state) {
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    static const char *const begin[] = {
+        "{\"step\":5,\"split\":\"train\",\"by\":{},\"examples\":1,",
+        "{\"step\":5,\"split\":\"train\",\"by\":{\"digits\":1,\"carry\":0},\"examples\":1,",
+        "{\"step\":5,\"split\":\"train\",\"by\":{\"digits\":2,\"carry\":0},\"examples\":1,",
+        "{\"step\":5,\"split\":\"train\",\"by\":{\"digits\":2,\"carry\":3},\"examples\":3,",
+        "{\"step\":5,\"split\":\"validation\",\"by\":{\"digits\":1},\"examples\":2,",
+    };
+    fixture f;
+    lh_groups both;
+    lh_eval_result results[MOST];
+    char name[LH_EVAL_NAME];
+    size_t bytes, again;
+    open_files(&f, *state, false, true);
+    open_groups(&both, &f, &by_both, lh_sets_of("train,validation"));
+    assert_int_equal(evaluate(&f, &both, path, results), 5);
+    assert_string_equal(lh_eval_name(&results[3], name), "train, digits 2, carry 3");
+    assert_string_equal(lh_eval_name(&results[4], name), "validation, digits 1");
+    char *text = lh_test_read(path, &bytes), *line = text;
+    for (int i = 0; i < 5; i++, line = strchr(line, '\n') + 1) assert_ptr_equal(strstr(line, begin[i]), line);
+    free(text);
+    evaluate(&f, &both, path, results); /* all are there */
+    free(lh_test_read(path, &again));
+    assert_int_equal(again, bytes);
+    lh_groups_close(&both);
+    lh_corpus_close(&f.corpus);
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        in_directory(test_groups_are_the_combinations_there_are),
+        in_directory(test_groups_of_a_range_leave_out_other_values),
+        in_directory(test_groups_of_sets),
+        in_directory(test_axes_that_say_nothing_are_refused),
+        in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
+        in_directory(test_evaluation_by_axes_lines_read_back),
+    };
+    return cmocka_run_group_tests_name("groups", tests, NULL, NULL);
+}

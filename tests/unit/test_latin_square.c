@@ -1,0 +1,517 @@
+/* runtime/data/tasks/latin_square: the classifier against the sheet's rules, written out, and against all Latin squares;
+ * what a run is given to train and to evaluate; files for validation, good and bad. */
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/corpus.h"
+#include "data/tasks/latin_square.h"
+
+lh_task_collect lh_task_latin_square;
+
+enum { FEW = 400, PUZZLES = 60, HELD_OUT = PUZZLES / 10, ITEMS = 108 };
+
+static uint64_t squares[LATIN_SQUARES];
+
+/* Puzzles as the published file writes them. */
+static latin_puzzle puzzle_of(const char *grid) {
+    latin_puzzle p = {0, -1};
+    for (int cell = 0; cell < LATIN_CELLS; cell++)
+        if (grid[cell] == '?') p.probe = cell;
+        else if (grid[cell] != '.') p.givens |= (uint64_t)1 << (4 * cell + grid[cell] - '1');
+    return p;
+}
+
+static void grid_of(const latin_puzzle *p, char grid[LATIN_CELLS + 1]) {
+    for (int cell = 0; cell < LATIN_CELLS; cell++) {
+        int symbols = latin_symbols_at(p->givens, cell);
+        grid[cell] = cell == p->probe ? '?' : symbols == 0 ? '.' : (char)('0' + latin_symbol(symbols));
+    }
+    grid[LATIN_CELLS] = 0;
+}
+
+/* ---- the sheet's rules, cell by cell ---- */
+
+/* Cell i of a line: of row `at`, or of column `at`. */
+static int cell_of(bool row, int at, int i) { return row ? 4 * at + i : 4 * i + at; }
+
+static bool has(const char *grid, bool row, int at, char symbol) {
+    for (int i = 0; i < 4; i++)
+        if (grid[cell_of(row, at, i)] == symbol) return true;
+    return false;
+}
+
+static int givens_in(const char *grid, bool row, int at) {
+    int count = 0;
+    for (int i = 0; i < 4; i++) count += grid[cell_of(row, at, i)] >= '1';
+    for (int i = 0; i < 4; i++) count -= grid[cell_of(row, at, i)] == '?';
+    return count;
+}
+
+/* Whether every blank of the line but the probe is in a line across that has the symbol. */
+static bool all_cross(const char *grid, bool row, int at, char symbol) {
+    for (int i = 0; i < 4; i++)
+        if (grid[cell_of(row, at, i)] == '.' && !has(grid, !row, i, symbol)) return false;
+    return true;
+}
+
+/* The only symbol that neither of these lines has, or 0: there are others. */
+static int missing(const char *grid, int row, int column) {
+    int symbol = 0, count = 0;
+    for (char s = '1'; s <= '4'; s++)
+        if ((row < 0 || !has(grid, true, row, s)) && (column < 0 || !has(grid, false, column, s))) {
+            symbol = s - '0';
+            count++;
+        }
+    return count == 1 ? symbol : 0;
+}
+
+static latin_answer crossed(const char *grid, bool row, int at) {
+    int givens = givens_in(grid, row, at);
+    for (char s = '1'; givens < 2 && s <= '4'; s++)
+        if (!has(grid, row, at, s) && all_cross(grid, row, at, s))
+            return (latin_answer){row ? (givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS)
+                                      : (givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS),
+                                  3, s - '0'};
+    return (latin_answer){LATIN_NONE, 0, 0};
+}
+
+static latin_answer by_the_sheet(const char *grid) {
+    int probe = (int)(strchr(grid, '?') - grid), row = probe / 4, column = probe % 4;
+    int in_row = missing(grid, row, -1), in_column = missing(grid, -1, column), in_both = missing(grid, row, column);
+    if (in_row != 0) return (latin_answer){LATIN_ROW, 1, in_row};
+    if (in_column != 0) return (latin_answer){LATIN_COLUMN, 1, in_column};
+    if (in_both != 0) return (latin_answer){LATIN_UNION, 2, in_both};
+    latin_answer answer = crossed(grid, true, row);
+    return answer.vectors > 0 ? answer : crossed(grid, false, column);
+}
+
+/* A step of two vectors that the published classifier does not know: a line's one blank cannot have the answer. */
+static bool is_lax(const char *grid) {
+    int probe = (int)(strchr(grid, '?') - grid);
+    for (int line = 0; line < 2; line++) {
+        bool row = line == 0;
+        int at = row ? probe / 4 : probe % 4;
+        for (char s = '1'; givens_in(grid, row, at) == 2 && s <= '4'; s++)
+            if (!has(grid, row, at, s) && all_cross(grid, row, at, s)) return true;
+    }
+    return false;
+}
+
+/* ---- puzzles ---- */
+
+static int more_items(int few) {
+    const char *asked = getenv("LH_LATIN_ITEMS");
+    return asked != NULL ? atoi(asked) : few;
+}
+
+static void test_squares_are_all_of_order_four(void **state) {
+    (void)state;
+    for (int i = 0; i < LATIN_SQUARES; i++) {
+        for (int at = 0; at < 4; at++) {
+            assert_int_equal(latin_row_symbols(squares[i], at), 15);
+            assert_int_equal(latin_column_symbols(squares[i], at), 15);
+        }
+        assert_int_equal(latin_count(squares[i]), LATIN_CELLS);
+        if (i > 0) assert_true(squares[i] != squares[i - 1]); /* they ascend by cells */
+    }
+}
+
+/* Of each number of vectors as many: strategy and answer are the sheet's, and no square has another answer. */
+static void test_classifier_agrees_with_the_sheet_and_with_all_squares(void **state) {
+    (void)state;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
+    int wanted = more_items(FEW) / LATIN_VECTORS, seen[LATIN_VECTORS + 1] = {0}, lax = 0;
+    while (seen[1] < wanted || seen[2] < wanted || seen[3] < wanted) {
+        latin_puzzle p = latin_draw(&rng, squares);
+        char grid[LATIN_CELLS + 1];
+        grid_of(&p, grid);
+        latin_answer got = latin_classify(&p, false), want = by_the_sheet(grid);
+        assert_int_equal(got.strategy, want.strategy);
+        assert_int_equal(got.vectors, want.vectors);
+        assert_int_equal(got.symbol, want.symbol);
+        bool left_out = want.vectors == 3 && is_lax(grid);
+        assert_int_equal(latin_classify(&p, true).vectors, left_out ? 0 : want.vectors);
+        lax += left_out;
+        assert_in_range(latin_count(p.givens), 3, 11);
+        if (seen[got.vectors]++ < wanted && got.vectors > 0)
+            assert_int_equal(latin_possible(&p, squares), 1 << (got.symbol - 1));
+    }
+    assert_true(lax > 0);
+}
+
+static void test_classifier_takes_the_first_strategy(void **state) {
+    (void)state;
+    static const struct {
+        const char *grid;
+        latin_strategy strategy;
+        int symbol;
+    } cases[] = {
+        {"123?............", LATIN_ROW, 4},
+        {"?...2...3...4...", LATIN_COLUMN, 1},
+        {"123?...1...2...3", LATIN_ROW, 4},
+        {"12.?...3........", LATIN_UNION, 4},
+        {"?....1....1....1", LATIN_THREE_COLUMNS, 1},
+        {"2?..1.1.........", LATIN_NONE, 0},
+        {"2?....1....1....", LATIN_ROW_TWO_COLUMNS, 1},
+        {"?.....2..3......", LATIN_NONE, 0},
+        {"?....1....1.....", LATIN_NONE, 0},
+        {".?..3....3.....3", LATIN_NONE, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        latin_puzzle p = puzzle_of(cases[i].grid);
+        latin_answer answer = latin_classify(&p, false);
+        if (answer.strategy != cases[i].strategy || answer.symbol != cases[i].symbol)
+            fail_msg("%s: strategy %d, symbol %d", cases[i].grid, answer.strategy, answer.symbol);
+    }
+}
+
+/* A quarter turn clockwise: cell (r, c) goes to (c, 3 - r); symbols move on by one. */
+static void test_turn_moves_cells_and_symbols(void **state) {
+    (void)state;
+    latin_puzzle p = puzzle_of("12.."
+                               "..4."
+                               "...."
+                               "?..3");
+    char grid[LATIN_CELLS + 1];
+    latin_puzzle turned = latin_turn(&p);
+    grid_of(&turned, grid);
+    assert_string_equal(grid, "?..2"
+                              "...3"
+                              "..1."
+                              "4...");
+    lh_rng rng = lh_rng_at(lh_key_of_seed(6), 0, 0, 0);
+    for (int i = 0; i < FEW; i++) {
+        latin_puzzle one = latin_draw(&rng, squares), two = latin_turn(&one), end = two;
+        latin_answer a = latin_classify(&one, true), b = latin_classify(&two, true);
+        assert_int_equal(a.vectors, b.vectors);
+        if (a.vectors > 0) assert_int_equal(b.symbol, a.symbol % 4 + 1);
+        for (int j = 0; j < 3; j++) end = latin_turn(&end);
+        assert_true(latin_same(&one, &end));
+    }
+}
+
+/* 1 - shared / all, over cells with what stands there, must be above 0.8. */
+static void test_near_is_a_distance_of_four_fifths_or_less(void **state) {
+    (void)state;
+    latin_puzzle a = puzzle_of("1?......2.......");
+    latin_puzzle quarter = puzzle_of("1...?..........."); /* 1 of 4 is shared */
+    latin_puzzle sixth = puzzle_of("1....?........34");   /* 1 of 6 */
+    latin_puzzle fifth = puzzle_of("1....?.........4");   /* 1 of 5 */
+    latin_puzzle apart = puzzle_of("2....?..........");
+    latin_puzzle probe_alone = puzzle_of("2?..............");
+    assert_true(latin_near(&a, &a));
+    assert_true(latin_near(&a, &quarter));
+    assert_true(latin_near(&a, &fifth));
+    assert_false(latin_near(&a, &sixth));
+    assert_false(latin_near(&a, &apart));
+    assert_true(latin_near(&a, &probe_alone));
+}
+
+/* ---- the task ---- */
+
+typedef struct fixture {
+    lh_spec spec;
+    lh_task task;
+    lh_data data;
+    int options[2];
+} fixture;
+
+static void make_spec(fixture *f, uint64_t seed, int puzzles, bool strict, const char *validation) {
+    static const char *const axis[] = {"vectors", "puzzle"};
+    *f = (fixture){.options = {puzzles, strict}};
+    f->task = (lh_task){.kind = "latin_square",
+                        .collect = lh_task_latin_square,
+                        .options = f->options,
+                        .input_symbols = 6,
+                        .output_symbols = 4,
+                        .axis = axis,
+                        .axes = 2};
+    f->data = (lh_data){.longest = 17, .validation = validation, .seed = seed};
+    f->spec = (lh_spec){.id = "latin", .task = &f->task, .data = &f->data, .train = {.batch = 16}};
+    f->spec.eval.axis = "length";
+}
+
+static void open_corpus(lh_corpus *c, fixture *f) {
+    lh_error error;
+    lh_assert_ok(lh_corpus_open(c, &f->spec, NULL, &error), &error);
+}
+
+/* An example as a puzzle, and its target. */
+static latin_puzzle example_of(const lh_dataset *set, int64_t i, int *symbol) {
+    const uint16_t *tokens = set->tokens + set->start[i];
+    latin_puzzle p = {0, -1};
+    for (int cell = 0; cell < LATIN_CELLS; cell++)
+        if (tokens[cell] == LATIN_PROBE) p.probe = cell;
+        else if (tokens[cell] > 0) p.givens |= (uint64_t)1 << (4 * cell + tokens[cell] - 1);
+    *symbol = tokens[LATIN_CELLS] + 1;
+    return p;
+}
+
+/* Every example is a puzzle of its number of vectors with the only answer there is; as many of each number. */
+static void check_set(const lh_dataset *set, int of_each, bool strict) {
+    int seen[LATIN_VECTORS + 1] = {0}, symbol;
+    assert_int_equal(set->count, LATIN_VECTORS * of_each);
+    for (int64_t i = 0; i < set->count; i++) {
+        latin_puzzle p = example_of(set, i, &symbol);
+        latin_answer answer = latin_classify(&p, strict);
+        assert_int_equal(answer.vectors, set->values[2 * i]);
+        assert_int_equal(answer.symbol, symbol);
+        assert_int_equal(latin_possible(&p, squares), 1 << (symbol - 1));
+        seen[answer.vectors]++;
+    }
+    for (int v = 1; v <= LATIN_VECTORS; v++) assert_int_equal(seen[v], of_each);
+}
+
+/* No puzzle is twice in train and test together, and none of them near a validation puzzle. */
+static void check_distances(const lh_corpus *c) {
+    const lh_dataset *sets[2] = {&c->train, &c->eval};
+    int symbol;
+    for (int s = 0; s < 2; s++)
+        for (int64_t i = 0; i < sets[s]->count; i++) {
+            latin_puzzle p = example_of(sets[s], i, &symbol);
+            for (int64_t j = 0; j < c->validation.count; j++) {
+                latin_puzzle other = example_of(&c->validation, j, &symbol);
+                assert_false(latin_near(&p, &other));
+            }
+            for (int t = s; t < 2; t++)
+                for (int64_t j = t == s ? i + 1 : 0; j < sets[t]->count; j++) {
+                    latin_puzzle other = example_of(sets[t], j, &symbol);
+                    assert_false(latin_same(&p, &other));
+                }
+        }
+}
+
+static void test_task_splits_by_vectors_and_keeps_the_distance(void **state) {
+    (void)state;
+    for (int strict = 0; strict < 2; strict++) {
+        fixture f;
+        lh_corpus c;
+        make_spec(&f, 3, PUZZLES, strict, NULL);
+        open_corpus(&c, &f);
+        assert_int_equal(c.shapes, 1);
+        check_set(&c.train, PUZZLES - HELD_OUT, strict);
+        check_set(&c.eval, HELD_OUT, strict);
+        check_set(&c.validation, ITEMS / LATIN_VECTORS, strict);
+        check_distances(&c);
+        for (int64_t i = 0; i < c.train.count; i++) assert_int_equal(c.train.values[2 * i + 1], LH_NO_VALUE);
+        lh_corpus_close(&c);
+    }
+}
+
+/* 12 puzzles of each number of vectors in order, each with its two turned copies, numbered from 1. */
+static void test_task_has_a_validation_set_of_its_own(void **state) {
+    (void)state;
+    fixture f;
+    lh_corpus c;
+    int symbol;
+    make_spec(&f, 0, 30, false, NULL);
+    open_corpus(&c, &f);
+    for (int i = 0; i < ITEMS; i++) {
+        latin_puzzle p = example_of(&c.validation, i, &symbol);
+        assert_int_equal(c.validation.values[2 * i], i / 36 + 1);
+        assert_int_equal(c.validation.values[2 * i + 1], i + 1);
+        if (i % 3 > 0) {
+            latin_puzzle before = example_of(&c.validation, i - 1, &symbol), turned = latin_turn(&before);
+            assert_true(latin_same(&turned, &p));
+        }
+        for (int j = 0; j < i; j++) {
+            latin_puzzle other = example_of(&c.validation, j, &symbol);
+            assert_false(latin_same(&other, &p));
+        }
+    }
+    lh_corpus_close(&c);
+}
+
+static void test_task_follows_from_its_seed(void **state) {
+    (void)state;
+    fixture f;
+    lh_corpus a, b;
+    make_spec(&f, 7, PUZZLES, false, NULL);
+    open_corpus(&a, &f);
+    open_corpus(&b, &f);
+    assert_string_equal(a.train.digest, b.train.digest);
+    assert_string_equal(a.eval.digest, b.eval.digest);
+    assert_string_equal(a.validation.digest, b.validation.digest);
+    assert_string_equal(a.train.path, "latin_square");
+    lh_corpus_close(&b);
+    f.data.seed = 8;
+    open_corpus(&b, &f);
+    assert_string_not_equal(a.train.digest, b.train.digest);
+    assert_string_not_equal(a.eval.digest, b.eval.digest);
+    assert_string_not_equal(a.validation.digest, b.validation.digest);
+    lh_corpus_close(&a);
+    lh_corpus_close(&b);
+}
+
+static int told; /* times */
+
+static void hear(void *context, double share) {
+    assert_true(share >= *(double *)context && share < 1);
+    *(double *)context = share;
+    told++;
+}
+
+static void test_task_tells_how_far_it_is(void **state) {
+    (void)state;
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    double share = 0;
+    lh_corpus_request request = {.progress = hear, .context = &share};
+    make_spec(&f, 0, 300, false, NULL);
+    told = 0;
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, &request, &error), &error);
+    assert_true(told > 0);
+    lh_corpus_close(&c);
+}
+
+/* ---- files ---- */
+
+/* A line of each number of vectors, thrice; copies need not be turned to be read. */
+#define NAMES "id,vectors,grid_rowmajor,answer\n"
+#define ONE "0,1,123?............,4\n"
+#define TWO "1,2,12.?...3........,4\n"
+#define THREE "2,3,?....1....1....1,1\n"
+
+static const char *write_text(const char *directory, const char *text) {
+    const char *path = lh_test_path(directory, "items.csv");
+    lh_test_write(path, text, strlen(text));
+    return path;
+}
+
+static void test_file_is_read_in_both_alphabets(void **state) {
+    static const char *const texts[] = {
+        NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE,
+        "ID,LST_num,condition,puzzles,solutions\r\n"
+        "0,,Binary,1235000000000000,4\r\n1,,Binary_Step1,1235000000000000,4\r\n2,,Binary-Step2,1235000000000000,4\r\n"
+        "0,,Ternary,1205000300000000,4\r\n1,,Ternary,1205000300000000,4\r\n2,,Ternary,1205000300000000,4\r\n"
+        "0,,Quaternary,5000010000100001,1\r\n\r\n1,,Quaternary,5000010000100001,1\r\n2,,Quaternary,5000010000100001,1"};
+    char digest[2][LH_SHA256_TEXT];
+    for (int i = 0; i < 2; i++) {
+        fixture f;
+        lh_corpus c;
+        int symbol;
+        make_spec(&f, 0, 30, false, write_text(*state, texts[i]));
+        open_corpus(&c, &f);
+        assert_int_equal(c.validation.count, 9);
+        for (int j = 0; j < 9; j++) {
+            latin_puzzle p = example_of(&c.validation, j, &symbol);
+            assert_int_equal(c.validation.values[2 * j], j / 3 + 1);
+            assert_int_equal(c.validation.values[2 * j + 1], j + 1);
+            assert_int_equal(latin_classify(&p, false).symbol, symbol);
+        }
+        check_distances(&c);
+        assert_string_equal(c.validation.path, f.data.validation);
+        memcpy(digest[i], c.train.digest, sizeof digest[i]);
+        lh_corpus_close(&c);
+    }
+    assert_string_equal(digest[0], digest[1]); /* the same puzzles keep the same distance */
+}
+
+static void test_file_that_is_wrong_is_told(void **state) {
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {NAMES ONE ONE ONE TWO TWO TWO THREE THREE, "items.csv: there are 3 puzzles of one vector, 3 of two and 2 of "
+                                                    "three\n  expected: as many of each, in threes"},
+        {NAMES ONE TWO THREE, "1 puzzles of one vector, 1 of two and 1 of three"},
+        {NAMES, "there are 0 puzzles of one vector"},
+        {"", "there are 0 puzzles of one vector"},
+        {"id,grid\n", "items.csv:1: no column is called grid_rowmajor or puzzles"},
+        {NAMES "0,1\n", "items.csv:2: the line ends before its grid"},
+        {NAMES "0,1,123?...........,4\n", "items.csv:2: the grid has 15 cells\n  expected: 16, by rows"},
+        {NAMES ONE "0,1,12a?............,4\n", "items.csv:3: cell 2 is a, which is no symbol of this task"},
+        {NAMES "0,1,1263............,4\n", "items.csv:2: cell 2 is 6"},
+        {NAMES "0,1,12.\t?...........,4\n", "items.csv:2: cell 3 is  , which"},
+        {NAMES "0,1,1234............,4\n", "items.csv:2: 0 cells are asked for\n  expected: one, ? or 5"},
+        {NAMES "0,1,12??............,4\n", "items.csv:2: 2 cells are asked for"},
+        {NAMES "0,1,122?............,4\n", "items.csv:2: no Latin square has these cells"},
+        {NAMES "0,1,123?...4........,4\n", "items.csv:2: no Latin square has these cells"},
+        {NAMES "0,1,12.?............,4\n", "items.csv:2: the puzzle is ambiguous: 2 symbols fit cell 3"},
+        {NAMES "0,1,123?............,3\n", "items.csv:2: the answer is 3 there\n  expected: 4, as the puzzle has it"},
+        {NAMES "0,2,123?............,4\n", "items.csv:2: the puzzle has 2 there\n  expected: 1 or Binary"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        lh_corpus c;
+        lh_error error;
+        make_spec(&f, 0, 30, false, write_text(*state, cases[i].text));
+        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].said);
+    }
+}
+
+/* One answer, but only by filling other cells first: it is found among puzzles that have no number of vectors. */
+static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), 0, 0, 0);
+    char grid[LATIN_CELLS + 1], text[128];
+    latin_puzzle p;
+    do p = latin_draw(&rng, squares);
+    while (latin_classify(&p, false).vectors > 0 || latin_count((uint64_t)latin_possible(&p, squares)) > 1);
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    grid_of(&p, grid);
+    snprintf(text, sizeof text, NAMES "0,1,%s,1\n", grid);
+    make_spec(&f, 0, 30, false, write_text(*state, text));
+    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
+                    "items.csv:2: the puzzle takes more than one step");
+    make_spec(&f, 0, 30, false, "nowhere.csv");
+    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "hint: --validation FILE");
+}
+
+/* The published file, which is no part of the project: what its sheet says of it. */
+static void test_published_file_is_as_its_sheet_says(void **state) {
+    (void)state;
+    const char *path = getenv("LONGHAND_LST_VALIDATION");
+    if (path == NULL || path[0] == 0) {
+        print_message("SKIPPED: LONGHAND_LST_VALIDATION names no file of the published puzzles\n");
+        skip();
+    }
+    fixture f;
+    lh_corpus c;
+    int seen[LATIN_VECTORS][LATIN_COLUMN_TWO_ROWS + 1] = {{0}}, symbol;
+    make_spec(&f, 0, 30, false, path);
+    open_corpus(&c, &f);
+    check_set(&c.validation, 36, false);
+    for (int i = 0; i < ITEMS; i++) {
+        latin_puzzle p = example_of(&c.validation, i, &symbol);
+        seen[i / 36][latin_classify(&p, false).strategy]++;
+        if (i % 3 == 0) continue;
+        latin_puzzle before = example_of(&c.validation, i - 1, &symbol), turned = latin_turn(&before);
+        assert_true(latin_same(&turned, &p));
+    }
+    check_distances(&c);
+    assert_int_equal(seen[0][LATIN_ROW], 19);
+    assert_int_equal(seen[0][LATIN_COLUMN], 17);
+    assert_int_equal(seen[1][LATIN_UNION], 36);
+    assert_int_equal(seen[2][LATIN_THREE_COLUMNS], 6);
+    assert_int_equal(seen[2][LATIN_ROW_TWO_COLUMNS], 24);
+    assert_int_equal(seen[2][LATIN_COLUMN_TWO_ROWS], 6);
+    lh_corpus_close(&c);
+}
+
+#define WITH_DIRECTORY(function) \
+    cmocka_unit_test_setup_teardown(function, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    latin_all_squares(squares);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_squares_are_all_of_order_four),
+        cmocka_unit_test(test_classifier_agrees_with_the_sheet_and_with_all_squares),
+        cmocka_unit_test(test_classifier_takes_the_first_strategy),
+        cmocka_unit_test(test_turn_moves_cells_and_symbols),
+        cmocka_unit_test(test_near_is_a_distance_of_four_fifths_or_less),
+        cmocka_unit_test(test_task_splits_by_vectors_and_keeps_the_distance),
+        cmocka_unit_test(test_task_has_a_validation_set_of_its_own),
+        cmocka_unit_test(test_task_follows_from_its_seed),
+        cmocka_unit_test(test_task_tells_how_far_it_is),
+        WITH_DIRECTORY(test_file_is_read_in_both_alphabets),
+        WITH_DIRECTORY(test_file_that_is_wrong_is_told),
+        WITH_DIRECTORY(test_file_with_a_puzzle_of_several_steps_is_refused),
+        cmocka_unit_test(test_published_file_is_as_its_sheet_says),
+    };
+    return cmocka_run_group_tests_name("latin_square", tests, NULL, NULL);
+}
