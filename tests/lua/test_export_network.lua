@@ -229,6 +229,14 @@ function TestNetworks.test_names_that_are_taken()
     "    lambda_ = self.lambda_(self.train_(h))", '    "train_": "train",\n', '    "think_": "think",\n',
     'value = stored[f"{name_in_file(owner)}.{name}"]')
   assert_lacks(text, '"up', "IN_NORMS", "import math")
+  for name, class in pairs({ none = "NoneBlock", f = "FBlock", encoder = "EncoderBlock", half_way = "HalfWay" }) do
+    local block = described(function(net)
+      local b = net:block(name, 1, "A block.")
+      b:output(b:norm("first", b:input(net:embed("embedding", net:stream("source")))))
+      net:classify(net:readout(b.result, "last"))
+    end)
+    lu.assertEquals(block.list[1].name, class)
+  end
 end
 
 -- Families of one network: what one has otherwise than those before it has its name.
