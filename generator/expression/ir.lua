@@ -169,7 +169,13 @@ function symbols.query_length(b)
   return b:drawn_symbol("length", 1, M.LONGEST, "x.query_length")
 end
 
-symbols.key_length = symbols.query_length -- one sequence attends to itself
+-- One sequence attends to itself, or looks at another.
+function symbols.key_length(b)
+  if not b.context.cross then
+    return symbols.query_length(b)
+  end
+  return b:drawn_symbol("key_length", 1, M.LONGEST, "x.key_length")
+end
 
 function Builder:symbol(name)
   return symbols[name](self)

@@ -27,7 +27,7 @@ M.RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 -- The letters of what a leaf depends on: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset) t(otal); a: it comes after the
 -- loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
-  offset = "o", distance = "o", total = "t", length = "", dscore = "s", weighted = "s" }
+  offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl" }
 local DRAWN = { query = true, key = true, distance = true }
 

@@ -83,9 +83,11 @@ local function family_of(builder, scope, name, options)
   end
   local own = options.name or name
   if net.used_families[own] then
-    builder.fail(net, ("a second attention %s"):format(own), "one of each family in a network")
+    builder.fail(net, ("a second attention %s"):format(own), "another name: { name = ... }")
   end
-  if own ~= name then
+  if net.families[own] then
+    family = net.families[own]
+  elseif own ~= name then
     family = setmetatable({ name = own, prefix = own .. "_" }, { __index = family })
   end
   net.used_families[own] = family
@@ -109,7 +111,7 @@ local function compose(builder, scope, name, queries, keys, options)
   builder.check_value(scope, keys, "the keys of attention")
   local family, is = family_of(builder, scope, name, options), names_of(name, options)
   local C, path, self_attends = scope.net.widths.WIDTH, is.path, queries == keys
-  if queries.stream ~= keys.stream and not family.crosses then
+  if queries.stream ~= keys.stream and not family.cross then
     builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
       "the attention \"cross\" where a stream looks at another")
   end
@@ -128,9 +130,10 @@ local function compose(builder, scope, name, queries, keys, options)
   end
   local direction, direction_p, q, kv
   if family.normaliser.directional then
-    direction, direction_p = product(is.prefix .. "direction", queries, builder.width(scope.net, "DIRECTION_WIDTH",
-      family.normaliser.direction_width), { tensors = { path .. "direction" }, bias = true,
-      shown = 2 * family.heads, comment = "(right, left) of every head" })
+    local width = builder.width(scope.net, (family.PREFIX or "") .. "DIRECTION_WIDTH",
+      family.normaliser.direction_width)
+    direction, direction_p = product(is.prefix .. "direction", queries, width, { tensors = { path .. "direction" },
+      bias = true, shown = 2 * family.heads, comment = "(right, left) of every head" })
   end
   if self_attends then
     q, order[1] = product(is.prefix .. "query_key_value", queries, C, { use = "queries", fan_out = packed,
@@ -145,7 +148,7 @@ local function compose(builder, scope, name, queries, keys, options)
   builder.check_value(scope, q, "queries")
   builder.check_value(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
-    others = {} }
+    others = {}, named = options.name ~= nil }
   if direction then
     builder.check_value(scope, direction, "directions")
   end
@@ -164,7 +167,8 @@ local function compose(builder, scope, name, queries, keys, options)
     table.insert(scope.late, p)
     table.insert(op.others, p)
   end
-  for _, p in ipairs(M.score_parameters(family, "", false)) do
+  local shared = family.prefix ~= "" and family.name .. "." or "" -- of several families each has its own
+  for _, p in ipairs(M.score_parameters(family, shared, false)) do
     table.insert(scope.net.late, p)
   end
   branch.from, branch.about = is.keep, "what a residual connection adds"

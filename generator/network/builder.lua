@@ -179,11 +179,12 @@ function Scope:gate(name, x, kind)
   return push(self, { kind = "gate", x = x, activation = kind }, name, x.width.of)
 end
 
-function Scope:norm(name, x, kind)
+-- path: of its tensors in files, else its name.
+function Scope:norm(name, x, kind, path)
   checks.read(self, x, "the input of a norm")
   kind = kind or "layer"
   checks.kind(self.net, ops.norm.kinds, kind, "norm")
-  local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width })
+  local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width, path = path or name })
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end
 

@@ -5,9 +5,9 @@
 --
 -- Values of a scope and of different scopes share buffers by name. Values of the network that one block alone takes, as
 -- its input, have none: `carried` = { block }; nor has the result of a block that is read once.
--- Where two values would meet in a buffer, or one buffer would need two shapes, one of them gets a number behind its
--- name, in the graph itself: the passes are walked through, in training and in evaluation, until every read finds what
--- was written for it.
+-- Where two values would meet in a buffer, or one buffer would need two shapes, one of them gets its stream before its
+-- name or a number behind it, in the graph itself: the passes are walked through, in training and in evaluation, until
+-- every read finds what was written for it.
 
 local backward = require("network.backward")
 local buffers = require("network.buffers")
@@ -169,8 +169,11 @@ function Walk:block(op)
 end
 
 -- Names of members beside buffers of values; what blocks take as their input device code has by its name.
-local function reserved_names(lists)
+local function reserved_names(net, lists)
   local names = setmetatable({}, { __index = RESERVED })
+  for _, stream in ipairs(net.streams[2] and net.streams or {}) do
+    names[stream.name] = true
+  end
   for _, scope in ipairs(lists.order) do
     names[scope.name] = true
     for name in pairs(lists[scope].writes) do
@@ -190,7 +193,7 @@ end
 
 local function walk(net, lists, training)
   local w = setmetatable({ net = net, lists = lists, training = training, holds = {}, shapes = {}, read = {}, late = {},
-    reserved = reserved_names(lists) }, Walk)
+    reserved = reserved_names(net, lists) }, Walk)
   for _, scope in ipairs(lists.order) do
     w.read[scope] = buffers.read_back(lists[scope].backward)
   end
@@ -232,18 +235,29 @@ local function meeting(net, lists)
   return not ok and err.meets or nil
 end
 
+local function numbered(stem, taken)
+  local number = 2
+  while taken[("%s_%d"):format(stem, number)] do
+    number = number + 1
+  end
+  return ("%s_%d"):format(stem, number)
+end
+
+-- Another name: of another stream than the first that stream's, else a number.
 local function rename(net, value)
-  local taken, number = {}, 2
+  local taken = {}
   for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
     for _, op in ipairs(scope.ops) do
       taken[op.out.name] = true
     end
   end
   local stem = value.name:gsub("_%d+$", "")
-  while taken[("%s_%d"):format(stem, number)] do
-    number = number + 1
+  local of_stream = ("%s_%s"):format(value.stream.name, stem)
+  if value.stream.index > 0 and not taken[of_stream] and stem:sub(1, #value.stream.name) ~= value.stream.name then
+    value.name = of_stream
+  else
+    value.name = numbered(stem, taken)
   end
-  value.name = ("%s_%d"):format(stem, number)
   for _, block in ipairs(net.scopes) do
     for _, inner in ipairs(block.externals) do
       inner.name = inner.external.name

@@ -52,11 +52,11 @@ end
 
 function forms.norm(p)
   local scale = { name = p.name .. "_scale", size = p.columns.text, room = p.columns.count }
-  local members, tensors = { scale }, { { name = p.name .. ".scale", shape = { p.columns.count }, init = ONE,
+  local members, tensors = { scale }, { { name = p.path .. ".scale", shape = { p.columns.count }, init = ONE,
     member = scale } }
   if p.norm == "layer" then
     members[2] = { name = p.name .. "_offset", size = p.columns.text, room = p.columns.count, beside = true }
-    tensors[2] = { name = p.name .. ".offset", shape = { p.columns.count }, init = ZERO, member = members[2] }
+    tensors[2] = { name = p.path .. ".offset", shape = { p.columns.count }, init = ZERO, member = members[2] }
   end
   return members, tensors
 end
@@ -229,7 +229,8 @@ local function panels_of(scope)
   for _, p in ipairs(scope.parameters) do
     if p.kind == "weight" or p.kind == "map" then
       list[#list + 1] = { name = p.name, rows = p.rows.text, columns = p.columns.text,
-        room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = p.kind == "weight" }
+        room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = p.kind == "weight",
+        elements = p.columns.count * p.rows.count * (p.kind == "weight" and 2 or 1) }
     end
   end
   return list
@@ -251,7 +252,7 @@ local function struct_of(scope, name, gradients_type, block, count)
     packed[#packed + 1] = panel.transposed and panel or nil
   end
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count,
-    panels = panels, packed = packed,
+    repetitions = scope.count or 1, panels = panels, packed = packed,
     lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
     first_use = scope.first_use or false }
 end

@@ -40,7 +40,7 @@ function roles.product(op)
 end
 
 function roles.norm(op)
-  return { op.p.name .. ".scale", op.p.name .. ".offset" }
+  return { op.p.path .. ".scale", op.p.path .. ".offset" }
 end
 
 function roles.embed(op)

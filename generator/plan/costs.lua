@@ -1,192 +1,163 @@
 -- What a step costs: floating-point operations and memory, for `plan` and for bench.
 --
--- Input: a plan with its dimensions; its network (network/builder.lua); the task's header (lengths as formulas).
--- Output, into the plan: network (network/outline.lua, each operation with `flops`: of a whole step, all repetitions,
--- forward and backward, mean over the training lengths), flops (factors for the generated formulas), flops_per_step,
--- memory_bytes.
+-- Input: a plan with its network; that network (network/builder.lua); the task's header (lengths as formulas). Output,
+-- into the plan:
+--   flops           factors for the generated formulas; flops_per_step; and `flops` of a whole step, all repetitions,
+--                   mean over the training lengths, into the operations of plan.network (forward and backward) and of
+--                   plan.passes (each its own), there also kept_bytes and scratch_bytes
+--   vector_bytes    of all parameters; workspace_bytes of a thread; memory_bytes of a training with two threads, at the
+--                   widest level (memory.lua)
+--   largest_block   { bytes, size, sequences }: the block that a workspace has room for
+--   longest_training, mean_tokens   of the training lengths
 -- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
 -- twice the forward, without the output layer.
 
+local memory = require("plan.memory")
 local outline = require("network.outline")
 local tasks = require("spec.tasks")
 
 local M = {}
 
--- Tokens of the longest sequence, and the means of T and T^2 over the training lengths; of finite data the longest that
--- is allowed.
-function M.token_counts(lengths, facts)
+-- Tokens of every stream over the training lengths: all, a list { S, T } or { T } for each; of finite data the longest
+-- that are allowed.
+local function all_sizes(lengths, facts)
   if facts.data then
-    local T = tasks.most_tokens(facts)
-    return T, T, T * T
+    return { tasks.most_streams(facts) }
   end
-  local longest, sum, squares = 0, 0, 0
-  local all = tasks.lengths(lengths)
-  for _, n in ipairs(all) do
-    local T = tasks.tokens(facts, n)
-    longest = math.max(longest, T)
-    sum, squares = sum + T, squares + T * T
+  local list = {}
+  for i, n in ipairs(tasks.lengths(lengths)) do
+    list[i] = tasks.streams(facts, n)
   end
-  return longest, sum / #all, squares / #all
+  return list
 end
 
--- Operations of one sequence of T tokens, forward.
-function M.forward(plan, T)
-  return 2 * plan.flops.weights * T + plan.flops.pairs * T * T
-end
-
--- Operations of a step at the mean training length, into every operation of the outline; their sum.
-local function add_flops(plan, tokens, squares)
-  local batch, sum = plan.resolved.train.batch, 0
-  for _, scope in ipairs(plan.network) do
-    for _, operation in ipairs(scope.operations) do
-      local forward = operation.per_token * tokens + operation.per_pair * squares
-      operation.flops = math.floor(3 * forward * batch * scope.times + 0.5)
-      sum = sum + operation.flops
+-- Of the list: the longest of every stream, the means of tokens, and those of pairs by the streams of both sides.
+local function means_of(sizes)
+  local longest, tokens, pairs_of = {}, {}, {}
+  for s in ipairs(sizes[1]) do
+    local sum, products = 0, {}
+    longest[s] = 0
+    for _, size in ipairs(sizes) do
+      longest[s], sum = math.max(longest[s], size[s]), sum + size[s]
+      for k in ipairs(size) do
+        products[k] = (products[k] or 0) + size[s] * size[k]
+      end
     end
+    tokens[s], pairs_of[s] = sum / #sizes, {}
+    for k, product in ipairs(products) do
+      pairs_of[s][k] = product / #sizes
+    end
+  end
+  return longest, tokens, pairs_of
+end
+
+-- Tokens of the longest sequence of training.
+function M.longest(lengths, facts)
+  return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
+end
+
+-- Operations of one sequence, forward. size: tokens of every stream, or those of all streams together.
+function M.forward(plan, size)
+  local count = #plan.streams
+  local sum = 0
+  local function tokens(s)
+    return type(size) == "table" and size[s + 1] or size / count
+  end
+  for _, stream in ipairs(plan.flops.streams) do
+    sum = sum + 2 * stream.weights * tokens(stream.index)
+  end
+  for _, entry in ipairs(plan.flops.attentions) do
+    sum = sum + entry.count * tokens(entry.queries) * tokens(entry.keys)
   end
   return sum
 end
 
-local function real_bytes(plan)
-  return plan.precision == "float64" and 8 or 4
+-- Operations of a step at the mean training length, into every operation of a list; their sum. means: tokens of every
+-- stream, and pairs; factor: how many times what the list says.
+local function add_flops(plan, list, means, factor)
+  local batch, sum = plan.resolved.train.batch, 0
+  for _, operation in ipairs(list) do
+    local s, k = operation.stream + 1, operation.keys + 1
+    local flops = operation.per_token * means.tokens[s] + operation.per_pair * means.pairs[s][k]
+    operation.flops = math.floor(factor * flops * batch + 0.5)
+    sum = sum + operation.flops
+  end
+  return sum
 end
 
--- Rows of vectors of distances for sequences of T tokens, at most; 0 where the code makes none.
-local function relative_rows(plan, T)
-  local family = plan.attentions[1]
-  local relative = family.relative
-  if relative.toeplitz then
-    return 2 * T - 1
+-- Into every operation of the passes: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
+-- largest block, over all repetitions.
+local function add_bytes(plan)
+  local block, kept, scratch = plan.largest_block, {}, {}
+  for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
+    local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
+    to[key] = (to[key] or 0) + room.bytes
   end
-  return relative.behind and math.min(T * (T - 1) + 1, 2 * plan.max_position - 1) or 0
+  local function add(scope, operation)
+    local sums = { kept = 0, scratch = 0 }
+    for _, name in ipairs(operation.buffers) do
+      local own, shared = scope.name .. " " .. name, " " .. name
+      sums.kept = sums.kept + (kept[own] or kept[shared] or 0)
+      sums.scratch = sums.scratch + (kept[own] and 0 or scratch[shared] or 0)
+    end
+    operation.kept_bytes, operation.scratch_bytes = sums.kept, sums.scratch
+  end
+  for _, scope in ipairs(plan.passes) do
+    for _, list in ipairs({ scope.forward, scope.backward }) do
+      for _, operation in ipairs(list) do
+        add(scope, operation)
+      end
+    end
+  end
 end
 
--- Elements of all sets of the score's tables: lay_out_self_scores in templates/cpu/score.inc.tpl.
-local function score_elements(plan, T, lanes)
-  local family = plan.attentions[1]
-  local score = family.score
-  if score.kind == "none" then
-    return 0
+-- Sizes of which one has the largest block: of finite data all up to the longest that are allowed.
+local function block_sizes(facts, sizes)
+  if not facts.data then
+    return sizes
   end
-  local queries = (T + lanes - 1) // lanes * lanes
-  local counts = { uniform = 1, query = queries, key = queries, sum = 2 * queries + lanes, pair = T * queries,
-    distance = (T + lanes - 2) // lanes * lanes + queries + lanes }
-  local total = 0
-  for _, t in ipairs(score.tables) do
-    total = total + counts[t.class] * ((t.per_head and family.heads or 1) + (t.row and 1 or 0))
+  local list, longest = {}, sizes[1]
+  for T = 1, math.max(table.unpack(longest)) do
+    list[T] = { math.min(T, longest[1]), longest[2] and math.min(T, longest[2]) }
   end
-  return score.sets * total
+  return list
 end
 
--- Elements that a shard's blocks add up: lay_out_sums in templates/cpu/sums.tpl.
-local function sums_elements(plan, T, lanes)
-  local family = plan.attentions[1]
-  local relative = family.relative
-  local gradients = family.score.trains and score_elements(plan, T, lanes) or 0
-  if relative.kind == "none" then
-    return gradients
-  end
-  local rows = relative.behind and relative_rows(plan, T) or relative.rows
-  return gradients + plan.layers * (rows * relative.width + (relative.biases and 2 * plan.width * lanes or 0))
-end
-
--- Elements behind the struct shared: templates/cpu/relative_tables.tpl.
-local function behind_elements(plan, T)
-  local family = plan.attentions[1]
-  local relative, rows = family.relative, relative_rows(plan, T)
-  if rows == 0 then
-    return 0
-  end
-  local codes = relative.biases and relative.sets + (relative.toeplitz and plan.layers or 0) or 0
-  return rows * (codes * plan.width + plan.layers * relative.width)
-end
-
--- What geometric attention has beyond softmax: elements of a layer, and of the backward pass. Layers keep the offsets
--- of groups of queries, twice: templates/cpu/attention_kept_geometric.tpl. Behind them are gradients by offset, columns
--- of keys and values, and what a shard adds up.
-local function geometric_elements(plan, T, lanes, sequences)
-  local family = plan.attentions[1]
-  local normaliser = family.normaliser
-  if normaliser.kind ~= "geometric" then
-    return 0, 0
-  end
-  local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
-  local of_query = keys + 2 * (lanes - 1) - (normaliser.normalised and 0 or 1)
-  local columns = 2 * family.head_width * ((queries // lanes + 2) | 1) * lanes
-  local sums = plan.layers * (plan.width + (normaliser.directional and 3 or 2)) * lanes
-  return sequences * family.heads * queries * of_query, queries * (lanes - 1) + columns + sums
-end
-
--- Bytes of a block of sequences of T tokens in training, for the widest level: what the layers and the pass keep of
--- every row, and what attention has beside it; without rounding to cache lines.
-local function block_bytes(plan, T)
-  local family, cpu, real = plan.attentions[1], plan.cpu, real_bytes(plan)
-  local lanes = 64 // real
-  local shard = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
-  local sequences = math.min(shard, math.max(1, (plan.block_tokens + T // 2) // T))
-  local rows = (sequences * T + 5) // 6 * 6
-  local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
-  local geometric_layer, geometric_backward = geometric_elements(plan, T, lanes, sequences)
-  local of_layer = sequences * family.heads * queries * (keys + 1) + geometric_layer
-  local dlogits = family.relative.toeplitz and queries * (T + 8) + 8 * lanes or queries * keys
-  local of_head = dlogits + family.relative.vectors * T * family.head_width + sums_elements(plan, T, lanes)
-    + geometric_backward
-  local bytes = rows * (cpu.room.reals * real + cpu.room.bytes) + of_head * real
-  for _, block in ipairs(cpu.blocks) do
-    bytes = bytes + block.repetitions * (rows * (block.room.reals * real + block.room.bytes) + of_layer * real)
-  end
-  return bytes + (family.positions.kind == "sequence" and (sequences * T + plan.max_position) * 4 or 0)
-end
-
--- Bytes of one thread's workspace: room for the blocks of every length up to the longest. Blocks of shorter sequences
--- can be larger, because a block is whole sequences.
-local function workspace_bytes(plan, longest)
-  local most = 0
-  for T = 1, longest do
-    most = math.max(most, block_bytes(plan, T))
-  end
-  return most
-end
-
--- Bytes of the position tables, of the draws and of what hangs on distances, for sequences of up to T tokens, as the
--- widest level has them.
-local function position_bytes(plan, T)
-  local family = plan.attentions[1]
-  local rows = plan.max_position or T
-  local turns = family.rotation.kind == "rope"
-  local row = (plan.sinusoids and plan.width or 0) + (turns and 2 * family.rotation.period or 0)
-  local distance = family.positions.distance
-  local draws = 2 * (family.positions.draws or 0) + (distance.draws or 0) * (distance.independent and 3 or 2)
-  local numbers = family.relative.behind and not family.relative.toeplitz and 2 * family.relative.sets * rows or 0
-  local real = real_bytes(plan)
-  local lanes = 64 // real
-  if numbers > 0 then -- where the rows of pairs start
-    numbers = numbers + family.relative.sets * T * ((T + lanes - 1) // lanes * lanes)
-  end
-  return (rows * row + behind_elements(plan, T) + score_elements(plan, T, lanes)) * real
-    + (plan.max_position and (draws * rows + numbers) * 4 or 0)
+-- Parameters, the optimiser's state and the folded gradient; what threads share; and for each of two threads a gradient
+-- and a workspace.
+local function derive_memory(plan, sizes, longest)
+  plan.vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4)
+  plan.largest_block = memory.largest_workspace(plan, sizes)
+  plan.workspace_bytes = plan.largest_block.bytes
+  plan.memory_bytes = (2 + #plan.optimizer.states) * plan.vector_bytes + memory.shared(plan, longest)
+    + memory.tables(plan, longest) + 2 * (plan.vector_bytes + plan.workspace_bytes)
 end
 
 function M.derive(plan, net, facts)
-  plan.network = outline.of(net)
   local counts = outline.counts(net, plan.network)
   plan.flops = {
-    weights = counts.weights,
-    pairs = counts.per_pair,
+    streams = counts.streams,
+    attentions = counts.attentions,
     relative = counts.per_distance // 2,
     output = counts.per_label // 2,
-    products_text = counts.products,
     pairs_text = counts.pairs,
   }
-  local longest, tokens, squares = M.token_counts(plan.resolved.train.lengths, facts)
-  plan.longest_training, plan.mean_tokens = longest, tokens
-  plan.flops_per_step = add_flops(plan, tokens, squares)
-  plan.vector_bytes = plan.parameter_storage * real_bytes(plan)
-  plan.workspace_bytes = workspace_bytes(plan, longest)
-  -- Parameters, the optimiser's state, the folded gradient, two forms of packed weights; and for each of two threads a
-  -- gradient and a workspace.
-  plan.memory_bytes = plan.vector_bytes * (4 + #plan.optimizer.states) + 2 * (plan.vector_bytes + plan.workspace_bytes)
-    + position_bytes(plan, longest)
+  local sizes = all_sizes(plan.resolved.train.lengths, facts)
+  local longest_of, tokens, pairs_of = means_of(sizes)
+  local longest = math.max(table.unpack(longest_of))
+  plan.longest_training, plan.mean_tokens = longest, 0
+  for _, mean in ipairs(tokens) do
+    plan.mean_tokens = plan.mean_tokens + mean
+  end
+  local means = { tokens = tokens, pairs = pairs_of }
+  plan.flops_per_step = 0
+  for i, scope in ipairs(plan.network) do
+    plan.flops_per_step = plan.flops_per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- and back
+    add_flops(plan, plan.passes[i].forward, means, scope.times)
+    add_flops(plan, plan.passes[i].backward, means, scope.times)
+  end
+  derive_memory(plan, block_sizes(facts, sizes), longest_of)
+  add_bytes(plan)
 end
 
 return M

@@ -3,6 +3,7 @@
 -- Input: a plan. Output: text, or lines of it. Nothing is decided here.
 
 local canonical = require("base.canonical")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -40,9 +41,8 @@ local function drawn_words(plan, family)
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 
--- The additive encoding and the facets of a family, by default of the first.
-function M.encoding(plan, family)
-  family = family or plan.attentions[1]
+-- The additive encoding and the facets of a family.
+local function family_encoding(plan, family)
   local parts = { ADDITIVE[plan.additive.kind] }
   if family.relative.kind ~= "none" then
     parts[#parts + 1] = RELATIVE[family.relative.kind]:format(family.relative.clip)
@@ -67,13 +67,44 @@ function M.encoding(plan, family)
   return table.concat(phrases, "; ")
 end
 
+-- The same of a family, or of all: in one sentence where they are alike.
+function M.encoding(plan, family)
+  if family then
+    return family_encoding(plan, family)
+  end
+  local words, alike = { family_encoding(plan, plan.first) }, true
+  for i, each in ipairs(plan.attentions) do
+    words[i] = family_encoding(plan, each)
+    alike = alike and words[i] == words[1]
+  end
+  if alike then
+    return words[1]
+  end
+  for i, each in ipairs(plan.attentions) do
+    words[i] = ("%s: %s"):format(each.name, words[i])
+  end
+  return table.concat(words, "; ")
+end
+
+-- How many layers there are, of every stack.
+function M.layers(plan)
+  local model = plan.resolved.model
+  if model.decoder_layers then
+    return ("%s and %s"):format(wording.count(model.encoder_layers, "encoder layer"),
+      wording.count(model.decoder_layers, "decoder layer"))
+  end
+  return ("%d layers"):format(plan.layers)
+end
+
+local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
+
 local BIASES = { all = "biases in all products", none = "no biases" }
 
 -- What the model is beyond its sizes, where a field says so: words to go on with.
 function M.model(plan)
   local model, words = plan.resolved.model, {}
   local norm = model.norm or {}
-  words[1] = model.kind ~= "encoder" and "a " .. model.kind or nil
+  words[1] = KINDS[model.kind]
   words[#words + 1] = plan.own_network and "network " .. plan.own_network.path or nil
   for _, name in ipairs(canonical.sorted_keys(model.options or {})) do
     words[#words + 1] = ("%s = %s"):format(name, tostring(model.options[name]))
@@ -127,9 +158,20 @@ local function family_comments(plan)
   return attention, score
 end
 
+local function flops_comment(plan)
+  local sentences = {}
+  for i, stream in ipairs(plan.flops.streams) do
+    local of = plan.streams[2] and " of " .. stream.name or ""
+    sentences[i] = ("Every token%s is multiplied by %d weights: %s."):format(of, stream.weights, stream.products)
+  end
+  sentences[#sentences + 1] = ("Attention multiplies %s by %s."):format(plan.streams[2] and "pairs" or "T^2 pairs",
+    plan.flops.pairs_text)
+  return wrapped(table.unpack(sentences))
+end
+
 function M.comments(plan)
-  local family = plan.attentions[1]
-  local size = string.format("%d layers, %d heads x %d, width %d, feed-forward %d, %s%s.", plan.layers, family.heads,
+  local family = plan.first
+  local size = string.format("%s, %d heads x %d, width %d, feed-forward %d, %s%s.", M.layers(plan), family.heads,
     family.head_width, plan.width, plan.feedforward, plan.precision, M.model(plan))
   local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
   return {
@@ -149,12 +191,10 @@ function M.comments(plan)
         .. "batch through all layers and back; blocks meet where gradients are folded.", size, encoding),
     cuda = wrapped("What the runtime knows of the device code: kernels, memory, draws, position tables."),
     layers = wrapped(("The %s's layers over one block of sequences, forward and backward."):format(
-      plan.resolved.model.kind), size),
+      (plan.resolved.model.kind:gsub("_", "-"))), size),
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
       encoding),
-    flops = wrapped(("Every token is multiplied by %d weights: %s."):format(plan.flops.weights,
-        plan.flops.products_text),
-      ("Attention multiplies T^2 pairs by %s."):format(plan.flops.pairs_text)),
+    flops = flops_comment(plan),
     loss = wrapped(string.format("Softmax cross-entropy over %d classes at the last tokens of each sequence.",
       plan.classes)),
   }

@@ -6,6 +6,7 @@
 -- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep theirs.
 
 local canonical = require("base.canonical")
+local families = require("spec.families")
 local features = require("spec.features")
 local sha256 = require("base.sha256")
 
@@ -27,7 +28,7 @@ end
 -- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
 -- what task.longest settles.
 local function task_identity(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local resolved = plan.resolved
   local task, scaling = plan.task, family.rotation.scaling or {}
   local given = resolved.task
@@ -86,20 +87,9 @@ local function parameter_shapes(parameters)
   return list
 end
 
--- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds, and
--- of another network than the first one its operations. A scaling of the rotation is outside it: it is for checkpoints
--- that were trained without.
-function M.model(plan)
-  local resolved, tensors = plan.resolved, {}
-  for i, t in ipairs(plan.tensors) do
-    tensors[i] = { t.name, t.shape }
-  end
-  local encoding = resolved.encoding
-  return sha256.digest(canonical.text({
-    tensors = tensors,
-    task = { plan.task.input_count, plan.task.output_count },
-    options = resolved.task.options,
-    computation = plan.computation and true or nil,
+-- What of an encoding decides whether a checkpoint fits.
+local function encoding_identity(encoding)
+  return {
     additive = encoding.additive.kind,
     rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
     positions = encoding.positions.kind,
@@ -108,9 +98,26 @@ function M.model(plan)
     normaliser = encoding.normaliser,
     score = encoding.score,
     parameters = parameter_shapes(encoding.parameters),
-    model = { heads = resolved.model.heads, kind = resolved.model.kind },
-    network = plan.network_identity,
-  }))
+  }
+end
+
+-- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds, and
+-- of another network than the first one its operations. A scaling of the rotation is outside it: it is for checkpoints
+-- that were trained without.
+function M.model(plan)
+  local resolved, tensors = plan.resolved, {}
+  for i, t in ipairs(plan.tensors) do
+    tensors[i] = { t.name, t.shape }
+  end
+  local identity = encoding_identity(resolved.encoding)
+  for _, name in ipairs(families.NAMES) do -- of those alone that have facets of their own
+    identity[name] = resolved.encoding[name] and encoding_identity(families.encoding(resolved.encoding, name))
+  end
+  identity.tensors, identity.task = tensors, { plan.task.input_count, plan.task.output_count }
+  identity.options, identity.computation = resolved.task.options, plan.computation and true or nil
+  identity.model = { heads = resolved.model.heads, kind = resolved.model.kind }
+  identity.network = plan.network_identity
+  return sha256.digest(canonical.text(identity))
 end
 
 return M

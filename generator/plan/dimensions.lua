@@ -1,15 +1,16 @@
 -- The network without its encoding: dimensions, its families of attentions, the tokens that it adds to the input's,
 -- what it drops out.
 --
--- Input: a plan with its resolved spec and task. Output, into the plan: layers, width and what follows from them,
--- tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is what all layers of a
--- stack have in one place of the block; encoding.lua adds its facets:
+-- Input: a plan with its resolved spec and task. Output, into the plan: layers, of all stacks, width and what follows
+-- from them, streams, tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is
+-- what all layers of a stack have in one place of the block; encoding.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
 --   stack          names of what its layers have in generated code: count, parameters (type), member, state (type);
 --                  model.lua settles them
 --   queries, keys  the sides: stream, and at: where the workspace has that stream's length
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
+--   causal         no query may see what is behind it
 --   ranged         a call may be for some of the queries
 --   layers, heads, head_width, logit_scale; head_part: channels of a head that fill whole vectors, whatever their width
 --   first_site     of its draws in the counter
@@ -68,18 +69,63 @@ function tokens.decoder(plan, inputs, times)
     words = ("the input, %sa separator and the target"):format(computed) }
 end
 
+-- The same tokens; the input, and computation tokens behind it, are a stream of their own.
+function tokens.encoder_decoder(plan, inputs, times)
+  tokens.decoder(plan, inputs, times)
+  plan.decoder.words = "a separator and the target"
+end
+
 local function derive_tokens(plan)
   plan.decoder, plan.empty_token = false, false
   tokens[plan.resolved.model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
 end
 
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
+local ENCODER = { count = "ENCODER_LAYERS", parameters = "encoder_layer_parameters", member = "encoder_layer",
+  state = "encoder_layer_state" }
+local DECODER = { count = "DECODER_LAYERS", parameters = "decoder_layer_parameters", member = "decoder_layer",
+  state = "decoder_layer_state" }
 local INPUT = { stream = 0, at = "" }
+local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
 
-local function self_attention(layers, model)
+local function attention(model, name, stack, layers, queries, keys)
   local head_width = model.width // model.heads
-  return { name = "self", stack = LAYERS, queries = INPUT, keys = INPUT, layers = layers, heads = model.heads,
+  return { name = name, stack = stack, queries = queries, keys = keys, layers = layers, heads = model.heads,
     head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width) }
+end
+
+local attentions = {}
+
+function attentions.encoder(model)
+  return { attention(model, "self", LAYERS, model.layers, INPUT, INPUT) }
+end
+
+function attentions.decoder(model)
+  local own = attention(model, "self", LAYERS, model.layers, INPUT, INPUT)
+  own.causal = true
+  return { own }
+end
+
+function attentions.encoder_decoder(model)
+  local own = attention(model, "decoder", DECODER, model.decoder_layers, TARGET, TARGET)
+  own.causal = true
+  local list = { own, attention(model, "cross", DECODER, model.decoder_layers, TARGET, SOURCE) }
+  if model.encoder_layers > 0 then
+    table.insert(list, 1, attention(model, "encoder", ENCODER, model.encoder_layers, SOURCE, SOURCE))
+  end
+  return list
+end
+
+-- A family of the plan where a network of the user's own has it: in a block (network/builder.lua), under a name.
+function M.in_block(family, name, block)
+  local placed = {}
+  for field, value in next, family do
+    placed[field] = value
+  end
+  placed.name, placed.layers = name, block.count
+  placed.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+    state = block.name .. "_state" }
+  return placed
 end
 
 -- What follows from the list of families.
@@ -89,7 +135,7 @@ function M.settle_families(families)
     family.prefix = #families > 1 and family.name .. "_" or ""
     family.PREFIX = family.prefix:upper()
     family.cross = family.queries ~= family.keys
-    family.ranged = family.ranged or false
+    family.ranged, family.causal = family.ranged or false, family.causal or false
     family.first_site = site
     site = site + family.layers + 1 -- the input's, then one for each layer
   end
@@ -97,14 +143,16 @@ end
 
 function M.derive(plan)
   local model = plan.resolved.model
-  plan.layers, plan.width = model.layers, model.width
+  plan.layers, plan.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
   plan.feedforward = model.feedforward
   plan.embedding_scale = math.sqrt(model.width)
   plan.classes = plan.task.output_count
   plan.class_columns = (plan.classes + 15) // 16 * 16
   derive_tokens(plan)
   plan.block_tokens = BLOCK_TOKENS
-  plan.attentions = { self_attention(plan.layers, model) }
+  plan.attentions, plan.streams = attentions[model.kind](model), { { name = "source", index = 0 } }
+  plan.streams[2] = model.kind == "encoder_decoder" and { name = "target", index = 1 } or nil
+  plan.first = plan.attentions[1]
   M.settle_families(plan.attentions)
   plan.dropout = M.dropout("BRANCH", model.dropout)
 end

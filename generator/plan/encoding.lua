@@ -7,7 +7,7 @@
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
-local features = require("spec.features")
+local families = require("spec.families")
 local mask_facet = require("plan.facets.mask")
 local normaliser_facet = require("plan.facets.normaliser")
 local positions_facet = require("plan.facets.positions")
@@ -17,30 +17,11 @@ local score_facet = require("plan.facets.score")
 
 local M = {}
 
--- What is written directly in the encoding holds for all families, but for what encoding.<family> has in its place;
--- false there: without it.
-local function facets_of(encoding, name)
-  local own = {}
-  for facet, fields in next, encoding do
-    own[facet] = fields
-  end
-  for facet, fields in next, encoding[name] or {} do
-    own[facet] = fields or nil
-  end
-  return own
-end
-
 -- What is made for one sequence on both sides, and so cannot be where queries and keys are of two.
 local function refuse_one_sided(family)
   local positions, found = family.positions, nil
-  if family.relative.kind ~= "none" then
-    found = { "relative", "vectors of distances are made", "none" }
-  elseif family.normaliser.kind == "geometric" then
+  if family.normaliser.kind == "geometric" then
     found = { "normaliser", "geometric attention tries keys outwards", "softmax" }
-  elseif family.mask.kind ~= "none" then
-    found = { "mask", "keys are seen by their distance", "full; else a query may see none" }
-  elseif family.score.kind ~= "none" then
-    found = { "score", "tables of a score are made", "no score" }
   elseif positions.kind ~= "index" then
     found = { "positions", "positions are drawn", "index" }
   end
@@ -50,17 +31,25 @@ local function refuse_one_sided(family)
   end
 end
 
+-- The formula of a family's score; of several families, each has one.
+local function formula_of(score, family)
+  if score and score.families then
+    return score.families[family.name]
+  end
+  return score
+end
+
 -- The facets of a family.
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
-  local encoding = facets_of(resolved.encoding, family.name)
+  local encoding = families.encoding(resolved.encoding, family.name)
   family.positions = positions_facet.plan(encoding, family.layers)
   family.rotation = rotation_facet.plan(encoding, family,
-    (costs.token_counts(resolved.train.lengths, facts.task)))
-  family.mask = mask_facet.plan(encoding, features.is_causal(resolved))
+    costs.longest(resolved.train.lengths, facts.task))
+  family.mask = mask_facet.plan(encoding, family.causal)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
-  family.score = score_facet.plan(encoding.score and facts.score, family, plan.precision)
+  family.score = score_facet.plan(encoding.score and formula_of(facts.score, family), family, plan.precision)
   family.score_text = encoding.score
   if family.cross then
     refuse_one_sided(family)
@@ -72,10 +61,10 @@ end
 -- `shared`, headers of the kernels.
 local function derive_shared(plan)
   local wanted = {}
-  plan.sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
+  plan.any_sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
   for _, family in ipairs(plan.attentions) do
     local scored, geometric = family.score.kind ~= "none", family.normaliser.kind == "geometric"
-    plan.sums = plan.sums or family.sums
+    plan.any_sums = plan.any_sums or family.sums
     family.behind = family.relative.behind or scored
     family.behind_previous = plan.last_behind
     plan.last_behind = family.behind and family.name or plan.last_behind
@@ -91,7 +80,7 @@ local function derive_shared(plan)
 end
 
 local function limit_of(plan)
-  local positions = plan.attentions[1].positions
+  local positions = plan.first.positions
   local range, distance = positions.range, positions.distance
   if range or distance.range then -- distances alone: one fewer than there are tokens
     return { tokens = range or distance.max_position,
@@ -104,7 +93,7 @@ end
 
 -- What is drawn, and what reads it: the input, or tables of positions.
 local function derive_draws(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local positions, distance = family.positions, family.positions.distance
   plan.draws_distances = distance.draws ~= nil
   plan.position_range = positions.max_position or 0
@@ -119,10 +108,17 @@ local function derive_draws(plan)
   end
 end
 
-function M.derive(plan, facts)
+-- What is added to the vectors of tokens, before it is known which attentions there are.
+function M.add(plan)
   plan.additive = additive_facet.plan(plan.resolved.encoding)
+end
+
+function M.derive(plan, facts)
   for _, family in ipairs(plan.attentions) do
     derive_family(plan, family, facts)
+  end
+  if not plan.attentions[1] then
+    derive_family(plan, plan.first, facts)
   end
   derive_shared(plan)
   derive_draws(plan)
@@ -132,7 +128,7 @@ end
 -- How often training meets each position or distance of the range, on average; nil where nothing is drawn, or where
 -- the lengths are a file's. Needs the plan's costs.
 function M.visits(plan)
-  local positions, train = plan.attentions[1].positions, plan.resolved.train
+  local positions, train = plan.first.positions, plan.resolved.train
   local range = positions.range or positions.distance.range
   if not range or not train.steps or plan.task.data then
     return nil

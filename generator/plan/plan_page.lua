@@ -25,7 +25,7 @@ end
 
 M.JSON_ORDER = {
   "id", "digest", "parameters", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block", "times",
-  "name", "shape", "offset", "what", "reads", "rows", "columns", "flops", "value", "why",
+  "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value", "why",
 }
 
 local function tensor_lines(plan, lines)
@@ -36,12 +36,12 @@ local function tensor_lines(plan, lines)
 end
 
 function M.text(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local lines = {
     plan.id .. "  " .. plan.digest,
     "",
     "encoding    " .. describe.encoding(plan),
-    string.format("model       %d layers, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s", plan.layers,
+    string.format("model       %s, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s", describe.layers(plan),
       family.heads, family.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision,
       describe.model(plan)),
     string.format("task        %s%s%s, %d input symbols, %d classes%s", plan.task.kind,

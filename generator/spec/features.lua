@@ -14,9 +14,10 @@ function M.value_at(resolved, path)
   return value
 end
 
--- Whether the model itself forbids what is behind a query, whatever the encoding's mask says.
+-- Whether the model has attention in which no query may see what is behind it, whatever the encoding's mask says.
 function M.is_causal(resolved)
-  return M.value_at(resolved, "model.kind") == "decoder"
+  local kind = M.value_at(resolved, "model.kind")
+  return kind == "decoder" or kind == "encoder_decoder"
 end
 
 function M.is_randomized(resolved)

@@ -1,8 +1,8 @@
 -- Finite data: a file of examples, or a task that makes all of its examples when a run begins.
 --
 -- Input: the context of validate.lua with the resolved task, the node of that section. Output: the facts of the task
--- with `data` = { train, eval, validation, validation_digest, longest, seed, made }, paths as they are shown, made: by the
--- task, which needs its file's bytes to say what it makes; what a sampler has and finite data has not is gone from the
+-- with `data` = { train, eval, validation, validation_digest, longest, seed, made }, paths as they are shown, made: by
+-- the task, whose examples hang on the bytes of a file; what a sampler has and finite data has not is gone from the
 -- resolved spec. Errors go to the diagnostics.
 
 local axes = require("spec.axes")

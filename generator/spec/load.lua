@@ -13,6 +13,7 @@
 
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
+local families = require("spec.families")
 local habits = require("spec.habits")
 local lfs = require("lfs")
 local locate = require("spec.locate")
@@ -200,14 +201,14 @@ local function longer(chain, file)
 end
 
 -- The `use` of a section's own table (encoding.kind is its short form), its field name, and the table without it.
-local function split_use(state, section, own)
+local function split_use(state, section, own, path)
   if not tree.is_table(own) then
     return nil, nil, own
   end
   local use, kind = own.fields.use, section == "encoding" and own.fields.kind or nil
   if use and kind then
-    state.diagnostics:add({ at = kind.origin, field = "encoding.kind", what = "stands beside encoding.use",
-      expected = "one of the two; encoding.kind = N is short for encoding.use = N" })
+    state.diagnostics:add({ at = kind.origin, field = path .. ".kind", what = ("stands beside %s.use"):format(path),
+      expected = ("one of the two; %s.kind = N is short for %s.use = N"):format(path, path) })
   end
   if not use and not kind then
     return nil, nil, own
@@ -219,14 +220,15 @@ local function split_use(state, section, own)
       rest.fields[name] = node
     end
   end
-  return use or kind, section .. (use and ".use" or ".kind"), rest
+  return use or kind, path .. (use and ".use" or ".kind"), rest
 end
 
 local resolve_section, resolve_own
 
 -- An encoding's table with its scores in one form; presets that they use are opened as the encoding's own would be.
-local function expand_scores(state, file, own, chain)
+local function expand_scores(state, file, own, chain, path)
   return entries.expand(own, {
+    path = path,
     open = function(use, field)
       local parent, whole = open_use(state, file, "encoding", use, field)
       if not parent or closes_cycle(state, chain, parent, use, field) then
@@ -244,12 +246,26 @@ local function expand_scores(state, file, own, chain)
   })
 end
 
--- A section's own table, standing in `file`, laid upon its parent.
-function resolve_own(state, file, section, own, chain)
-  if section == "encoding" then
-    own = expand_scores(state, file, own, chain)
+-- Families of attentions in an encoding's own table, each laid upon what it uses.
+local function resolve_families(state, file, own, chain)
+  local found
+  for _, name in ipairs(families.NAMES) do
+    local given = tree.is_table(own) and own.fields[name] or nil
+    if tree.is_table(given) then
+      found = found or tree.merge(tree.table(own.origin), own)
+      found.fields[name] = resolve_own(state, file, "encoding", given, chain, "encoding." .. name)
+    end
   end
-  local use, field, rest = split_use(state, section, own)
+  return found or own
+end
+
+-- A section's own table, standing in `file`, laid upon its parent. path: of the table, where it is not the section.
+function resolve_own(state, file, section, own, chain, path)
+  if section == "encoding" then
+    own = expand_scores(state, file, own, chain, path or section)
+    own = path and own or resolve_families(state, file, own, chain)
+  end
+  local use, field, rest = split_use(state, section, own, path or section)
   if not use then
     return own, false
   end

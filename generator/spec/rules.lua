@@ -6,20 +6,26 @@
 
 local axes = require("spec.axes")
 local diagnostics = require("base.diagnostics")
+local families = require("spec.families")
 local features = require("spec.features")
 local locate = require("spec.locate")
 local tasks = require("spec.tasks")
 
 local M = {}
 
+-- The path of a field of the encoding, where a family has its own.
+local function named(context, path)
+  return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
+end
+
 local function place(context, path)
-  local origin = context.origins[path]
+  local origin = context.origins[named(context, path)]
   return origin and not origin.default and origin or nil
 end
 
 -- Adds an error at the first of the paths that was written somewhere; the first path names the field.
 local function add(context, paths, record)
-  record.field = paths[1]
+  record.field = named(context, paths[1])
   record.at = context.root.origin
   for i = #paths, 1, -1 do
     record.at = place(context, paths[i]) or record.at
@@ -32,6 +38,7 @@ end
 
 local function note(context, path, value)
   local origin = place(context, path)
+  path = named(context, path)
   return { at = origin, what = origin and ("%s = %s is set here"):format(path, value)
     or ("%s = %s by default"):format(path, value) }
 end
@@ -124,6 +131,24 @@ local function causal(context)
       what = "geometric attention does not go with a decoder", notes = { note(context, "model.kind", '"decoder"') },
       expected = '"softmax"; geometric attention tries keys on both sides, and a decoder may see one of them alone',
       hint = 'model.kind = "encoder" has geometric attention' })
+  elseif model.kind == "encoder_decoder" and context.family ~= "encoder" and normaliser
+    and normaliser.kind == "geometric" then
+    add(context, { "encoding.normaliser.kind", "model.kind" }, {
+      what = "geometric attention goes with the encoder's attention to itself alone",
+      expected = '"softmax"; it tries keys on both sides of the query, in one sequence',
+      notes = { note(context, "model.kind", '"encoder_decoder"') },
+      hint = 'encoding.encoder = { normaliser = { kind = "geometric" } } is for the encoder alone' })
+  end
+end
+
+-- Positions are drawn for one sequence.
+local function two_streams(context)
+  local resolved = context.resolved
+  local positions = resolved.encoding.positions
+  if resolved.model.kind == "encoder_decoder" and positions and positions.kind == "randomized" then
+    add(context, { "encoding.positions.kind", "model.kind" }, {
+      what = "positions are drawn for one sequence, and an encoder-decoder has two", expected = '"index"',
+      notes = { note(context, "model.kind", '"encoder_decoder"') } })
   end
 end
 
@@ -348,7 +373,7 @@ end
 -- A window's right side where nothing to the right is seen.
 local function warn_mask(context, warn)
   local mask = context.resolved.encoding.mask
-  if features.is_causal(context.resolved) and mask and (mask.right or 0) > 0
+  if context.resolved.model.kind == "decoder" and mask and (mask.right or 0) > 0
     and place(context, "encoding.mask.right") then
     warn(("encoding.mask.right: %d has no effect: a decoder sees no key behind the query"):format(mask.right))
   end
@@ -382,6 +407,21 @@ local function warn_dropout(resolved, warn)
   end
 end
 
+-- Calls check(context) for what is written directly, where some family goes by it, and for every family's own.
+local function each_encoding(context, check)
+  local resolved, shared = context.resolved, false
+  for _, name in ipairs(families.of(resolved.model) or {}) do
+    local own = resolved.encoding[name]
+    if own then
+      check(setmetatable({ resolved = families.view(resolved, name), family = name }, { __index = context }))
+    end
+    shared = shared or not own
+  end
+  if shared then
+    check(context)
+  end
+end
+
 -- A rate that falls does so behind its warm-up. How many steps epochs have, the trainer finds out, and says the same.
 local function schedule(context)
   local train = context.resolved.train
@@ -400,11 +440,14 @@ function M.apply(context)
   head_width(context)
   shards(context)
   schedule(context)
-  yarn_ramp(context)
-  geometric_alone(context)
-  causal(context)
-  drawing(context)
-  encoding_limits(context)
+  each_encoding(context, function(seen)
+    yarn_ramp(seen)
+    geometric_alone(seen)
+    causal(seen)
+    two_streams(seen)
+    drawing(seen)
+    encoding_limits(seen)
+  end)
   axes.check(context)
   local warnings = {}
   local function warn(text)

@@ -1,7 +1,8 @@
 -- THE table of all fields of a spec: those of its sections (fields/*.lua) in one list. Error messages, `fields` and the
 -- tests come from it.
 --
--- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.at by path; M.children by path.
+-- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.copies by family: those of the
+-- facets once more, below encoding.<family>; M.at by path, M.children by path, copies as well.
 -- An entry is
 --   path, doc      where it stands, one line on what it says
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
@@ -20,6 +21,7 @@
 --                  the names of its attentions
 --   flag           of the trainer: replaces the value for a run
 --   with           the field of its table that it belongs to: without that one it is an error
+--   family         of attentions: for models that have it
 --   only           the kinds of its table which have this field; nil: all
 --   more           lines of documentation for `fields`
 --   fingerprints   identifiers that appear in rendered code only while the feature is on: its field has a value, and
@@ -27,6 +29,7 @@
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 
 local diagnostics = require("base.diagnostics")
+local families = require("spec.families")
 local features = require("spec.features")
 local parameters = require("spec.score.parameters")
 
@@ -35,9 +38,6 @@ local M = {}
 M.LONGEST = 100000 -- of a task length
 M.LONGEST_DATA = 512 -- task.longest unless given
 M.MOST_SYMBOLS = 4096
-
--- Families of attentions that some model may have beside `self`: encoding.<name> is for their facets.
-M.FAMILIES = { encoder = true, decoder = true, cross = true }
 
 local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), require("spec.fields.encoding"),
   require("spec.fields.train"), require("spec.fields.eval") }
@@ -52,13 +52,51 @@ end
 
 M.at = {}
 M.children = { [""] = {} }
-for _, field in ipairs(M.fields) do
+M.copies = {}
+
+local function enter(field)
   local parent, name = field.path:match("^(.*)%.([^%.]+)$")
   field.name = name or field.path
   M.at[field.path] = field
   table.insert(M.children[parent or ""], field)
   if field.type == "table" then
     M.children[field.path] = {}
+  end
+end
+
+-- What a family's default reads: its own facets.
+local function seen_by(family, resolved)
+  local encoding = setmetatable({ additive = resolved.encoding.additive }, { __index = resolved.encoding[family] })
+  return setmetatable({ encoding = encoding }, { __index = resolved })
+end
+
+-- The field of a facet for one family.
+local function copy_for(family, field)
+  local copy = {}
+  for key, value in next, field do
+    copy[key] = value
+  end
+  copy.path, copy.family, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), family, nil
+  if type(field.default) == "function" then
+    copy.default = function(resolved)
+      return field.default(seen_by(family, resolved))
+    end
+  end
+  return copy
+end
+
+for _, field in ipairs(M.fields) do
+  enter(field)
+end
+for _, family in ipairs(families.NAMES) do
+  M.copies[family] = {}
+  for _, field in ipairs(M.fields) do
+    if families.is_facet[field.path:match("^encoding%.(%l+)")] then
+      table.insert(M.copies[family], copy_for(family, field))
+    end
+  end
+  for _, copy in ipairs(M.copies[family]) do
+    enter(copy)
   end
 end
 
@@ -130,6 +168,24 @@ function M.expected(field, kinds)
   return "a table with " .. table.concat(names, ", ")
 end
 
+-- The resolved spec as its families see it.
+local function views_of(resolved)
+  local views = {}
+  for i, name in ipairs(families.of(resolved.model) or {}) do
+    views[i] = families.view(resolved, name)
+  end
+  return views
+end
+
+local function any(views, is)
+  for _, view in ipairs(views) do
+    if is(view) then
+      return true
+    end
+  end
+  return false
+end
+
 local function feature_is_on(field, resolved)
   local value = features.value_at(resolved, field.path)
   return value ~= nil and value ~= false and (not field.used or field.used(resolved))
@@ -137,15 +193,20 @@ end
 
 -- Identifiers that code rendered for this resolved spec must not contain, because their features are off.
 function M.absent(resolved)
-  local names = {}
+  local names, views = {}, views_of(resolved)
   for _, field in ipairs(M.fields) do
-    if field.fingerprints and not feature_is_on(field, resolved) then
+    local function is_on(view)
+      return feature_is_on(field, view)
+    end
+    if field.fingerprints and not any(views, is_on) then
       table.move(field.fingerprints, 1, #field.fingerprints, #names + 1, names)
     end
     for _, kind in ipairs(field.kinds or {}) do
-      local on = features.value_at(resolved, field.path) == kind.name and (not kind.used or kind.used(resolved))
-        or kind.shared and kind.shared(resolved)
-      if kind.fingerprints and not on then
+      local function is_used(view)
+        return features.value_at(view, field.path) == kind.name and (not kind.used or kind.used(view))
+          or kind.shared and kind.shared(view)
+      end
+      if kind.fingerprints and not any(views, is_used) then
         table.move(kind.fingerprints, 1, #kind.fingerprints, #names + 1, names)
       end
     end

@@ -78,15 +78,27 @@ function M.lengths(field)
   return list
 end
 
--- Tokens of a sequence at task length n: the input, computation tokens, then one token per output; a decoder's are the
--- separator and all of the target but its last token.
-function M.tokens(facts, n)
-  return (1 + (facts.computation or 0)) * M.length(facts.input_length, n) + M.length(facts.output_length, n)
+-- Tokens of the streams of a sequence at task length n, one or two: the input and computation tokens, then one token
+-- per output; a decoder's are the separator and all of the target but its last token. facts.apart: they are two.
+function M.streams(facts, n)
+  local input = (1 + (facts.computation or 0)) * M.length(facts.input_length, n)
+  local output = M.length(facts.output_length, n)
+  return facts.apart and { input, output } or { input + output }
 end
 
--- The most tokens that a sequence of finite data can have: all but one of task.longest are input.
+-- Those of the longest stream.
+function M.tokens(facts, n)
+  return math.max(table.unpack(M.streams(facts, n)))
+end
+
+-- The most tokens that the streams of finite data can have: all but one of task.longest are input, or output.
+function M.most_streams(facts)
+  local longest, times = facts.data.longest, 1 + (facts.computation or 0)
+  return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
+end
+
 function M.most_tokens(facts)
-  return facts.data.longest + (facts.computation or 0) * (facts.data.longest - 1)
+  return M.most_streams(facts)[1]
 end
 
 -- The lines of the first comment, without its stars: { { line, col, text }, ... }, or nil.

@@ -4,12 +4,15 @@
 -- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score, network }:
 -- where each value comes from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop
 -- nothing; the task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters }
--- of the score (spec/score/score.lua), nil without one; the file { path, text } of a network of the user's own, or nil.
+-- of the score (spec/score/score.lua), or { families } where there are several, nil without one; the file
+-- { path, text } of a network of the user's own, or nil.
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local entries = require("spec.score.entries")
+local families = require("spec.families")
 local features = require("spec.features")
 local finite = require("spec.finite")
 local locate = require("spec.locate")
@@ -65,19 +68,33 @@ end
 
 -- Facets of one family of attentions, in a model that does not have it.
 local function unknown_family(context, node, path)
-  for _, kind in ipairs(schema.at["model.kind"].kinds) do
-    if kind.name == (context.resolved.model or {}).kind then
-      add(context, node, path, ('model.kind = "%s" has no attentions of that name'):format(kind.name),
-        ("facets written directly in encoding: they hold for its attentions, %s"):format(
-          table.concat(kind.families, ", ")))
-      return
-    end
+  local model = context.resolved.model
+  local names = families.of(model)
+  if names and path == "encoding.encoder" and model.encoder_layers then
+    add(context, node, path, "model.encoder_layers = 0: there is no encoder", "encoding.decoder, encoding.cross")
+  elseif names then
+    add(context, node, path, ('model.kind = "%s" has no attentions of that name'):format(model.kind),
+      ("facets written directly in encoding: they hold for its attentions, %s"):format(table.concat(names, ", ")))
   end
 end
 
+local function has_family(context, name)
+  for _, own in ipairs(families.of(context.resolved.model) or {}) do
+    if own == name then
+      return true
+    end
+  end
+  return false
+end
+
 local function unknown_field(context, node, path, kind, legal)
-  if schema.FAMILIES[path:match("^encoding%.(%l+)$") or ""] then
+  local family, below = path:match("^encoding%.(%l+)%.?(.*)$")
+  if families.is_name[family] and below == "" then
     unknown_family(context, node, path)
+    return
+  elseif families.is_name[family] and below == "additive" then
+    add(context, node, path, "vectors of positions are added to the tokens, whatever looks at them",
+      "encoding.additive, which holds for both streams")
     return
   end
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
@@ -97,6 +114,11 @@ local function unknown_field(context, node, path, kind, legal)
   add(context, node, path, "no such field" .. kind_text, table.concat(expected, ", "), hint)
 end
 
+-- Whether the model has what a field is for: its family of attentions.
+local function applies_to(context, field)
+  return field.path ~= "encoding." .. (field.family or "") or has_family(context, field.family)
+end
+
 -- Reports positional values and fields that a table of this kind does not have.
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
@@ -104,7 +126,7 @@ local function check_names(context, node, path, kind)
   end
   local legal, allowed = {}, {}
   for _, child in ipairs(schema.children[path]) do
-    if kind == false or schema.allows(child, kind) then -- false: the kind itself is wrong
+    if (kind == false or schema.allows(child, kind)) and applies_to(context, child) then -- false: the kind is wrong
       legal[#legal + 1] = child
       allowed[child.name] = true
     end
@@ -154,7 +176,7 @@ local function read_children(context, path, node, into)
   end
   check_names(context, node, path, kind)
   for _, child in ipairs(schema.children[path]) do
-    local applies = kind == nil or schema.allows(child, kind)
+    local applies = (kind == nil or schema.allows(child, kind)) and applies_to(context, child)
     if child ~= kind_field and applies then
       read_field(context, child, node.fields[child.name], into)
     end
@@ -203,11 +225,13 @@ local function choice_of(context, given)
   return choice
 end
 
--- The facts of a task, which specs share, with what one spec says.
-local function with_computation(facts, computation)
+-- The facts of a task, which specs share, with what one spec says: of its tokens, and whether input and target are
+-- streams of their own.
+local function with_streams(facts, resolved)
   local new = facts and copy(facts)
   if new then
-    new.computation = computation
+    new.computation = resolved.task.computation
+    new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
   end
   return new
 end
@@ -253,7 +277,7 @@ local function settle_task(context)
     finite.refuse(context, given)
   end
   task.options = options.settle(context, facts)
-  context.task = with_computation(facts, task.computation)
+  context.task = with_streams(facts, context.resolved)
   finite.settle_steps(context, context.task)
 end
 
@@ -266,26 +290,72 @@ local function origin_text(origin)
   return ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
 end
 
--- The formula of the score, or nil; positions that only a score reads are drawn anew for every block.
-local function resolve_score(context, texts)
-  local encoding = context.resolved.encoding
-  if not encoding or not context.resolved.model then
-    return nil
-  end
-  local formula = score.resolve(context, texts)
-  if formula and encoding.positions.kind == "randomized" and features.score_reads_positions(context.resolved)
-    and context.origins["encoding.positions.draw"] == DEFAULT then
+-- The formula of a score, or nil; positions that only a score reads are drawn anew for every block. family: whose own
+-- encoding it is; of: the family that it is for.
+local function resolve_formula(context, texts, encoding, family, of)
+  local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
+  local formula = score.resolve(context, texts, { path = path, encoding = encoding,
+    layers = families.layers(context.resolved.model, of), cross = of == "cross", score = nodes.score,
+    parameters = nodes.parameters })
+  if formula and encoding.positions.kind == "randomized"
+    and features.score_reads_positions({ encoding = encoding })
+    and context.origins[path .. ".positions.draw"] == DEFAULT then
     encoding.positions.draw = "layer"
   end
   return formula
 end
 
+-- The formula of the score, or nil. Of a model with several families { families = { name = formula } }: each is traced
+-- on its own, since the number of layers may be part of it.
+local function resolve_score(context, texts)
+  local encoding, model = context.resolved.encoding, context.resolved.model
+  local names = families.of(model)
+  if not encoding or not names then
+    return nil
+  elseif not names[2] then
+    return resolve_formula(context, texts, encoding, nil, names[1])
+  end
+  local formulas, before, shared = {}, context.diagnostics:count(), {}
+  for _, name in ipairs(names) do
+    local own = encoding[name]
+    shared[name] = not own and setmetatable({}, { __index = encoding }) or nil
+    if context.diagnostics:count() == before then
+      formulas[name] = resolve_formula(context, texts, own or shared[name], own and name, name)
+    end
+  end
+  families.settle(encoding, names, shared)
+  return next(formulas) and { families = formulas } or nil
+end
+
+-- Facets of a family are laid upon those that hold for all.
+local function lay_families(root)
+  local encoding = root.fields.encoding
+  if not tree.is_table(encoding) then
+    return root
+  end
+  local direct, laid = tree.table(encoding.origin), tree.table(encoding.origin)
+  for name, node in tree.each(encoding) do
+    direct.fields[name] = families.is_facet[name] and node or nil
+  end
+  laid.items, laid.partial = encoding.items, encoding.partial
+  for name, node in tree.each(encoding) do
+    laid.fields[name] = families.is_name[name] and entries.lay(direct, node) or node
+  end
+  local new = tree.table(root.origin)
+  new.items, new.partial = root.items, root.partial
+  for name, node in tree.each(root) do
+    new.fields[name] = name == "encoding" and laid or node
+  end
+  return new
+end
+
 -- Validates a loaded spec. given.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
-  local context = { diagnostics = d, tasks = given.tasks, root = loaded.tree, loaded = loaded, origins = {},
-    files = {}, partial = {}, resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
-  read_children(context, "", loaded.tree, context.resolved)
+  local context = { diagnostics = d, tasks = given.tasks, root = lay_families(loaded.tree), loaded = loaded,
+    origins = {}, formulas = {}, files = {}, partial = {},
+    resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
+  read_children(context, "", context.root, context.resolved)
   settle_task(context)
   settle_model(context)
   local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
@@ -331,14 +401,14 @@ function value_text(value)
 end
 
 -- A line for each parameter of the score.
-local function parameter_rows(list, origins, rows)
+local function parameter_rows(field, list, origins, rows)
   local names = {}
   for name in next, list or {} do
     names[#names + 1] = name
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    local path = "encoding.parameters." .. name
+    local path = ("%s.%s"):format(field.path, name)
     rows[#rows + 1] = { path, parameters.text(list[name]), origins[path] }
   end
 end
@@ -351,16 +421,28 @@ local function option_rows(field, chosen, origins, rows)
   end
 end
 
+-- All fields, those of a family where its table stands.
+local function printed_fields()
+  local list = {}
+  for _, field in ipairs(schema.fields) do
+    list[#list + 1] = field
+    for _, own in ipairs(schema.copies[field.family] or {}) do
+      list[#list + 1] = own
+    end
+  end
+  return list
+end
+
 -- A resolved spec as text, one line per field with its value and origin: what `check --print` prints.
 function M.print_resolved(resolved, origins)
   local rows, widest_path, widest_value = {}, 0, 0
-  for _, field in ipairs(schema.fields) do
+  for _, field in ipairs(printed_fields()) do
     local value = resolved
     for name in field.path:gmatch("[^%.]+") do
       value = type(value) == "table" and value[name]
     end
     if field.type == "parameters" then
-      parameter_rows(value, origins, rows)
+      parameter_rows(field, value, origins, rows)
     elseif field.type == "options" or field.type == "settings" then
       option_rows(field.path, value, origins, rows)
     elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false

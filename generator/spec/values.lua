@@ -398,6 +398,13 @@ function readers.settings(context, field, node)
   return next(settings) and settings or nil
 end
 
+-- The nodes { score, parameters } of a family, or of all.
+function M.formula(context, family)
+  local name = family or "encoding"
+  context.formulas[name] = context.formulas[name] or {}
+  return context.formulas[name]
+end
+
 -- Options are read when the task is known (options.lua).
 function readers.options(context, field, node)
   if not tree.is_table(node) or #node.items > 0 then
@@ -408,21 +415,26 @@ function readers.options(context, field, node)
 end
 
 -- A score and its parameters are read together, when the rest is known (spec/score/score.lua).
+-- One for each family that has its own, and "encoding" for what all share.
 function readers.score(context, field, node)
-  context.score_node = node
-  if type(node.value) ~= "function" and not tree.is_table(node) then
+  local formula = M.formula(context, field.family)
+  formula.score = node
+  if node.none then
+    formula.score = nil
+  elseif type(node.value) ~= "function" and not tree.is_table(node) then
     wrong_type(context, field, node, node.origin.set
       and 'a function cannot come from the command line; a preset can: { use = "alibi" }' or nil)
-    context.score_node = false
+    formula.score = false
   end
 end
 
 function readers.parameters(context, field, node)
+  local formula = M.formula(context, field.family)
   if not tree.is_table(node) or #node.items > 0 then
     wrong_type(context, field, node)
-    context.score_node = false
+    formula.score = false
   else
-    context.parameters_node = node
+    formula.parameters = node
   end
 end
 

@@ -142,10 +142,11 @@ typedef struct lh_ref_batch {
     int target_tokens;             /* of the second stream, where there is one */
     const uint16_t *target;        /* [sequences][target_tokens] */
     const uint16_t *label;         /* [sequences][labels] */
-    const int32_t *positions;      /* [draws][tokens] */
+    const int32_t *positions;      /* [draws][tokens]; of two streams, which share them, those of the longer one */
     int draws;                     /* 1: one row for all layers; else a row for each, the first also for the addition */
     const int32_t *distances;      /* [query][key] signed, for all layers; NULL: key - query */
     const double *score;           /* [heads][query][key] added to the scaled logits of every layer; NULL: nothing */
+    const double *const *scores;   /* the same by family, in its place where their lengths differ; NULL: score */
     double *score_gradient;        /* [heads][query][key] added to by the backward pass; NULL: nobody asks */
     lh_ref_dropping dropping;      /* at the rates of the network, with: */
     lh_key key;

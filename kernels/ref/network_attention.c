@@ -56,19 +56,31 @@ static void relative_grad(const run *r, const record *at, const double *drelativ
     free(sinusoid);
 }
 
+static bool in_window(const lh_ref_family *family, int query, int key) {
+    return !(family->left >= 0 && query - key > family->left) && !(family->right >= 0 && key - query > family->right);
+}
+
+/* Whether a query sees a key of S: those of its window, or all where there is none. */
+static bool sees(const lh_ref_family *family, int query, int key, int S) {
+    int there = 0;
+    for (int j = 0; j < S; j++) there += in_window(family, query, j);
+    return there == 0 || in_window(family, query, key);
+}
+
+static const double *given_score(const run *r, const record *at) {
+    if (!family_of(r, at)->scored) return NULL;
+    return r->batch->scores ? r->batch->scores[at->op->family] : r->batch->score;
+}
+
 /* kept.score: the batch's score, and which keys the mask hides. */
 static void make_score(const run *r, record *at) {
     const lh_ref_family *family = family_of(r, at);
     int T = out_of(at)->rows, S = keys_of(at);
-    const double *score = family->scored ? r->batch->score : NULL;
+    const double *score = given_score(r, at);
     if (!score && family->left < 0 && family->right < 0) return;
     at->kept.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
-    for (int pair = 0; pair < family->heads * T * S; pair++) {
-        int query = pair / S % T, key = pair % S;
-        bool hidden =
-            (family->left >= 0 && query - key > family->left) || (family->right >= 0 && key - query > family->right);
-        at->kept.score[pair] = hidden ? -INFINITY : score ? score[pair] : 0;
-    }
+    for (int pair = 0; pair < family->heads * T * S; pair++)
+        at->kept.score[pair] = !sees(family, pair / S % T, pair % S, S) ? -INFINITY : score ? score[pair] : 0;
 }
 
 static lh_ref_attention softmax_of(const run *r, const record *at) {
@@ -123,9 +135,10 @@ void lh_ref_attention_forward(run *r, record *at) {
     }
     if (family->rotates) {
         const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? at->layer * r->batch->tokens : 0);
-        kept->cosine = doubles((size_t)q->rows * (size_t)D);
-        kept->sine = doubles((size_t)q->rows * (size_t)D);
-        lh_ref_rotation(q->rows, D, &family->rotation, positions, kept->cosine, kept->sine);
+        int rows = q->rows > kv->rows ? q->rows : kv->rows;
+        kept->cosine = doubles((size_t)rows * (size_t)D);
+        kept->sine = doubles((size_t)rows * (size_t)D);
+        lh_ref_rotation(rows, D, &family->rotation, positions, kept->cosine, kept->sine);
     }
     if (family->relative != LH_REF_NO_RELATIVE) make_relative(r, at);
     make_score(r, at);

@@ -108,9 +108,19 @@ static const lh_data data = {
 };
 
 % end
-% if decoder then
+% if decoder and streams[2] then
+% if computation then
+/* The encoder reads the input and ${computation.words} for each of its tokens, the decoder ${decoder.words}
+ * without its last token. From the separator on each token is asked for the next of the target. */
+% else
+/* The encoder reads the input, the decoder ${decoder.words} without its last token. From the
+ * separator on each token is asked for the next of the target. */
+% end
+% elseif decoder then
 /* The decoder reads ${decoder.words} without its
  * last token. From the separator on each token is asked for the next of the target. */
+% end
+% if decoder then
 enum { FIRST_OUTPUT = ${decoder.first_output}, SEPARATOR = ${decoder.separator} };
 % if computation then
 enum { COMPUTATION_TOKEN = ${computation.token} };
@@ -126,13 +136,22 @@ enum { EMPTY_TOKEN = ${empty_token} };
 
 % if task.data then
 static void shape_of(int input, int output, lh_shape *shape) {
-% if computation then
+% if streams[2] and computation then
+    shape->length[0] = ${computation.all} * input;
+    shape->length[1] = output;
+% elseif streams[2] then
+    shape->length[0] = input;
+    shape->length[1] = output;
+% elseif computation then
     shape->length[0] = ${computation.all} * input + output;
 % else
     shape->length[0] = input + output;
 % end
     shape->labels = output;
 }
+% elseif streams[2] and computation then
+static int source_length(int n) { return ${computation.all} * input_length(n); }
+% elseif streams[2] then
 % elseif computation then
 static int source_length(int n) { return ${computation.all} * input_length(n) + output_length(n); }
 % else
@@ -146,21 +165,34 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
     for (int i = 0; i < ${computation.factor}example->input_length; i++) *source++ = COMPUTATION_TOKEN;
 % end
 % if decoder then
-    *source++ = SEPARATOR;
-    for (int i = 0; i + 1 < example->output_length; i++) *source++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);
+% local to = streams[2] and "target" or "source"
+% if streams[2] then
+    uint16_t *target = tokens[1];
+% end
+    *${to}++ = SEPARATOR;
+    for (int i = 0; i + 1 < example->output_length; i++) *${to}++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);
 % else
     for (int i = 0; i < example->output_length; i++) *source++ = EMPTY_TOKEN;
 % end
 }
 
 static const lh_format format = {
-% if task.data then
+% if streams[2] then
+% local source = task.data and "NULL" or computation and "source_length" or "input_length"
+% local target = task.data and "NULL" or "output_length"
+        .stream = {{"source", ${source}}, {"target", ${target}}},
+        .streams = 2,
+        .label_stream = 1,
+% elseif task.data then
         .stream = {{"source", NULL}},
         .streams = 1,
-        .shape = shape_of,
 % else
         .stream = {{"source", source_length}},
         .streams = 1,
+% end
+% if task.data then
+        .shape = shape_of,
+% else
         .labels = output_length,
 % end
 % if decoder then
@@ -182,8 +214,22 @@ static const lh_trace_site sites[] = {
 % end
  */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
+% if streams[2] then
+    double forward = 0;
+% for _, stream in ipairs(flops.streams) do
+    const double ${stream.name} = shape->length[${stream.index}];
+% end
+% for _, stream in ipairs(flops.streams) do
+    forward += 2 * ${f64(stream.weights)} * ${stream.name};
+% end
+% for _, pair in ipairs(flops.attentions) do
+% local queries, keys = streams[pair.queries + 1].name, streams[pair.keys + 1].name
+    forward += ${f64(pair.count)} * ${queries} * ${keys};
+% end
+% else
     double T = shape->length[0];
-    double forward = 2 * ${f64(flops.weights)} * T + ${f64(flops.pairs)} * T * T;
+    double forward = 2 * ${f64(flops.streams[1].weights)} * T + ${f64(flops.attentions[1].count)} * T * T;
+% end
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
@@ -196,7 +242,16 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
 % if flops.relative > 0 then
+% if streams[2] then
+    double rows = 0;
+% for _, pair in ipairs(flops.attentions) do
+% if pair.rows > 0 then
+    rows += 2 * ${f64(pair.rows)} * (shape->length[${pair.queries}] + shape->length[${pair.keys}] - 1.0);
+% end
+% end
+% else
     double rows = 2 * ${f64(flops.relative)} * (2.0 * shape->length[0] - 1);
+% end
     double extra = mode == LH_MODE_TRAIN ? 3 * output + (1 + ${train.shards}) * rows : output + rows;
     return nominal_flops(shape, mode) + extra;
 % else

@@ -1,6 +1,7 @@
 % local relates, scored, masked = relative.kind ~= "none", score.kind ~= "none", mask.kind ~= "none"
+% local seen_of = cross and mask.left and "head->T, head->S" or "head->T"
 % local score_of = (scored or masked) and name .. "_score" or name .. "_logit"
-% local S = cross and "S" or "T"
+% local S, T_S = cross and "S" or "T", cross and "T, S" or "T"
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % local key_argument, key_pass = cross and "const real *restrict key, " or "", cross and "key, " or ""
 % local score_pass = (scored or masked) and "head, " or ""
@@ -106,10 +107,19 @@ INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *he
 % include("cpu/logit.tpl")
 % if masked then
 
+% if cross and mask.left then
+/* Which of LANES queries, from i on, see key j of S; lanes beyond the last query repeat it. One with no key in its
+ * window sees all: Duan and Shi 2024, a row without an open cell is transparent. */
+INLINE bits ${name}_visible(int T, int S, int i, int j) {
+% else
 /* Which of LANES queries, from i on, see key j; lanes beyond the last query repeat it. */
 INLINE bits ${name}_visible(int T, int i, int j) {
+% end
     vector offset = descending(j - i, j - T + 1); /* key - query */
-% if mask.left then
+% if cross and mask.left then
+    bits near = both(at_most(broadcast(-${mask.left}), offset), at_most(offset, broadcast(${mask.right})));
+    return near | at_most(offset, broadcast((real)(j - S - ${mask.left})));
+% elseif mask.left then
     return both(at_most(broadcast(-${mask.left}), offset), at_most(offset, broadcast(${mask.right})));
 % else
     return at_most(offset, broadcast(${mask.right}));
@@ -125,7 +135,7 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
     score = ${name}_score_pair(head->scores, head->h, group->first, j, score);
 % end
 % if masked then
-    score = choose(${name}_visible(head->T, group->first, j), score, broadcast(-(real)__builtin_inf()));
+    score = choose(${name}_visible(${seen_of}, group->first, j), score, broadcast(-(real)__builtin_inf()));
 % end
     return score;
 }
@@ -232,7 +242,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
             for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * key[j * ${K} + d];
         }
 % if score.gathers then
-        end_${name}_score_group(head->dscores, head->h, &gathered, T, first);
+        end_${name}_score_group(head->dscores, head->h, &gathered, ${S}, first);
 % end
 % if relative.toeplitz then
         memset(dlogits + ${S} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
@@ -281,7 +291,7 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
         attend_${name}_keys(T, j, kept.weights, scratch, dquery + WIDTH, dquery + 2 * WIDTH);
 % end
 % if relative.toeplitz then
-    for (int x = 0; x < ${name}_distance_count(T); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(T, x, scratch, head->drows);
+    for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(${T_S}, x, scratch, head->drows);
 % elseif relates then
     for (int i = 0; i < T; i++) ${name}_relative_rows_grad(head, i, scratch);
 % end

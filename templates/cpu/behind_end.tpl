@@ -1,8 +1,9 @@
+% local of_shape = ("shape->length[%d]"):format(queries.stream) .. (cross and (", shape->length[%d]"):format(keys.stream) or "")
 /* Where they end. */
 INLINE size_t ${name}_end(const lh_shape *shape) {
 % if score.kind ~= "none" then
-    return ${name}_score_start(shape) + ${PREFIX}SCORE_SETS * ${name}_score_bytes(shape->length[${queries.stream}]);
+    return ${name}_score_start(shape) + ${PREFIX}SCORE_SETS * ${name}_score_bytes(${of_shape});
 % else
-    return (${name}_start(shape) + ${name}_relative_bytes(shape->length[${queries.stream}]) + 63) / 64 * 64;
+    return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
 % end
 }

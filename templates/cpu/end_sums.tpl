@@ -1,3 +1,4 @@
+% local of_step = ("step->shape.length[%d]"):format(queries.stream) .. (cross and (", step->shape.length[%d]"):format(keys.stream) or "")
 % if relative.kind ~= "none" then
 % if relative.kind == "transformer_xl" then
 NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const real *drows, real *dw) {
@@ -7,7 +8,7 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const re
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
 % if relative.toeplitz then
-    int count = ${name}_distance_count(step->shape.length[${queries.stream}]);
+    int count = ${name}_distance_count(${of_step});
 % else
     int count = ((const shared *)step->shared)->${prefix}relative_count[set];
 % end
@@ -22,7 +23,7 @@ static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_s
 % elseif relative.kind == "shaw" then
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
 % if relative.toeplitz then
-    for (int x = 0; x < ${name}_distance_count(step->shape.length[${queries.stream}]); x++) {
+    for (int x = 0; x < ${name}_distance_count(${of_step}); x++) {
         int row = ${name}_table_row(${name}_distance(step, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x));
 % else
     (void)step;

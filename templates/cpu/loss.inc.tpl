@@ -24,12 +24,12 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     const lh_cpu_block *block = w->block;
     const parameters *p = w->parameters;
     int labels = w->step->shape.labels;
-    memset(dx, 0, (size_t)w->tokens * WIDTH * sizeof(real));
+    memset(dx, 0, (size_t)w->${cpu.labelled}tokens * WIDTH * sizeof(real));
     for (int s = 0; s < w->sequences; s++) {
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
-            size_t row = (size_t)(s * w->length + w->length - labels + i) * WIDTH;
+            size_t row = (size_t)(s * w->${cpu.labelled}length + w->${cpu.labelled}length - labels + i) * WIDTH;
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
             judge(logits, label, block->mask[s * labels + i], &a);
@@ -62,7 +62,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
             real logits[CLASS_COLUMNS];
-            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)(s * w->length + w->length - labels + i) * WIDTH,
+            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)(s * w->${cpu.labelled}length + w->${cpu.labelled}length - labels + i) * WIDTH,
                     ${weight}, ${bias}, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
             judge(logits, label, block->mask[s * labels + i], &a);

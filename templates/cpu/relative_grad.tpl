@@ -1,3 +1,7 @@
+% local S, sizes = cross and "S" or "T", cross and "S = head->S" or "T = head->T"
+% if relative.biases and cross then
+% sizes = "T = head->T, S = head->S"
+% end
 
 % if relative.biases then
 /* Adds to dq, without its factors still, what a group's queries get through the rows; the biases get the sums over
@@ -7,16 +11,16 @@
 % end
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, const real *restrict dlogits,
         ${relative.biases and "vector inverse, " or ""}vector *dq) {
-    const int T = head->T;
+    const int ${sizes};
 % if relative.biases then
     vector dposition[${PREFIX}HEAD_WIDTH];
     UNROLL
     for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] = (vector){0};
 % end
 % if relative.toeplitz then
-    const real *rows = head->rows + first + T - 1;
+    const real *rows = head->rows + first + ${S} - 1;
 % end
-    for (int j = 0; j < T; j++) {
+    for (int j = 0; j < ${S}; j++) {
         vector dlogit = load(dlogits + j * LANES);
 % if not relative.toeplitz then
         vector row[${PREFIX}HEAD_WIDTH];

@@ -1,5 +1,6 @@
+% local sizes = cross and "head.T, head.S" or "head.T"
 % if relative.toeplitz then
-head.stride = ${name}_row_stride(head.T);
+head.stride = ${name}_row_stride(${sizes});
 % if relative.biases then
 head.rows = ${name}_rows(w->step, l) + h * ${PREFIX}HEAD_WIDTH * head.stride;
 % else

@@ -1,20 +1,22 @@
+% local lengths = cross and "int T, int S" or "int T"
+% local T_S, S = cross and "T, S" or "T", cross and "S" or "T"
 % local query = (relative.biases and "2 * " or "") .. PREFIX .. "HEAD_WIDTH"
 
 % if relative.toeplitz then
-/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + T - 1 - x;
+/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + ${S} - 1 - x;
  * pairs of which the key does not exist have zeros in dlogits. */
-INLINE void ${name}_relative_rows_grad(int T, int x, const ${name}_scratch *scratch, real *restrict drows) {
+INLINE void ${name}_relative_rows_grad(${lengths}, int x, const ${name}_scratch *scratch, real *restrict drows) {
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
     for (int u = 0; u < ${PREFIX}KEYS; u++) {
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
-    int key = T - 1 - x, i = key < 0 ? -key : 0, behind = T - key + ${PREFIX}KEYS - 1, end = behind < T ? behind : T;
+    int key = ${S} - 1 - x, i = key < 0 ? -key : 0, behind = ${S} - key + ${PREFIX}KEYS - 1, end = behind < T ? behind : T;
     while (i < end) {
         int first = i / LANES * LANES, stop = first + LANES < end ? first + LANES : end;
         const real *dlogits =
-                scratch->dlogits + ${PREFIX}KEYS * LANES + first / LANES * ${name}_group_dlogits(T) - first;
+                scratch->dlogits + ${PREFIX}KEYS * LANES + first / LANES * ${name}_group_dlogits(${S}) - first;
         for (; i < stop; i++) {
             const real *row = scratch->rows + i * ${relative.vectors} * ${PREFIX}HEAD_WIDTH + ${query};
             const real *dlogit = dlogits + (i + key) * LANES + i;
@@ -26,7 +28,7 @@ INLINE void ${name}_relative_rows_grad(int T, int x, const ${name}_scratch *scra
             }
         }
     }
-    for (int u = 0; u < ${PREFIX}KEYS && x + u < ${name}_distance_count(T); u++) {
+    for (int u = 0; u < ${PREFIX}KEYS && x + u < ${name}_distance_count(${T_S}); u++) {
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
             *(${name}_part *)(drows + (x + u) * ${PREFIX}RELATIVE_WIDTH + part * ${PREFIX}HEAD_PART) += dr[u][part];

@@ -1,8 +1,10 @@
 % local per_distance = relative.kind == "transformer_xl"
+% local T_S = cross and "T, S" or "T"
+% local of_step = ("step->shape.length[%d]"):format(queries.stream) .. (cross and (", step->shape.length[%d]"):format(keys.stream) or "")
 % if per_distance then
 % if relative.toeplitz then
 static int make_${name}_codes(const lh_cpu_step *step, int set) {
-    int count = ${name}_distance_count(step->shape.length[${queries.stream}]);
+    int count = ${name}_distance_count(${of_step});
     real *codes = ${name}_codes(step, set);
     for (int x = 0; x < count; x++) signed_sinusoid(step->tables, ${name}_distance(step, set, x), codes + x * WIDTH);
     return count;
@@ -45,7 +47,7 @@ static void make_${name}_rows(const lh_cpu_step *step, int l, int count, const r
     pack_weights(WIDTH, WIDTH, p->${stack.member}[l].${prefix}relative, panels);
 % if relative.toeplitz then
     real *product = ${name}_product(step, l), *rows = ${name}_rows(step, l);
-    int stride = ${name}_row_stride(step->shape.length[${queries.stream}]);
+    int stride = ${name}_row_stride(${of_step});
     to_${name}_relative(count, codes, panels, product);
     for (int c = 0; c < WIDTH; c++) {
         for (int x = 0; x < count; x++) rows[c * stride + x] = product[x * WIDTH + c];
@@ -66,11 +68,16 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
 /* The rows of the layers that share a set of distances. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
+% if cross then
+    int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
+    int stride = ${name}_row_stride(T, S);
+% else
     int T = step->shape.length[${queries.stream}], stride = ${name}_row_stride(T);
+% end
     for (int l = set; l < ${stack.count}; l += ${PREFIX}RELATIVE_SETS) {
         real *rows = ${name}_rows(step, l);
-        memset(rows, 0, ${name}_row_elements(T) * sizeof(real));
-        for (int x = 0; x < ${name}_distance_count(T); x++) {
+        memset(rows, 0, ${name}_row_elements(${T_S}) * sizeof(real));
+        for (int x = 0; x < ${name}_distance_count(${T_S}); x++) {
             int at = ${name}_table_row(${name}_distance(step, set, x));
             const real *row = p->${stack.member}[l].${prefix}relative_table + at * ${PREFIX}HEAD_WIDTH;
             for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) rows[d * stride + x] = row[d];

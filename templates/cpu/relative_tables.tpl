@@ -1,27 +1,37 @@
 % local per_distance = relative.kind == "transformer_xl"
 % local row_width = per_distance and "WIDTH" or PREFIX .. "HEAD_WIDTH"
 % local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
-% local of_step = ("step->shape.length[%d]"):format(queries.stream)
+% local lengths = cross and "int T, int S" or "int T"
+% local T_S, S = cross and "T, S" or "T", cross and "S" or "T"
+% local of_step = ("step->shape.length[%d]"):format(queries.stream) .. (cross and (", step->shape.length[%d]"):format(keys.stream) or "")
+% local of_keys = ("step->shape.length[%d]"):format(keys.stream)
 enum {
     ${PREFIX}RELATIVE_SETS = ${relative.sets}, /* sets of distances in one pass${relative.sets_words} */
     ${PREFIX}RELATIVE_WIDTH = ${row_width} /* channels of a row: ${relative.width_words} */
 };
 
 % if relative.toeplitz then
+% if cross then
+/* A row for every query - key of T queries and S keys, from -(S - 1) on: row x is that of the distance S - 1 - x.
+ * For one key, queries side by side have rows side by side. */
+INLINE int ${name}_distance_count(int T, int S) { return T + S - 1; }
+% else
 /* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
  * For one key, queries side by side have rows side by side. */
 INLINE int ${name}_distance_count(int T) { return 2 * T - 1; }
+% end
 
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
-INLINE int ${name}_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
+% local tokens = cross and "T + S" or "2 * T"
+INLINE int ${name}_row_stride(${lengths}) { return (round_up(${tokens} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
 % if positions.distance.draws then
-    return ${prefix}drawn_distance(((const shared *)step->shared)->${prefix}distance[set]${middle}, ${of_step} - 1 - x);
+    return ${prefix}drawn_distance(((const shared *)step->shared)->${prefix}distance[set]${middle}, ${of_keys} - 1 - x);
 % else
     (void)set;
-    return ${of_step} - 1 - x;
+    return ${of_keys} - 1 - x;
 % end
 }
 % elseif per_distance then
@@ -44,14 +54,14 @@ INLINE int ${name}_table_row(int distance) {
 % if relative.behind then
 
 % if per_distance then
-% local most = name .. (relative.toeplitz and "_distance_count(T)" or "_most_rows(T)")
+% local most = name .. (relative.toeplitz and "_distance_count(" .. T_S .. ")" or "_most_rows(T)")
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
-INLINE size_t ${name}_code_elements(int T) { return (size_t)round_up(${most}, TILE_ROWS) * WIDTH; }
+INLINE size_t ${name}_code_elements(${lengths}) { return (size_t)round_up(${most}, TILE_ROWS) * WIDTH; }
 
 % end
 /* Elements of a layer's rows: ${relative.toeplitz and "[RELATIVE_WIDTH][row_stride]" or "[rows][WIDTH]"}. */
 % if relative.toeplitz then
-INLINE size_t ${name}_row_elements(int T) { return (size_t)${name}_row_stride(T) * ${PREFIX}RELATIVE_WIDTH; }
+INLINE size_t ${name}_row_elements(${lengths}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 % else
 INLINE size_t ${name}_row_elements(int T) { return ${name}_code_elements(T); }
 % end
@@ -84,11 +94,11 @@ INLINE int32_t *${name}_offsets(const lh_cpu_step *step, int set) {
 }
 % end
 
-static size_t ${name}_relative_bytes(int T) {
+static size_t ${name}_relative_bytes(${lengths}) {
 % if not per_distance then
-    return ${stack.count} * ${name}_row_elements(T) * sizeof(real);
+    return ${stack.count} * ${name}_row_elements(${T_S}) * sizeof(real);
 % elseif relative.toeplitz then
-    return ((${PREFIX}RELATIVE_SETS + ${stack.count}) * ${name}_code_elements(T) + ${stack.count} * ${name}_row_elements(T)) * sizeof(real);
+    return ((${PREFIX}RELATIVE_SETS + ${stack.count}) * ${name}_code_elements(${T_S}) + ${stack.count} * ${name}_row_elements(${T_S})) * sizeof(real);
 % else
     return (${PREFIX}RELATIVE_SETS * ${name}_code_elements(T) + ${stack.count} * ${name}_row_elements(T)) * sizeof(real)
             + ${PREFIX}RELATIVE_SETS * ${name}_offset_elements(T) * sizeof(int32_t);

@@ -1,5 +1,8 @@
 % include("parts/banner.tpl", { template = "cpu/score.inc.tpl", about = about.score[name] })
 
+% local lengths = cross and "int T, int S" or "int T"
+% local T_S, S = cross and "T, S" or "T", cross and "S" or "T"
+% local of_shape = ("shape->length[%d]"):format(queries.stream) .. (cross and (", shape->length[%d]"):format(keys.stream) or "")
 % local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
 % local dscores = score.trains and ("const %s_score_tables *d, "):format(name) or ""
 % local group = score.gathers and name .. "_score_group *group, " or ""
@@ -23,11 +26,15 @@ static const real ${c.name}[] = {
  * Gradients lie in the same places.
 % end
 % if score.has.distance then
- * A table by query - key starts T - 1 elements before its pointer.
+ * A table by query - key starts ${S} - 1 elements before its pointer.
 % end
  */
 typedef struct ${name}_score_tables {
+% if cross then
+    int queries, keys; /* T and S, filled up to whole vectors: elements of one head by query, and by key */
+% else
     int queries; /* T, filled up to whole vectors: elements of one head by query or key */
+% end
 % if score.has.distance then
     int distances; /* elements of one head by query - key */
 % end
@@ -35,7 +42,7 @@ typedef struct ${name}_score_tables {
     int sums; /* by query + key */
 % end
 % if score.has.pair then
-    size_t pairs; /* [T][queries] */
+    size_t pairs; /* [${S}][queries] */
 % end
 % for _, t in ipairs(score.tables) do
     real *${t.name};${t.about}
@@ -45,21 +52,28 @@ typedef struct ${name}_score_tables {
 % end
 } ${name}_score_tables;
 
-/* Places a set of tables for T tokens into memory; NULL only counts. */
-static void lay_out_${name}_scores(${name}_score_tables *s, char *memory, size_t *used, int T) {
+/* Places a set of tables for ${cross and "T queries and S keys" or "T tokens"} into memory; NULL only counts. */
+static void lay_out_${name}_scores(${name}_score_tables *s, char *memory, size_t *used, ${lengths}) {
     s->queries = round_up(T, LANES);
+% if cross then
+    s->keys = round_up(S, LANES);
+% end
 % if not score.tables[1] then
     (void)memory;
     (void)used;
 % end
 % if score.has.distance then
-    s->distances = round_up(T - 1, LANES) + s->queries + LANES;
+    s->distances = round_up(${S} - 1, LANES) + s->queries + LANES;
 % end
 % if score.has.sum then
+% if cross then
+    s->sums = s->queries + s->keys + LANES;
+% else
     s->sums = 2 * s->queries + LANES;
 % end
+% end
 % if score.has.pair then
-    s->pairs = (size_t)T * (size_t)s->queries;
+    s->pairs = (size_t)${S} * (size_t)s->queries;
 % end
 % for _, t in ipairs(score.tables) do
     s->${t.name} = take(memory, used, (size_t)${t.count_text} * sizeof(real));
@@ -71,26 +85,26 @@ static void lay_out_${name}_scores(${name}_score_tables *s, char *memory, size_t
     if (!memory) return;
 % for _, t in ipairs(score.tables) do
 % if t.class == "distance" then
-    s->${t.name} += T - 1;
+    s->${t.name} += ${S} - 1;
 % if t.row then
-    s->${t.row} += T - 1;
+    s->${t.row} += ${S} - 1;
 % end
 % end
 % end
 % end
 }
 
-INLINE size_t ${name}_score_bytes(int T) {
+INLINE size_t ${name}_score_bytes(${lengths}) {
     ${name}_score_tables s;
     size_t bytes = 0;
-    lay_out_${name}_scores(&s, NULL, &bytes, T);
+    lay_out_${name}_scores(&s, NULL, &bytes, ${T_S});
     return bytes;
 }
 
 /* The sets lie behind ${relative.behind and "what vectors of distances need" or "the struct shared"}. */
 INLINE size_t ${name}_score_start(const lh_shape *shape) {
 % if relative.behind then
-    return (${name}_start(shape) + ${name}_relative_bytes(shape->length[${queries.stream}]) + 63) / 64 * 64;
+    return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
 % else
     return ${name}_start(shape);
 % end
@@ -99,13 +113,16 @@ INLINE size_t ${name}_score_start(const lh_shape *shape) {
 /* The set that layer l reads. */
 static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_score_tables *s) {
     int T = step->shape.length[${queries.stream}];
+% if cross then
+    int S = step->shape.length[${keys.stream}];
+% end
     char *tables = (char *)step->shared + ${name}_score_start(&step->shape);
     size_t used = 0;
 % if score.per_layer then
-    lay_out_${name}_scores(s, tables + (size_t)l * ${name}_score_bytes(T), &used, T);
+    lay_out_${name}_scores(s, tables + (size_t)l * ${name}_score_bytes(${T_S}), &used, ${T_S});
 % else
     (void)l;
-    lay_out_${name}_scores(s, tables, &used, T);
+    lay_out_${name}_scores(s, tables, &used, ${T_S});
 % end
 }
 
@@ -132,6 +149,9 @@ static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_sco
 % end
 % if score.uses.T then
     int T = step->shape.length[${queries.stream}];
+% end
+% if score.uses.S then
+    int S = step->shape.length[${keys.stream}];
 % end
 % if not score.uses.l then
     (void)l;
@@ -186,7 +206,7 @@ INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, ${dscores}i
 % if score.gathers then
 
 /* Adds what a group of queries, from i on, has gathered to the tables' gradients. */
-INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const ${name}_score_group *group, int T,
+INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const ${name}_score_group *group, int ${S},
         int i) {
 % for _, unused in ipairs(score.gathered_unused) do
     (void)${unused};
@@ -198,11 +218,11 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const 
     add_at(${t.address}, group->${t.name});
 % elseif t.class == "distance" then
     store(d->${t.row} + i + LANES, (vector){0});
-    for (int o = i - T + 1; o < i + LANES; o += LANES)
+    for (int o = i - ${S} + 1; o < i + LANES; o += LANES)
         add_at(${t.address}, load(d->${t.row} + o));
 % elseif t.class == "sum" then
-    store(d->${t.row} + i + T + LANES - 1, (vector){0});
-    for (int t = i; t < i + T + LANES - 1; t += LANES) add_at(${t.address}, load(d->${t.row} + t));
+    store(d->${t.row} + i + ${S} + LANES - 1, (vector){0});
+    for (int t = i; t < i + ${S} + LANES - 1; t += LANES) add_at(${t.address}, load(d->${t.row} + t));
 % end
 % end
 }
@@ -223,6 +243,9 @@ static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_scor
 % end
 % if score.end_uses.T then
     int T = step->shape.length[${queries.stream}];
+% end
+% if score.end_uses.S then
+    int S = step->shape.length[${keys.stream}];
 % end
 % if not score.end_uses.step then
     (void)step;

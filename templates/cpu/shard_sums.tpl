@@ -11,7 +11,11 @@ static size_t lay_out_sums(shard_sums *sums, char *memory, const lh_shape *shape
     size_t used = 0;
 % for _, family in ipairs(attentions) do
 % if family.sums then
-    lay_out_${family.name}_sums(&sums->${family.name}, memory, &used, shape->length[${family.queries.stream}]);
+% local lengths = ("shape->length[%d]"):format(family.queries.stream)
+% if family.cross then
+% lengths = lengths .. (", shape->length[%d]"):format(family.keys.stream)
+% end
+    lay_out_${family.name}_sums(&sums->${family.name}, memory, &used, ${lengths});
 % end
 % end
     return used;

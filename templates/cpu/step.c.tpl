@@ -28,7 +28,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % include("cpu/family.tpl", family)
 
 % end
-% if sums then
+% if any_sums then
 % include("cpu/shard_sums.tpl")
 
 % end
@@ -42,7 +42,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % include("cpu/begin_step.tpl")
 
-% if sums then
+% if any_sums then
 % for _, family in ipairs(attentions) do
 % if family.sums then
 % include("cpu/end_sums.tpl", family)
@@ -64,10 +64,34 @@ static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
 
 /* Sequences that go through all layers together. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) {
+% if streams[2] then
+    int tokens = length[0] + length[1], sequences = (BLOCK_TOKENS + tokens / 2) / tokens;
+% else
     int sequences = (BLOCK_TOKENS + length[0] / 2) / length[0];
+% end
     return sequences > 0 ? sequences : 1;
 }
 
+% if streams[2] then
+static size_t bytes_at(const lh_shape *longest, int source, int target, lh_mode mode) {
+    lh_shape shape = {0, {source, target}, longest->labels};
+    shape.sequences = block_sequences(shape.length);
+    if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
+    workspace w;
+    return lay_out(&w, NULL, &shape, mode);
+}
+
+/* From 2 BLOCK_TOKENS on a block is one sequence, and the longest one needs most. */
+static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
+    size_t most = bytes_at(longest, longest->length[0], longest->length[1], mode);
+    for (int source = 1; source <= longest->length[0] && source <= 2 * BLOCK_TOKENS; source++)
+        for (int target = 1; target <= longest->length[1] && source + target <= 2 * BLOCK_TOKENS; target++) {
+            size_t bytes = bytes_at(longest, source, target, mode);
+            if (bytes > most) most = bytes;
+        }
+    return most;
+}
+% else
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = 0;
     for (int length = 1; length <= longest->length[0]; length++) {
@@ -80,6 +104,7 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     }
     return most;
 }
+% end
 
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
@@ -134,7 +159,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .shared_bytes = shared_bytes,
         .workspace_bytes = workspace_bytes,
         .begin_step = begin_step,
-% if sums then
+% if any_sums then
         .begin_shard = begin_shard,
         .train_block = train_block,
         .end_shard = end_shard,

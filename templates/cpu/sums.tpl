@@ -1,3 +1,5 @@
+% local lengths = cross and "int T, int S" or "int T"
+% local T_S = cross and "T, S" or "T"
 % if normaliser.kind == "geometric" then
 /* Of the learned numbers of a layer's attention, lanes not yet summed. */
 typedef struct ${name}_number_sums {
@@ -24,10 +26,10 @@ typedef struct ${name}_sums {
 % end
 } ${name}_sums;
 
-static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used, int T) {
+static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used, ${lengths}) {
 % if relative.kind == "none" then
 % elseif relative.toeplitz then
-    size_t rows = (size_t)${name}_distance_count(T);
+    size_t rows = (size_t)${name}_distance_count(${T_S});
 % elseif relative.biases then
     size_t rows = (size_t)${name}_most_rows(T);
 % else
@@ -44,7 +46,7 @@ static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used,
 % end
 % if score.trains then
     for (int set = 0; set < ${PREFIX}SCORE_SETS; set++)
-        lay_out_${name}_scores(&sums->score[set], memory, used, T);
+        lay_out_${name}_scores(&sums->score[set], memory, used, ${T_S});
 % end
 % if normaliser.kind == "geometric" then
     for (int l = 0; l < ${stack.count}; l++) sums->numbers[l] = take(memory, used, sizeof(${name}_number_sums));

@@ -7,9 +7,16 @@
 % include(family.normaliser.trace, family)
 
 % end
+% if streams[2] then
+static void trace_activation(const workspace *w, int tokens, const real *x, const lh_trace *to) {
+    (void)w;
+    if (to->activation) memcpy(to->activation, x, (size_t)tokens * WIDTH * sizeof(real));
+}
+% else
 static void trace_activation(const workspace *w, const real *x, const lh_trace *to) {
     if (to->activation) memcpy(to->activation, x, (size_t)w->tokens * WIDTH * sizeof(real));
 }
+% end
 
 /* Sites as spec.c lists them: the embedding, then attention and output of every layer. */
 static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, const lh_trace *to,

@@ -1,3 +1,4 @@
+% local of = cpu.attended[name]
 % local scored, masked = score.kind ~= "none", mask.kind ~= "none"
 % local score_of = (scored or masked) and name .. "_score" or name .. "_logit"
 % local score_pass = (scored or masked) and "head, " or ""
@@ -43,10 +44,10 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
 /* All heads of all sequences of the layer that went through the workspace last. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
 % if cross then
-    const real *query = state->${name}_query, *key = state->${name}_key_value;
+    const real *query = state->${of.queries}, *key = state->${of.keys};
     const int T = w->${queries.at}length, S = w->${keys.at}length;
 % else
-    const real *query = state->query_key_value;
+    const real *query = state->${of.queries};
     const int T = w->${queries.at}length;
 % end
     size_t pairs = (size_t)T * (size_t)${S}, at = 0;

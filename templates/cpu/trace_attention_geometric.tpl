@@ -1,3 +1,4 @@
+% local of = cpu.attended[name]
 % local factor = normaliser.normalised and name .. "_inverse_of(w.total)" or "broadcast(1)"
 /* rows[first + lane][j] = the lane's element at the offset to key j, times factor[lane], for the queries below T. */
 static void write_${name}_rows(int T, int first, const real *offsets, vector factor, real *rows) {
@@ -34,7 +35,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${na
 
 /* All heads of all sequences of the layer that went through the workspace last. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
-    const real *query = state->query_key_value;
+    const real *query = state->${of.queries};
     const int T = w->${queries.at}length;
     size_t pairs = (size_t)T * (size_t)T, at = 0;
     real *scores = to->scores, *attention = to->attention;

@@ -8,13 +8,27 @@ typedef struct ${block.name}_state {
 } ${block.name}_state;
 
 % end
+% if streams[2] then
+/* How much of a stream there is in a block of sequences; rows: tokens rounded up to whole tiles. */
+typedef struct stream_size {
+    int length, tokens, rows;
+} stream_size;
+
+% end
 /* A block of sequences on its way through the network. */
 typedef struct workspace {
     const lh_cpu_step *step;
     const lh_cpu_block *block;
     const parameters *parameters;
     const shared *shared;
+% if streams[2] then
+    int sequences;
+% for _, stream in ipairs(streams) do
+    stream_size ${stream.name};
+% end
+% else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+% end
 % for _, block in ipairs(cpu.blocks) do
     ${block.name}_state ${block.name}[${block.uses}];
 % end
@@ -27,35 +41,50 @@ typedef struct workspace {
 % if by_sequence then
     int32_t *position, *position_scratch; /* [tokens] of every sequence, drawn by embed; [MAX_POSITION] */
 % end
-% if sums then
+% if any_sums then
     shard_sums sums;
 % end
 } workspace;
 
 % for _, block in ipairs(cpu.blocks) do
 % define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.rooms.by_mode and "lh_mode mode")
+% if not streams[2] then
     size_t row = (size_t)w->rows * sizeof(real);
+% end
 % for _, room in ipairs(block.rooms.always) do
-    % include(room.template, { at = "s->", used = "used", name = room.name, width = room.width })
+    % include(room.template, room)
 % end
 % if block.rooms.training[1] then
     if (mode != LH_MODE_TRAIN) return;
 % for _, room in ipairs(block.rooms.training) do
-    % include(room.template, { at = "s->", used = "used", name = room.name, width = room.width })
+    % include(room.template, room)
 % end
 % end
+}
+
+% end
+% if streams[2] then
+static stream_size size_of(int sequences, int length) {
+    return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS)};
 }
 
 % end
 /* Places everything a block needs into memory and returns the bytes used. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
     size_t used = 0;
+% if streams[2] then
+    w->sequences = shape->sequences;
+% for _, stream in ipairs(streams) do
+    w->${stream.name} = size_of(w->sequences, shape->length[${stream.index}]);
+% end
+% else
     w->length = shape->length[0];
     w->sequences = shape->sequences;
     w->tokens = w->sequences * w->length;
     w->rows = round_up(w->tokens, TILE_ROWS);
     size_t row = (size_t)w->rows * sizeof(real);
-% if sums then
+% end
+% if any_sums then
     if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
 % end
 % for _, block in ipairs(cpu.blocks) do
@@ -63,10 +92,11 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
         % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.rooms.by_mode and "mode")
 % end
 % for _, room in ipairs(cpu.rooms.always) do
-    % include(room.template, { at = "w->", used = "&used", name = room.name, width = room.width })
+    % include(room.template, room)
 % end
 % for _, family in ipairs(attentions) do
-    lay_out_${family.name}_scratch(&w->${family.name}, memory, &used, w->length, mode == LH_MODE_TRAIN);
+% local lengths = "w->" .. family.queries.at .. "length" .. (family.cross and ", w->" .. family.keys.at .. "length" or "")
+    lay_out_${family.name}_scratch(&w->${family.name}, memory, &used, ${lengths}, mode == LH_MODE_TRAIN);
 % end
 % if by_sequence then
     w->position = take(memory, &used, (size_t)w->tokens * sizeof(int32_t));
@@ -74,7 +104,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
     if (mode != LH_MODE_TRAIN) return used;
 % for _, room in ipairs(cpu.rooms.training) do
-    % include(room.template, { at = "w->", used = "&used", name = room.name, width = room.width })
+    % include(room.template, room)
 % end
 % for _, block in ipairs(cpu.blocks) do
 % if block.own_input then

@@ -34,7 +34,9 @@ function M.resolve(sets)
 end
 
 function M.build(resolved, facts)
-  return plan_module.build(resolved, { task = facts or M.task(5, 5, "n") })
+  facts = facts or M.task(5, 5, "n")
+  facts.apart = resolved.model.kind == "encoder_decoder" or nil
+  return plan_module.build(resolved, { task = facts })
 end
 
 function M.plan_of(sets, facts)

@@ -267,6 +267,7 @@ end
 
 function TestDigests.test_every_field_is_in_the_table_above()
   local seen = { id = true, source = true, ["train.epochs"] = true, ["model.source"] = true, ["model.options"] = true,
+    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.during.by"] = true, ["eval.during.splits"] = true }
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- ways to choose a task: see below
@@ -287,6 +288,21 @@ function TestDigests.test_every_field_is_in_the_table_above()
     end
   end
   walk(everything(), "")
+end
+
+-- Layers of both stacks and what a family has of its own are in both digests.
+function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
+  local seen = {}
+  for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
+    { ["encoding.cross.rotation.kind"] = "rope" }, { ["encoding.encoder.rotation.kind"] = "rope" },
+    { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" } }) do
+    sets["model.kind"] = "encoder_decoder"
+    local plan = plans.plan_of(sets)
+    for _, digest in ipairs({ plan.digest, plan.model_digest }) do
+      lu.assertNil(seen[digest], i)
+      seen[digest] = true
+    end
+  end
 end
 
 function TestDigests.test_evaluation_while_training_is_free()

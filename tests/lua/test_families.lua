@@ -63,9 +63,7 @@ end
 -- What one sequence has on both sides is refused, by the name of its field, where the sides are two.
 function TestFamilies.test_facets_of_one_sequence_are_refused()
   for field, cross in pairs({
-    relative = { relative = { kind = "shaw", clip = 4 } },
     normaliser = { normaliser = { kind = "geometric", normalised = true, directional = false } },
-    mask = { mask = { kind = "causal" } },
     positions = { positions = { kind = "randomized", max_position = 100, sorted = true, draw = "pass",
       reading = "drawn" }, rotation = { kind = "rope", base = 100.0 } },
   }) do

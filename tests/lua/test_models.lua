@@ -9,6 +9,7 @@ local handles = require("network.handles")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local own_network = require("spec.own_network")
+local plan_module = require("plan.plan")
 local plans = require("plans")
 local project_module = require("project")
 local random = require("random")
@@ -123,7 +124,7 @@ function TestFields.test_specs_and_their_runs()
     local made, message = project:plan(path, {})
     lu.assertTrue(made ~= nil, message)
     local plan = made.plan
-    lu.assertEquals(plan.decoder ~= false, path:find("/decoder_") ~= nil, path)
+    lu.assertEquals(plan.decoder ~= false, path:find("decoder_") ~= nil, path)
     lu.assertNil(seen[plan.model_digest], path)
     seen[plan.model_digest] = path
     if not plan.own_network then
@@ -141,6 +142,58 @@ function TestFields.test_a_decoder_learns_every_task()
     lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
     lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { facts.chance, facts.baseline })
   end
+end
+
+-- An encoder-decoder takes them, too, and has the tensors of Duan and Shi 2024.
+function TestFields.test_an_encoder_decoder_learns_every_task()
+  for _, facts in ipairs(assert(project:tasks()).list) do
+    local base = facts.sets and "latin_square_learned" or "even_pairs_none"
+    local spec = assert(project:plan(base, { "task.kind=" .. facts.kind, "model.kind=encoder_decoder" }))
+    lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
+    lu.assertTrue(project:files(spec.plan) ~= nil, facts.kind)
+  end
+end
+
+function TestFields.test_tensors_of_an_encoder_decoder()
+  local sizes = { ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "1", ["model.decoder_layers"] = "6",
+    ["model.width"] = "128", ["model.feedforward"] = "512", ["model.bias"] = "all" }
+  local one = plans.plan_of(sizes)
+  sizes["model.encoder_layers"] = "0"
+  local none = plans.plan_of(sizes)
+  lu.assertEquals(one.parameters - none.parameters, 198272 + 256)
+  lu.assertEquals(none.parameters, 6 * 264576 + 256 + none.tokens * 128 + 129 * none.classes)
+  local names = {}
+  for _, t in ipairs(one.tensors) do
+    names[t.name] = true
+  end
+  for _, name in ipairs({ "embed.token.weight", "encoder.layers.0.norm2.scale", "encoder.norm.offset",
+    "decoder.layers.5.attention.query.bias", "decoder.layers.5.cross_attention.value.weight",
+    "decoder.layers.5.norm3.scale", "decoder.norm.scale", "output.bias" }) do
+    lu.assertTrue(names[name], name)
+  end
+end
+
+-- A family's formula is of its own layers; facets that do not differ leave nothing in the resolved spec.
+function TestFields.test_facets_of_families()
+  local sizes = "model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
+  local function with(encoding)
+    local spec, message = project:plan(support.write("families.lua",
+      ("return { task = { kind = 'bucket_sort' }, encoding = { %s }, %s }"):format(encoding, sizes)))
+    return assert(spec, message).plan
+  end
+  local same = with("kind = 'rope', cross = { rotation = { base = 10000 }, mask = { kind = 'full' } }")
+  lu.assertNil(same.resolved.encoding.cross)
+  lu.assertEquals(same.digest, with("kind = 'rope'").digest)
+  local own = with("kind = 'alibi_learned', mask = { kind = 'causal' }, cross = { mask = { kind = 'full' }, "
+    .. "score = { kind = 'none' } }, encoder = { parameters = { slope = { per = 'layer_head' } } }")
+  lu.assertEquals(own.resolved.encoding.cross, { mask = { kind = "full" }, score = "none" })
+  lu.assertEquals(own.resolved.encoding.encoder.parameters.slope.per, "layer_head")
+  lu.assertEquals({ own.attentions[3].score.kind, own.attentions[3].mask.kind, own.attentions[2].mask.kind },
+    { "none", "none", "causal" })
+  local layered = with("score = function(x) return x.score - x.layers * abs(x.distance) end")
+  lu.assertEquals(layered.resolved.encoding.score, "x.score - abs(x.distance)")
+  lu.assertEquals(layered.resolved.encoding.decoder, { score = "x.score - 2 * abs(x.distance)" })
+  lu.assertEquals(layered.attentions[3].score.formula, "x.score - 2 * abs(x.distance)")
 end
 
 -- Every field has code.
@@ -269,7 +322,13 @@ end
 
 function TestOwn.test_a_decoder_of_ones_own()
   local plan = good(with_block(FULL), { "model.kind=decoder", "model.tied=true" })
-  lu.assertEquals({ plan.decoder.separator, plan.attentions[1].mask.kind }, { 10, "causal" })
+  lu.assertEquals({ plan.decoder.separator, plan.first.mask.kind }, { 10, "causal" })
+end
+
+function TestOwn.test_two_streams_are_refused()
+  local made, message = planned(PLAIN, { "model.kind=encoder_decoder" })
+  lu.assertNil(made)
+  lu.assertStrContains(message, "model.kind: a network of one's own reads one stream of tokens")
 end
 
 function TestOwn.test_a_run_s_spec_is_refused_by_name()
@@ -292,7 +351,7 @@ b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block
   { [[local n = b:norm("n", h)
 b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
   { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5, "a second attention self",
-    "one of each family" },
+    "another name: { name = ... }" },
   { [[b:output(b:add(h, b:attention("self", b:norm("n", h), h)))]], 5, "queries of one value and keys of another",
     "the same value twice" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
@@ -420,15 +479,34 @@ function TestOwn.test_a_study_varies_options()
   lu.assertNotEquals(gelu.plan.digest, relu.plan.digest)
 end
 
--- Positions that are drawn in every layer count model.layers of them.
+-- Positions that are drawn in every layer, and tables of each, are counted in the attention's block; a score knows
+-- model.layers.
 function TestOwn.test_an_encoding_that_counts_layers()
-  local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "relative" },
+  local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
-  local three = PLAIN:gsub("model.layers", "3")
-  local made, message = planned(three, nil, spec)
+  local three = PLAIN:gsub('"layer", model.layers', '"tower", 3')
+  local family = good(three, nil, spec:format("relative")).first
+  lu.assertEquals({ family.layers, family.stack.member, family.stack.count }, { 3, "tower", "TOWER_LAYERS" })
+  lu.assertEquals(good(three, { "encoding.positions.kind=randomized" }, spec:format("rope")).first.positions.draws, 3)
+  local made, message = planned(three, nil, spec:format("alibi"))
   lu.assertTrue(made == nil)
   lu.assertStrContains(message, "net.lua:8:1: error: attention self is there 3 times")
-  good(three)
+  lu.assertStrContains(message, "model.layers = 2 repetitions")
+end
+
+-- What no attention needs is in no code; a second attention has the same facets under names of its own.
+function TestOwn.test_no_attention_and_two()
+  local none = good(with_block(FULL))
+  lu.assertEquals(none.attentions, {})
+  lu.assertStrContains(plan_module.text(none), "no positional encoding")
+  local two = good(with_block([[
+  local a = b:norm("n", b:add(h, b:attention("self", h, h)))
+  b:output(b:norm("m", b:add(a, b:attention("self", a, a, { name = "far" }))))]]), { "encoding.rotation.kind=rope" })
+  lu.assertEquals({ two.attentions[1].name, two.attentions[2].name }, { "self", "far" })
+  lu.assertEquals({ two.attentions[1].PREFIX, two.attentions[2].PREFIX }, { "SELF_", "FAR_" })
+  lu.assertEquals(two.attentions[2].rotation, two.attentions[1].rotation)
+  lu.assertEquals(two.trace_sites[3].name, "layers.0.far")
+  lu.assertStrContains(plan_module.text(two), "\n  layers.0.far.query.weight ")
 end
 
 -- ---- whatever a description does ----

@@ -16,7 +16,7 @@ local TRIES = 8 -- a difference across the corner of a ReLU is wrong once
 -- Attentions with heads of 8 channels.
 local function families()
   local list = {
-    self = {}, sloped = { slope = 0.5 }, causal = { causal = true }, cross = { crosses = true },
+    self = {}, sloped = { slope = 0.5 }, causal = { causal = true }, cross = { cross = true },
     directional = { normaliser = { kind = "geometric", directional = true, direction_width = 16, fill = 13 } },
   }
   for name, family in pairs(list) do

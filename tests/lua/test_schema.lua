@@ -2,6 +2,7 @@
 -- end. LH_UPDATE_GOLDEN=1 writes tests/golden/fields.txt again.
 
 local support = dofile("tests/lua/support.lua")
+local families = require("spec.families")
 local lu = require("luaunit")
 local schema = require("spec.schema")
 
@@ -19,6 +20,7 @@ local WINDOW = "encoding.kind=window"
 local GEOMETRIC = "encoding.normaliser.kind=geometric"
 local DURING = "eval.during.every=5"
 local SCALING = "encoding.rotation.scaling"
+local APART = "model.kind=encoder_decoder"
 local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
 
 -- Field, a text it takes, a text it refuses, part of the message, and what else must be set.
@@ -50,6 +52,8 @@ local CASES = {
   { "model.init", "torch", "keras", "expected: haiku, torch, xavier" },
   { "model.tied", "true", "yes", "expected: true or false", { "model.kind=decoder" } },
   { "model.layers", "64", "65", "65 is above 64" },
+  { "model.encoder_layers", "0", "-1", "-1 is below 0", { APART } },
+  { "model.decoder_layers", "64", "0", "0 is below 1", { APART } },
   { "model.heads", "16", "0", "0 is below 1" },
   { "model.width", "128", "72", "80 is the nearest legal value" },
   { "model.feedforward", "16", "8", "8 is below 16" },
@@ -93,6 +97,10 @@ local CASES = {
   { "encoding.additive.rows", "1000", "0", "0 is below 1", { LEARNED } },
   { "encoding.additive.init_sigma", "0.02", "0", "0 is not above 0", { LEARNED } },
   { "encoding.additive.dropout", "0.99", "-0.1", "-0.1 is below 0", { LEARNED } },
+  { "encoding.encoder", "{ use = 'geometric' }", "1", "1 does not fit here", { APART } },
+  { "encoding.decoder", "{ kind = 'rope' }", "{ additive = { kind = 'learned' } }", "are added to the tokens",
+    { APART } },
+  { "encoding.cross", "{ score = { use = 'alibi' } }", "{ kind = 'ropp' }", "there is no ropp.lua", { APART } },
   { "train", "{ steps = 1 }", "1", "1 does not fit here" },
   { "train.batch", "65536", "65537", "65537 is above 65536" },
   { "train.shards", "128", "257", "257 is above 256" },
@@ -158,6 +166,22 @@ function TestSchema.test_every_field_refuses()
     lu.assertNil(resolved, case[1])
     lu.assertStrContains(d:text(), case[4])
     lu.assertStrContains(d:text(), "error: " .. case[1])
+  end
+end
+
+-- What a facet's field refuses, that of a family refuses in its own name.
+function TestSchema.test_fields_of_families_refuse_likewise()
+  for _, case in ipairs(CASES) do
+    local facet = case[1]:match("^encoding%.(%l+)")
+    if facet and families.is_facet[facet] and case[1] ~= "encoding.score" then
+      local own = "encoding.encoder." .. case[1]:match("^encoding%.(.*)$")
+      local sets = { APART }
+      for i, set in ipairs(case[5] or {}) do
+        sets[i + 1] = set:gsub("^encoding%.", "encoding.encoder.")
+      end
+      local _, _, d = check_with({ own, nil, nil, nil, sets }, case[3])
+      lu.assertStrContains(d:text(), "error: " .. own)
+    end
   end
 end
 

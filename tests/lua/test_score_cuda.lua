@@ -28,7 +28,8 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
 ]]):format(positions, encoding, LAYERS, HEADS))
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
-  local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "",
+  local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "", cross = false,
+    stack = { member = "layer" },
     positions = positions_facet.plan(resolved.resolved.encoding, LAYERS) }
   plan.score = score_facet.plan(resolved.score, plan, plan.precision)
   if plan.score.kind == "none" then

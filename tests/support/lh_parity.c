@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/level.h"
 #include "base/real.h"
 #include "lh_test.h"
 
@@ -186,12 +187,39 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const d
     return out;
 }
 
+/* ---- memory ---- */
+
+static const lh_planned *planned_of(const char *id, const char *level) {
+    for (int i = 0; i < lh_planned_count; i++)
+        if (strcmp(lh_planned_memory[i].id, id) == 0 && strcmp(lh_planned_memory[i].level, level) == 0)
+            return &lh_planned_memory[i];
+    fail_msg("%s at %s is in no plan", id, level);
+    return NULL;
+}
+
+void lh_parity_check_memory(const lh_spec *spec) {
+    static const char *const WHAT[] = {"a workspace", "shared memory", "tables"};
+    for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
+        if (!lh_level_runs((*program)->level)) continue;
+        const lh_planned *want = planned_of(spec->id, (*program)->level);
+        lh_shape shape = {want->sequences, {want->length[0], want->length[1]}, 1};
+        size_t tables = (*program)->tables_bytes ? (*program)->tables_bytes(shape.length) : 0;
+        size_t got[] = {(*program)->workspace_bytes(&shape, LH_MODE_TRAIN),
+                        (*program)->shared_bytes(&shape, LH_MODE_TRAIN), tables};
+        size_t planned[] = {want->workspace, want->shared, want->tables};
+        for (int i = 0; i < 3; i++)
+            if (got[i] != planned[i])
+                fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, want->level, WHAT[i], got[i],
+                         planned[i]);
+    }
+}
+
 /* ---- a program at work ---- */
 
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
     lh_trainer t = {.spec = spec, .program = program};
-    lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
+    lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
     t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
     t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
     t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
@@ -229,7 +257,8 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
         int labels = first * batch->labels, count = batch->sequences - first;
         lh_cpu_block block = {.sequences = count < most ? count : most,
                               .first_example = batch->first_example + (uint32_t)first,
-                              .tokens = {batch->token + first * batch->tokens, NULL},
+                              .tokens = {batch->token + first * batch->tokens,
+                                         batch->target ? batch->target + first * batch->target_tokens : NULL},
                               .labels = batch->label + labels,
                               .mask = mask + labels,
                               .loss_scale = batch->loss_scale};

@@ -6,6 +6,6 @@ return function(net, model)
   local table = model.tied and net:table("token")
   local x = net:embed("embedding", net:stream("source"), { table = table, scale = math.sqrt(model.width),
     place = net.additive, dropout = net.additive_dropout })
-  local y = stack(net, model, x)
+  local y = stack(net, model, x, { layers = model.layers })
   net:classify(net:readout(y, "last"), { tied = table })
 end

@@ -1,33 +1,54 @@
--- Blocks of self-attention and a feed-forward network around a residual stream, as encoders and decoders have them.
+-- Blocks of attention and a feed-forward network around a residual stream, as encoders and decoders have them.
 --
 --   place = "post"   y = norm(x + f(x)): Vaswani et al. 2017
 --   place = "pre"    y = x + f(norm(x)), and one norm behind the last block: Xiong et al. 2020
+--
+-- of: layers; and where a model has several stacks:
+--   name        of the block, else "layer"; path of its tensors
+--   attention   of the stream to itself, else "self"
+--   memory      what the blocks look at besides; cross-attention stands behind that of the stream
+--   norm        the name of a norm behind the last block, whatever the place; norm_path: of its tensors
+--   kind, source   what generated code says of it: the stack's kind, and where it is from with norms behind the sums
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
--- What generated code says of a block; `source`: of the kind with its norms behind the sums.
-local function about(model, source)
+-- What generated code says of a block.
+local function about(model, of)
   local place = model.norm.place
-  local words = { place == "post" and source or nil }
+  local words = { place == "post" and of.source or nil }
   words[#words + 1] = SOURCES[place]
   words[#words + 1] = model.norm.kind == "rms" and "Zhang and Sennrich 2019" or nil
   words[#words + 1] = model.activation:find("glu$") and "Shazeer 2020" or nil
-  return ("One %s-norm %s block: %s."):format(place, model.kind, table.concat(words, "; "))
+  return ("One %s-norm %s block: %s."):format(place, of.kind or model.kind, table.concat(words, "; "))
 end
 
-return function(net, model, x, source)
-  local b = net:block("layer", model.layers, about(model, source))
-  local rate, kind, pre = model.dropout, model.norm.kind, model.norm.place == "pre"
+return function(net, model, x, of)
+  local b = net:block(of.name or "layer", of.layers, about(model, of), { path = of.path })
+  local kind, pre = model.norm.kind, model.norm.place == "pre"
   local attends = { bias = model.bias == "all" }
   local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none" }
-  local h = b:input(x)
-  if pre then
-    local n = b:norm("norm1", h, kind)
-    local s = b:add(h, b:attention("self", n, n, attends), rate)
-    b:output(b:add(s, b:feedforward(b:norm("norm2", s, kind), forward), rate))
-    return net:norm("norm", b.result, kind)
+  local own, norms = of.attention or "self", 0
+  local function add(h, branch)
+    norms = norms + 1
+    local name = "norm" .. norms
+    if pre then
+      return b:add(h, branch(b:norm(name, h, kind)), model.dropout)
+    end
+    return b:norm(name, b:add(h, branch(h), model.dropout), kind)
   end
-  local a = b:norm("norm1", b:add(h, b:attention("self", h, h, attends), rate), kind)
-  b:output(b:norm("norm2", b:add(a, b:feedforward(a, forward), rate), kind))
-  return b.result
+  local h = b:input(x)
+  local memory = of.memory and b:external(of.memory)
+  h = add(h, function(n)
+    return b:attention(own, n, n, attends)
+  end)
+  if memory then
+    h = add(h, function(n)
+      return b:attention("cross", n, memory, attends)
+    end)
+  end
+  b:output(add(h, function(n)
+    return b:feedforward(n, forward)
+  end))
+  local last = of.norm or pre and "norm"
+  return last and net:norm(last, b.result, kind, of.norm_path) or b.result
 end

@@ -163,4 +163,11 @@ return {
       "learned: default true with init, false with values",
       "outside: what lookup gives beyond the index: a number, or \"clip\"; default: the formula must stay inside",
     } },
+  { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
+    doc = "facets of the encoder's attention to itself, laid upon those above field by field",
+    more = { "rotation, relative, mask, normaliser, positions, score and parameters, with their fields, and use" } },
+  { path = "encoding.decoder", type = "table", optional = true, family = "decoder",
+    doc = "likewise of the decoder's attention to itself" },
+  { path = "encoding.cross", type = "table", optional = true, family = "cross",
+    doc = "likewise of the decoder's attention to the encoder: distance is the key's index less the query's" },
 }

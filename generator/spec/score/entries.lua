@@ -6,6 +6,7 @@
 -- Invariants: changes no node that it is given.
 
 local diagnostics = require("base.diagnostics")
+local families = require("spec.families")
 local locate = require("spec.locate")
 local tree = require("spec.tree")
 
@@ -109,6 +110,10 @@ function M.lay(base, over)
   local merged = copy_of(tree.merge(without_parameters(base), without_parameters(over)))
   merged.fields.parameters = parameters
   merged.fields.score = over.fields.score or base.fields.score
+  for name in next, families.is_name do
+    local below, above = base.fields[name], over.fields[name]
+    merged.fields[name] = below and above and M.lay(below, above) or above or below
+  end
   return merged
 end
 
@@ -200,14 +205,24 @@ local function entries_of(context, node, path)
   return { node }
 end
 
--- An encoding's own table with its score in one of the two forms.
+-- { kind = "none" }: no score, whatever there was.
+local function is_none(score)
+  local kind = score.fields.kind
+  return #score.items == 0 and kind ~= nil and kind.value == "none" and next(score.fields, next(score.fields)) == nil
+end
+
+-- An encoding's own table with its score in one of the two forms; path: of it.
 function M.expand(own, context)
   local score = tree.is_table(own) and own.fields.score or nil
   if not tree.is_table(score) then
     return own
   end
-  local list, path = {}, "encoding.score"
-  if #score.items == 0 and next(score.fields) == nil then
+  local list, path = {}, context.path .. ".score"
+  if is_none(score) then
+    local new = copy_of(own)
+    new.fields.score = { origin = score.origin, none = true }
+    return new
+  elseif #score.items == 0 and next(score.fields) == nil then
     context.report(score, path, "the list is empty", "a function, or a list of scores")
   elseif #score.items == 0 then
     list = entries_of(context, score, path)

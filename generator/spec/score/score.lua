@@ -1,9 +1,12 @@
 -- The score of an encoding: from the functions of a spec to one formula.
 --
--- Input: the context of validate.lua, after the schema has been applied, with score_node and parameters_node, which
--- values.lua found; the texts of the files. Output: resolved.encoding.score (the formula as text) and .parameters
--- (plain data); the formula itself { root, builder, parameters } for the planner, parameters sorted by name, only those
--- which the formula reads. Errors are in the diagnostics.
+-- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and of what:
+--   path        "encoding", or of one family of attentions "encoding.cross"
+--   encoding    its table in the resolved spec; layers: of the family; cross: its queries look at another sequence
+--   score, parameters   the nodes that values.lua found
+-- Output: encoding.score (the formula as text) and encoding.parameters (plain data); the formula itself { root,
+-- builder, parameters } for the planner, parameters sorted by name, only those which the formula reads. Errors are in
+-- the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local ir = require("expression.ir")
@@ -27,20 +30,21 @@ local function adder(context)
 end
 
 -- The functions in the order in which they apply: { f, parameters, path } each, nodes and path; nil after an error.
-local function list_entries(context, report)
-  local score, own = context.score_node, context.parameters_node
+local function list_entries(of, report)
+  local score, own = of.score, of.parameters
   if not tree.is_table(score) then
-    return { { f = score, parameters = own, path = "encoding.score", below = "encoding.parameters" } }
+    return { { f = score, parameters = own, path = of.path .. ".score", below = of.path .. ".parameters" } }
   end
   for name, node in tree.each(own or tree.table()) do
     if not node.unstated then
-      return report(node, "encoding.parameters." .. name, "the score is a list, whose entries have parameters each",
+      return report(node, ("%s.parameters.%s"):format(of.path, name),
+        "the score is a list, whose entries have parameters each",
         "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant beside its use")
     end
   end
   local list = {}
   for i, item in ipairs(score.items) do
-    local path = locate.join("encoding.score", i)
+    local path = locate.join(of.path .. ".score", i)
     list[i] = { f = item.fields.score, parameters = item.fields.parameters, path = path,
       below = path .. ".parameters" }
   end
@@ -90,10 +94,10 @@ local function sorted(list)
   return names
 end
 
-local function builder_for(resolved)
-  local positions = resolved.encoding.positions
+local function builder_for(resolved, of)
+  local positions = of.encoding.positions
   local first = positions.range == "one_based" and 1 or 0
-  return ir.new({ heads = resolved.model.heads, layers = resolved.model.layers,
+  return ir.new({ heads = resolved.model.heads, layers = of.layers, cross = of.cross,
     positions = positions.kind == "index" and "index" or positions.reading or "drawn",
     first_position = first, max_position = positions.max_position and positions.max_position + first })
 end
@@ -221,57 +225,59 @@ local function apply_entries(state, list)
 end
 
 -- What info.score and the resolved spec hold.
-local function finish(state, resolved)
+local function finish(state, of)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
   local needed, data = parameters_in(state.root), {}
   for _, name in ipairs(sorted(state.all)) do
     local p = state.all[name]
     data[name] = parameters.data(p)
-    state.context.origins["encoding.parameters." .. name] = p.node.origin
+    state.context.origins[("%s.parameters.%s"):format(of.path, name)] = p.node.origin
     p.node = nil
     if needed[p] then
       formula.parameters[#formula.parameters + 1] = p
     end
   end
-  resolved.encoding.score = ir.text(state.root)
-  resolved.encoding.parameters = next(data) and data or nil
+  of.encoding.score = ir.text(state.root)
+  of.encoding.parameters = next(data) and data or nil
   return formula
 end
 
 -- Whether everything is known that a formula needs.
-local function is_ready(resolved)
-  local positions = resolved.encoding.positions
-  return resolved.model.heads and resolved.model.layers and positions and positions.kind
+local function is_ready(resolved, of)
+  local positions = of.encoding.positions
+  return resolved.model.heads and of.layers and positions and positions.kind
     and (positions.kind == "index" or positions.max_position)
 end
 
 -- Traces the score of a spec: the formula, or nil where there is none or an error.
-function M.resolve(context, texts)
+function M.resolve(context, texts, of)
   local resolved, report = context.resolved, adder(context)
-  local score, own = context.score_node, context.parameters_node
+  local score, own = of.score, of.parameters
   if score == nil then
     local name, node = tree.each(own or tree.table())()
     if name then
-      report(node, "encoding.parameters." .. name, "there is no score to use it",
-        "encoding.score = function(x) ... end")
+      if not node.unstated then
+        report(node, ("%s.parameters.%s"):format(of.path, name), "there is no score to use it",
+          of.path .. ".score = function(x) ... end")
+      end
     end
     return nil
-  elseif not score or not is_ready(resolved) then
+  elseif not score or not is_ready(resolved, of) then
     return nil
   end
-  local list = list_entries(context, report)
-  local state = { context = context, report = report, texts = texts, builder = builder_for(resolved), taken = {},
+  local list = list_entries(of, report)
+  local state = { context = context, report = report, texts = texts, builder = builder_for(resolved, of), taken = {},
     all = {}, budget = sandbox.budget(), room = { values = parameters.MOST_VALUES },
-    heads = resolved.model.heads, layers = resolved.model.layers,
+    heads = resolved.model.heads, layers = of.layers,
     largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then
     return nil
   elseif state.root == state.builder:symbol("score") then
-    return report(score, "encoding.score", "the formula comes out as x.score itself",
+    return report(score, of.path .. ".score", "the formula comes out as x.score itself",
       "one that changes it, or no score")
   end
-  return finish(state, resolved)
+  return finish(state, of)
 end
 
 return M

@@ -6,6 +6,7 @@
 -- Invariant: the text is that of one table of known fields, whatever stands in the strings of the input.
 
 local diagnostics = require("base.diagnostics")
+local families = require("spec.families")
 local schema = require("spec.schema")
 
 local M = {}
@@ -120,7 +121,9 @@ local function write_encoding(encoding)
   local parts = {}
   for _, name in ipairs(sorted_keys(encoding)) do
     local value = encoding[name]
-    local text = name == "score" and write_score(value, encoding.parameters)
+    local text = families.is_name[name] and write_encoding(value)
+      or name == "score" and value == "none" and '{ kind = "none" }'
+      or name == "score" and write_score(value, encoding.parameters)
       or name == "parameters" and write_fields(value, sorted_keys(value), write_parameter) or write_value(value)
     parts[#parts + 1] = ("    %s = %s,\n"):format(name, text)
   end
@@ -151,8 +154,8 @@ local function foreign(from, path)
       return "it has the field " .. diagnostics.show(at) .. ", which is none of this version"
     end
   end
-  local score = path == "" and from.encoding and from.encoding.score
-  return score and not is_formula(score) and "its encoding.score is no formula" or nil
+  local score = schema.at[path .. "score"] and from.score
+  return score and not is_formula(score) and ("its %sscore is no formula"):format(path) or nil
 end
 
 -- The text of a spec file.

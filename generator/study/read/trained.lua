@@ -23,7 +23,7 @@ local function read_info(dir)
     dir = tongues.plain(dir)
     return nil, damage and ("%s/%s"):format(dir, damage)
       or ("%s/run.json: no such file; expected the folder of a run, or a checkpoint in one"):format(dir)
-  elseif not info.spec.model.layers then
+  elseif not (info.spec.model.layers or info.spec.model.decoder_layers) then
     return nil, dir .. "/run.json: spec.model.layers: found nothing; expected an integer"
   end
   return info

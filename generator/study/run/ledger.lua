@@ -30,7 +30,7 @@ function M.wanted(cell)
   local draws = plan.position_range + plan.distance_range > 0 and eval.draws or 1
   for i, n in ipairs(wanted.lengths) do
     wanted.conditions[condition(trained[n] and "train" or "test", n, eval.examples, draws)] = true
-    sum = sum + costs.forward(plan, tasks.tokens(task, n)) * eval.examples * draws
+    sum = sum + costs.forward(plan, tasks.streams(task, n)) * eval.examples * draws
     wanted.eval_work[i] = sum
   end
   wanted.work = wanted.train_work + sum

@@ -1,1 +1,1 @@
-% call("embed", self, out)
+% call(routine, self, out)

@@ -1,1 +1,1 @@
-% call("embed_backward", self, dy, "g")
+% call(routine, self, dy, "g")

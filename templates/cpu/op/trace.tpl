@@ -1,1 +1,1 @@
-% call("trace_activation", self, x, "to++")
+% call("trace_activation", self, tokens, x, "to++")

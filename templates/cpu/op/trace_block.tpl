@@ -4,5 +4,5 @@ for (int l = 0; l < ${uses}; l++) {
 % for _, family in ipairs(families) do
     trace_attention_${family}(${self}, ${layer}, &w.${name}[0], to++);
 % end
-    % call("trace_activation", self, output, "to++")
+    % call("trace_activation", self, traced, output, "to++")
 }

@@ -1,1 +1,1 @@
-${at}${name} = take(memory, ${used}, (size_t)w->rows * ${width} + KEEP_PAD);
+${at}${name} = take(memory, ${used}, (size_t)${rows} * ${width} + KEEP_PAD);

@@ -1,1 +1,1 @@
-${at}${name} = take(memory, ${used}, row);
+${at}${name} = take(memory, ${used}, ${row});

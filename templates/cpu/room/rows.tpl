@@ -1,1 +1,1 @@
-${at}${name} = take(memory, ${used}, row * ${width});
+${at}${name} = take(memory, ${used}, ${row} * ${width});

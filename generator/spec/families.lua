@@ -1,0 +1,112 @@
+-- Families of attentions: which ones a model has, and what holds for each.
+--
+-- Facets that stand directly in `encoding` hold for all families of a model; encoding.<family> lays its own upon them,
+-- field by field. In the resolved spec encoding.<family> has the facets alone that differ, each whole; one that is off
+-- there says so: the kind that stays out elsewhere, a score "none". What is added to the embedding is no attention's.
+
+local canonical = require("base.canonical")
+local model_fields = require("spec.fields.model")
+
+local M = {}
+
+M.NAMES = { "encoder", "decoder", "cross" }
+M.FACETS = { "rotation", "relative", "mask", "normaliser", "positions", "score", "parameters" }
+
+M.is_name, M.is_facet = {}, {}
+for _, name in ipairs(M.NAMES) do
+  M.is_name[name] = true
+end
+for _, facet in ipairs(M.FACETS) do
+  M.is_facet[facet] = true
+end
+
+local OF_KIND = {}
+for _, field in ipairs(model_fields) do
+  for _, kind in ipairs(field.path == "model.kind" and field.kinds or {}) do
+    OF_KIND[kind.name] = kind.families
+  end
+end
+
+-- The families of a model's section, by their names, in order; nil where it is not known what it is.
+function M.of(model)
+  local names = {}
+  for _, name in ipairs(model and OF_KIND[model.kind] or {}) do
+    if name ~= "encoder" or model.encoder_layers ~= 0 then
+      names[#names + 1] = name
+    end
+  end
+  return #names > 0 and names or nil
+end
+
+-- How many layers the family has.
+function M.layers(model, name)
+  return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
+end
+
+-- What is off is not there.
+local OFF = { mask = "full", normaliser = "softmax" }
+
+local function is_off(facet, value)
+  return value == "none" and facet == "score" or type(value) == "table" and OFF[facet] == value.kind
+end
+
+-- The facets of one family, and what the embedding adds.
+function M.encoding(encoding, name)
+  local own, given = {}, M.is_name[name] and encoding[name] or {}
+  for facet, value in next, encoding do
+    own[facet] = not M.is_name[facet] and value or nil
+  end
+  for facet, value in next, given do
+    own[facet] = not is_off(facet, value) and value or nil
+  end
+  if given.score then
+    own.parameters = own.score and given.parameters or nil
+  end
+  return own
+end
+
+-- The resolved spec as the family sees it.
+function M.view(resolved, name)
+  return setmetatable({ encoding = M.encoding(resolved.encoding, name) }, { __index = resolved })
+end
+
+local function same(a, b)
+  return canonical.text({ a }) == canonical.text({ b })
+end
+
+-- The facets of a family's whole encoding that differ from those that hold for all; nil where none do.
+local function differing(encoding, own)
+  local differs = {}
+  for _, facet in ipairs(M.FACETS) do
+    if facet ~= "parameters" and not same(own[facet], encoding[facet]) then
+      differs[facet] = own[facet] or facet == "score" and "none" or { kind = OFF[facet] }
+    end
+  end
+  if differs.score or not same(own.parameters, encoding.parameters) then
+    differs.score = differs.score or own.score
+    differs.parameters = own.parameters
+  end
+  return next(differs) and differs or nil
+end
+
+-- Leaves in encoding.<family>, which has every facet of the family, those that differ. shared: by the names of the
+-- other families, what became of the score that holds for all; it is that of the first of them.
+function M.settle(encoding, names, shared)
+  local first
+  for _, name in ipairs(names) do
+    local made = shared[name]
+    if made and not first then
+      first = made
+      encoding.score, encoding.parameters = made.score, made.parameters
+    elseif made and not same(made.score, first.score) then
+      encoding[name] = { score = made.score, parameters = made.parameters }
+    end
+  end
+  for _, name in ipairs(names) do
+    if not shared[name] then
+      encoding[name] = differing(encoding, encoding[name])
+    end
+  end
+end
+
+return M

@@ -1,0 +1,73 @@
+% local by_sequence = positions.kind == "sequence"
+% local length, tokens = "w->" .. of .. "length", "w->" .. of .. "tokens"
+% local index = by_sequence and "position[m]" or input_draw and "position[m % " .. length .. "]" or "m % " .. length
+% local input_place = index
+% if additive.kind == "learned" and positions.first == 1 then
+% input_place = "(" .. index .. " - " .. PREFIX .. "FIRST_POSITION)"
+% end
+% local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
+%     learned = " + learned vector of its position" })[additive.kind]
+/* x [tokens][WIDTH] = scaled token embedding${embed_adds}. */
+static void ${routine}(const workspace *w, real *x) {
+    const parameters *p = w->parameters;
+% if additive.kind == "sinusoid" then
+    const position_row *table = w->step->tables;
+% end
+% if by_sequence and additive.kind ~= "none" then
+    const int32_t *position = w->position;
+% elseif input_draw then
+    const int32_t *position = w->shared->${prefix}position[0];
+% end
+% if by_sequence then
+    draw_positions(w);
+% end
+    for (int m = 0; m < ${tokens}; m++) {
+        const real *token = p->token + w->block->tokens[${stream}][m] * WIDTH;
+% if additive.kind == "sinusoid" then
+        const real *place = table[${input_place}].sinusoid;
+% elseif additive.kind == "learned" then
+        const real *place = p->position_table + ${input_place} * WIDTH;
+% end
+        for (int c = 0; c < WIDTH; c += LANES)
+% if additive.kind == "none" then
+            store(x + m * WIDTH + c, load(token + c) * EMBEDDING_SCALE);
+% else
+            store(x + m * WIDTH + c, load(token + c) * EMBEDDING_SCALE + load(place + c));
+% end
+    }
+% if drops and not eval_dropout then
+    if (w->step->mode != LH_MODE_TRAIN) return;
+% end
+% if drops then
+    % call("draw_masks", "w", "0", place, drops .. "_DROP_BELOW", streams[2] and "w->" .. of .. "length" or false, "WIDTH", "w->" .. keep)
+    dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, x);
+% end
+}
+
+/* gradient: of x, in place. */
+static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
+% if drops then
+    dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient);
+% end
+% if additive.kind == "learned" and by_sequence then
+    const int32_t *position = w->position;
+% elseif additive.kind == "learned" and input_draw then
+    const int32_t *position = w->shared->${prefix}position[0];
+% end
+    for (int m = 0; m < ${tokens}; m++) {
+        const real *d = gradient + m * WIDTH;
+        real *token = g->token + w->block->tokens[${stream}][m] * WIDTH;
+% if additive.kind == "learned" then
+        real *place = g->position_table + ${input_place} * WIDTH;
+% end
+% if additive.kind == "learned" then
+        for (int c = 0; c < WIDTH; c += LANES) {
+            store(token + c, load(token + c) + load(d + c) * EMBEDDING_SCALE);
+            store(place + c, load(place + c) + load(d + c));
+        }
+% else
+        for (int c = 0; c < WIDTH; c += LANES)
+            store(token + c, load(token + c) + load(d + c) * EMBEDDING_SCALE);
+% end
+    }
+}

@@ -1,0 +1,58 @@
+# An encoder-decoder: trained on a task, evaluated by teacher-forced passes, asked for answers one token after the other;
+# and refused by name where there is no code for it.
+
+. tests/system/common.sh
+
+cat >"$work/reverse_pair.lua" <<'END'
+return {
+  task = { kind = "reverse_string" },
+  encoding = { kind = "sinusoid" },
+  model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, heads = 2, width = 32, feedforward = 64,
+    dropout = 0 },
+  train = { use = "quick", batch = 64, lengths = { 1, 4 }, steps = 600, learning_rate = 3e-3 },
+  eval = { lengths = { 4, 4 }, examples = 200 },
+}
+END
+
+# The loss falls, and what is taught of a target is learnt: exact matches, of which guessing has one in sixteen.
+learns() {
+    "$work/trainer/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
+    run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
+    exact=$(sed -n 's/.*"exact_match":\([0-9.]*\).*/\1/p' "$run/eval.jsonl" | tail -1)
+    losses=$(sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$run/metrics.jsonl" | sed -n '1p;$p' | tr '\n' ' ')
+    echo "exact match $exact; loss $losses"
+    echo "$exact $losses" | awk '{ exit !($1 > 0.7 && $3 < $2 / 4) }'
+}
+
+# Greedy answers are right where the teacher-forced ones are.
+predicts() {
+    run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
+    right=0
+    for text in 0000 0001 0010 0011 0100 0101 0110 0111 1000 1001 1010 1011 1100 1101 1110 1111; do
+        want=$(echo $text | awk '{ for (i = length($0); i; i--) printf "%s", substr($0, i, 1) }')
+        got=$("$work/trainer/trainer" predict --text $text --checkpoint "$run/checkpoint.safetensors") || return
+        [ "$got" = "$want" ] && right=$((right + 1))
+    done
+    echo "$right of 16" && [ $right -ge 12 ]
+}
+
+traces() {
+    run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
+    "$work/trainer/trainer" trace --checkpoint "$run/checkpoint.safetensors" --what attention --lengths 4 --examples 2 \
+        --out "$work/trace" >/dev/null &&
+        grep -aq '"n4.decoder.layers.1.cross.attention":{[^}]*"shape":\[2,2,4,4\]' "$work/trace"
+}
+
+has_no_device_code() {
+    ./longhand gen "$work/reverse_pair.lua" --target cpu,cuda --out "$work/none" 2>"$work/message"
+    [ $? -eq 1 ] && grep -q "there is no device code for a network of 2 streams" "$work/message"
+}
+
+expect encoder_decoder_builds ./longhand build "$work/reverse_pair.lua" --levels best --out "$work/trainer"
+if [ "$failures" -eq 0 ]; then
+    expect encoder_decoder_learns learns
+    expect encoder_decoder_predicts_token_by_token predicts
+    expect encoder_decoder_traces_all_attentions traces
+fi
+expect encoder_decoder_has_no_device_code has_no_device_code
+finish
