@@ -234,15 +234,16 @@ class Run:
         return read_lines(path) if os.path.lexists(path) else []
 
     def evaluations(self, every=False):
-        """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}), examples, draws, accuracy,
-        exact_match, loss (nats), sd_over_draws. Of a condition that was evaluated again at the same step the last line,
+        """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
+        draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training. Of a condition that was evaluated again at the same step the last line,
         with `every` all of them. None where nothing was evaluated yet."""
         lines = self._lines("eval.jsonl")
         if every:
             return lines
         last = {}
         for line in lines:
-            last[json.dumps([line.get("step"), line.get("split"), line.get("by")], sort_keys=True)] = line
+            key = [line.get("step"), line.get("split"), line.get("set"), line.get("by")]
+            last[json.dumps(key, sort_keys=True)] = line
         return list(last.values())
 
     def checkpoint(self, name="checkpoint.safetensors"):

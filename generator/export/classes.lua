@@ -1,15 +1,16 @@
 -- The classes of a network: one for each block, one for what the description composes in a folder of its own (a
 -- feed-forward network, an attention), one for the network.
 --
--- Input: a network (builder.lua), unfused; facets(attention) gives what the forward pass of one needs
--- (attention_facts.lua). Output, M.derive: { list, network, renamed }: classes in the order in which Python wants them,
--- that of the network apart. A class:
+-- Input: a network (builder.lua), unfused; facets: what every attention needs (facets.lua). Output, M.derive:
+-- { list, network, renamed, made }: classes in the order in which Python wants them, that of the network apart; made:
+-- of places and of distances, stream -> name, what the network's pass reads. A class:
+--   template        what writes it
 --   name, about     about: its docstring's text, or false
 --   layer           whether it is made with the number of its layer
 --   modules         { name, text }, or { name, type, entries { name, text } }: attributes
 --   arguments       text of its forward pass's arguments
 --   lines           its forward pass
---   attention       of an attention: what the template writes it from; it has no modules and lines then
+--   attention       of an attention: what its template reads; it has no modules and lines then
 -- An error { unknown = words } where the network has what Python cannot say here.
 
 local canonical = require("base.canonical")
@@ -26,8 +27,8 @@ Class.__index = Class
 
 local function new_class(state, about)
   return setmetatable({ state = state, about = about or false, layer = false, modules = {}, needs = {},
-    template = "python/class.tpl",
-    attributes = names_module.attributes(), dictionaries = {}, known = {}, is_block = about ~= nil }, Class)
+    template = "python/class.tpl", attributes = names_module.attributes(), dictionaries = {}, known = {},
+    is_block = about ~= nil }, Class)
 end
 
 -- ---- modules ----
@@ -144,31 +145,22 @@ local function rates_of(class, ops)
   end
 end
 
-local function operations_of(class, list)
-  local items, gated = {}, {}
-  for _, op in ipairs(list) do
-    gated[op.x or false] = operations.is_gated(op)
-  end
-  for _, op in ipairs(list) do
-    if not gated[op.out] then
-      items[#items + 1] = operations.item(op, class)
-    end
-  end
-  return items
-end
-
 -- The class of a composite of products, such as a feed-forward network.
 local function composite_class(state, group, scope_name)
   local class = new_class(state)
   class.folder = group.path
   class.arguments = "h"
-  class.lines = forward.lines({ items = operations_of(class, group.list), result = group.out,
-    width = group.entry.width.count, stream = group.entry, names = { [group.entry] = "h" }, arguments = { "self" } })
+  local items = {}
+  for i, op in ipairs(operations.own_items(group.list)) do
+    items[i] = operations.item(op, class)
+  end
+  class.lines = forward.lines({ items = items, result = group.out, width = group.entry.width.count,
+    stream = group.entry, names = { [group.entry] = "h" }, arguments = {} })
   return finish(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
 -- What attentions need besides values, as arguments of a block's pass.
-local NEEDS = { "positions", "memory_positions", "distance", "shared" }
+local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function needed(class)
   local list = {}
@@ -182,19 +174,19 @@ end
 local function made(state, class, stream)
   local list = needed(class)
   for i, need in ipairs(list) do
-    if need == "shared" then
-      list[i] = "self.score"
+    if class.needs[need] ~= true then
+      list[i] = state.shared[class.needs[need]]
     else
       local other = need == "memory_positions" and state.net.streams[2 - stream.index] or stream
-      list[i] = made_for(state, need == "distance" and "distance" or "place", other)
+      list[i] = made_for(state, need:find("distance$") and need or "place", other)
     end
   end
   return list
 end
 
 local function add_needs(class, other)
-  for need in next, other.needs do
-    class.needs[need] = true
+  for need, of in next, other.needs do
+    class.needs[need] = of
   end
   class.layer = class.layer or other.layer
 end
@@ -206,7 +198,9 @@ end
 -- Functions and classes that an attention calls, by the facet that they hang on, which is what the fields have.
 local PARTS = {
   { facet = "rope", fields = { "rope", "by_sequence" }, names = { "rotate" } },
-  { facet = "mask", fields = { "mask" }, names = { "hidden" } },
+  { facet = "mask", fields = { "mask", "crosses" }, names = { "hidden" } },
+  { facet = "bucket", fields = { "bucket" }, names = { "bucket" } },
+  { facet = "score", fields = { "score_text" }, names = { "change_score" } },
   { facet = "relative", fields = { "relative", "clip", "relative_rows" }, names = { "Relative" } },
   { facet = "geometric", fields = { "geometric" }, names = { "Geometric", "Direction", "match_first" } },
 }
@@ -232,13 +226,15 @@ end
 -- The class of an attention, which the template writes.
 local function attention_class(state, group)
   local op, class = group.attention, new_class(state)
-  local facts = state.facets(op)
+  local facts = state.facets[op]
   class.needs, class.layer, class.template = facts.needs, facts.layer, "python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
   class.arguments = table.concat(table.move(needed(class), 1, #NEEDS, #arguments + 1, arguments), ", ")
   class.attention = facts.text
   class.attention.arguments, class.attention.memory = class.arguments, group.reads[2] and "memory" or "h"
   class.attention.memory_positions = class.needs.memory_positions and "memory_positions" or "positions"
+  class.attention.distance = class.needs.memory_distance and "memory_distance" or "distance"
+  class.attention.sizes = group.reads[2] and "h.shape[1], memory.shape[1]" or "h.shape[1]"
   class.attention.layer_argument = class.layer and ", layer" or ""
   class.attention.query_bias, class.attention.memory_bias = bias_of(op.q.op.p), bias_of(op.kv.op.p)
   class.attention.output_bias = bias_of(group.last.p)
@@ -286,19 +282,16 @@ local function loop_item(state, class, op)
 end
 
 local function scope_items(state, class, scope)
-  local items, gated, owner = {}, {}, groups.of(scope)
+  local items, owner = {}, groups.of(scope)
   rates_of(class, scope.ops)
-  for _, op in ipairs(scope.ops) do
-    gated[op.x or false] = operations.is_gated(op)
-  end
-  for _, op in ipairs(scope.ops) do
+  for _, op in ipairs(operations.own_items(scope.ops)) do
     local group = owner[op]
     class.attends = class.attends or op.kind == "attention"
     if group and group.last == op then
       items[#items + 1] = group_item(state, class, group, scope)
     elseif not group and op.kind == "block" then
       items[#items + 1] = loop_item(state, class, op)
-    elseif not group and not gated[op.out] then
+    elseif not group then
       items[#items + 1] = operations.item(op, class)
     end
   end
@@ -321,28 +314,41 @@ block_class = function(state, block)
   return finish(state, class, block.name)
 end
 
+-- Numbers that all layers of a score share: dictionaries, by the folders of files that they lie in.
+local function share_numbers(state, class)
+  for _, shared in ipairs(state.given_shared) do
+    local entries = {}
+    for i, entry in ipairs(shared.entries) do
+      entries[i] = ('"%s": %s'):format(entry.name, entry.text)
+    end
+    local text = ("nn.ParameterDict({%s})"):format(table.concat(entries, ", "))
+    state.shared[shared.path] = shared.path:find("%.") and class:module(shared, shared.path, text)
+      or class:add(shared.path, { type = "nn.ParameterDict", entries = shared.entries })
+  end
+end
+
 local function network_class(state)
   local class = new_class(state)
+  share_numbers(state, class)
   local items = scope_items(state, class, state.net)
-  if #state.shared > 0 then
-    class:add("score", { type = "nn.ParameterDict", entries = state.shared })
-  end
   local arguments = { "tokens", "positions", "distances" }
   for _, stream in ipairs(state.net.streams) do
-    table.move({ stream.name, stream.name .. "_place", stream.name .. "_distance" }, 1, 3, #arguments + 1, arguments)
+    for _, ending in ipairs({ "", "_place", "_distance", "_memory_distance" }) do
+      arguments[#arguments + 1] = stream.name .. ending
+    end
   end
   class.lines = forward.lines({ items = items, result = state.net.classified, width = state.net.widths.WIDTH.count,
     names = {}, arguments = arguments })
   return class
 end
 
--- given: { name (of the network's class), tensors (the plan's), facets, shared (entries of the numbers that all layers
--- of a score share), in_layers (lines ahead of what each repetition of a block with an attention does), one_based }
--- made: stream -> name, of its places and of the distances between them, which the network's pass reads.
+-- given: { name (of the network's class), tensors (the plan's), facets, shared (of numbers that all layers of a score
+-- share: { path, entries }), in_layers (lines ahead of what each repetition of a block with an attention does),
+-- one_based }
 function M.derive(net, given)
-  local state = { net = net, names = names_module.new(given.tensors), facets = given.facets, shared = given.shared,
-    in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {}, parts = {},
-    made = { place = {}, distance = {} } }
+  local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,
+    given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
+    parts = {}, shared = {}, made = { place = {}, distance = {}, memory_distance = {} } }
   local name = state.names:class(given.name)
   local network = network_class(state)
   network.name = name

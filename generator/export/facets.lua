@@ -1,9 +1,9 @@
 -- The facets of attentions as templates/python has them: what each reads, and where positions and distances come from.
 --
--- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.of(op, score):
--- { needs, layer, text }: needs: set of "positions", "memory_positions", "distance", "shared"; layer: whether it counts
--- layers; text: names of the template. M.score(formula): facts of change_score, or false; M.places and
--- M.places_of_streams: where positions are made.
+-- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.of(op, formula):
+-- { needs, layer, text }: needs: by name, true or the folder of numbers that all layers share: positions, distance,
+-- shared, and where queries and keys are of two streams memory_...; layer: whether it counts layers; text: names of the
+-- template. M.places and M.places_of_streams: where positions are made.
 
 local shapes = require("expression.leaves")
 local text = require("expression.text")
@@ -49,22 +49,22 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 
 -- The formula as a function: its lines, arguments and what is passed for them; constants, and parameters: own to a
 -- layer, or shared by all.
-function M.score(formula)
-  if not formula then
-    return false
-  end
-  local score = torch.formula(formula.root)
+local function score_facts(formula, crosses)
+  local score, memory = torch.formula(formula.root, crosses), crosses and "memory_" or ""
   score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}
   for _, argument in ipairs(ARGUMENTS) do
     if score.uses[argument[1]] then
+      local of_pair = argument[1] == "distance" or argument[1] == "shared"
       score.arguments = score.arguments .. ", " .. argument[1]
-      score.pass = score.pass .. ", " .. argument[2]
+      score.pass = score.pass .. ", " .. (of_pair and memory or "") .. argument[2]
     end
   end
-  for _, name in ipairs({ "index", "length", "head", "distance", "positions", "layer", "bucket" }) do
+  for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",
+    "bucket" }) do
     score[name] = score.uses[name] or false
   end
-  score.about = "What becomes of the scaled logits [B][HEADS][T][T], queries by keys."
+  score.queries = crosses and (score.index or score.length) and -2 or -1
+  score.text = { score.lines, score.arguments, score.queries }
   add_parameters(score, formula.parameters or {})
   return score
 end
@@ -77,41 +77,42 @@ local function mask_text(mask)
     or ("offset > %d"):format(mask.right)
 end
 
--- Where queries and keys are of two streams, there is nothing that both count by.
-local function check_crossing(family)
-  local found = family.mask.kind ~= "none" and "mask" or family.relative.kind ~= "none" and "vectors of distances"
-    or family.normaliser.kind == "geometric" and "order of keys" or (family.score.kind or "none") ~= "none" and "score"
-  if found then
-    error({ unknown = ("the %s of attention %s, which is between two streams"):format(found, family.name) }, 0)
+-- The folder of the numbers that all layers of a family's score share.
+local function shared_path(net, family)
+  local member
+  for _, q in ipairs(family.score.learned or {}) do
+    member = member or not q.per_layer and q.member
+  end
+  for _, p in ipairs(net.late) do
+    if p.name == member then
+      return p.tensors[1][1]:match("^(.*)%.")
+    end
   end
 end
 
-function M.of(op, score)
+function M.of(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
-  if crosses then
-    check_crossing(family)
+  local memory = crosses and "memory_" or ""
+  local relative, normaliser = family.relative, family.normaliser
+  local score = (family.score.kind or "none") ~= "none" and formula and score_facts(formula, crosses) or false
+  if crosses and normaliser.kind == "geometric" then
+    error({ unknown = ("the order of keys of attention %s, which is between two streams"):format(family.name) }, 0)
   end
-  local relative, scored = family.relative, (family.score.kind or "none") ~= "none" and score or false
   local names = {
-    heads = family.heads,
+    heads = family.heads, crosses = crosses, score = score, score_text = score and score.text,
+    bucket = score and score.bucket,
     rope = family.rotation.kind == "rope" and family.rotation,
     by_sequence = family.positions.kind == "sequence",
     relative = relative.kind ~= "none" and relative.kind, clip = relative.clip or false,
     relative_rows = relative.rows or false,
     mask = mask_text(family.mask),
-    geometric = family.normaliser.kind == "geometric" and family.normaliser,
-    score_pass = scored and scored.pass, score_own = scored and scored.own or {},
+    geometric = normaliser.kind == "geometric" and normaliser,
   }
-  return {
-    needs = {
-      positions = (names.rope or scored and scored.positions) and true or nil,
-      memory_positions = crosses and names.rope and true or nil,
-      distance = (names.relative or scored and scored.distance) and true or nil,
-      shared = scored and #scored.shared > 0 or nil,
-    },
-    layer = scored and scored.layer,
-    text = names,
-  }
+  local needs = { positions = (names.rope or score and score.positions) and true or nil,
+    memory_positions = crosses and names.rope and true or nil }
+  needs[memory .. "distance"] = (names.relative or score and score.distance) and true or nil
+  needs[memory .. "shared"] = score and #score.shared > 0 and shared_path(op.scope.net, family) or nil
+  return { needs = needs, layer = score and score.layer, text = names }
 end
 
 -- What is written of draws: their range, from 0 or 1 on, and their order.
@@ -159,14 +160,20 @@ end
 
 -- The same of a network of two streams, whose tokens are counted. made: what its pass reads (classes.lua).
 function M.places_of_streams(streams, made)
-  local lines = {}
-  for _, stream in ipairs(streams) do
-    local place, distance = stream.name .. "_place", made.distance[stream]
-    if made.place[stream] or distance then
+  local lines, distances = {}, {}
+  for i, stream in ipairs(streams) do
+    local place, other = stream.name .. "_place", streams[3 - i].name .. "_place"
+    local read = made.distance[stream] or made.memory_distance[stream] or made.memory_distance[streams[3 - i]]
+    if made.place[stream] or read then
       lines[#lines + 1] = ("%s = torch.arange(%s.shape[1])"):format(place, stream.name)
     end
-    lines[#lines + 1] = distance and ("%s = %s - %s[:, None]"):format(distance, place, place) or nil
+    for what, keys in next, { distance = place, memory_distance = other } do
+      local name = made[what][stream]
+      distances[#distances + 1] = name and ("%s = %s - %s[:, None]"):format(name, keys, place) or nil
+    end
   end
+  table.sort(distances)
+  table.move(distances, 1, #distances, #lines + 1, lines)
   return { before_layers = lines, in_layers = {}, counts = false, draws_positions = false, draws_distances = false,
     by_sequence = false, max_position = false, one_based = false }
 end

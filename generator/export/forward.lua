@@ -9,7 +9,7 @@ local names = require("export.names")
 
 local M = {}
 
-local LINE = 100 -- characters of an expression at most
+local LINE = 112 -- characters of a line at most, without the class's indentation
 
 local Pass = {}
 Pass.__index = Pass
@@ -20,16 +20,16 @@ function Pass:text(item)
     local value = item.reads[i]
     local inner = self.inner[value]
     if not inner then
-      return self.names[value] or value.width.count == self.width and not value.is_external and "h" or value.name
+      return self.names[value]
     end
     local text = self:text(inner)
     return inner.rank < rank and ("(%s)"):format(text) or text
   end)
 end
 
--- Which items are written where they are read: self.inner, by value.
-function Pass:settle(items, result)
-  local reads, named = { [result] = 1 }, { [result] = true }
+-- Which items are written where they are read, by value: those that one expression reads, once.
+local function read_once(items, result)
+  local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
   for _, item in ipairs(items) do
     for _, value in ipairs(item.reads) do
       reads[value] = (reads[value] or 0) + 1
@@ -37,29 +37,21 @@ function Pass:settle(items, result)
     end
   end
   for _, item in ipairs(items) do
-    self.inner[item.out] = not item.loop and reads[item.out] == 1 and not named[item.out] and item or nil
+    inner[item.out] = not item.loop and reads[item.out] == 1 and not named[item.out] and item or nil
   end
-  for i = #items, 1, -1 do
-    if not items[i].loop and not self.inner[items[i].out] then
-      self:shorten(items[i])
-    end
-  end
+  return inner
 end
 
--- Gives names to the longest parts of an expression until it fits.
-function Pass:shorten(item)
-  while #self:text(item) > LINE do
-    local longest
-    for _, value in ipairs(item.reads) do
-      local inner = self.inner[value]
-      local length = inner and #self:text(inner) or 0
-      longest = inner and length > (longest and longest.length or 0) and { value = value, length = length } or longest
+-- The longest part of an expression that has no name yet.
+function Pass:longest_part(item)
+  local longest, most = nil, 0
+  for _, value in ipairs(item.reads) do
+    local length = self.inner[value] and #self:text(self.inner[value]) or 0
+    if length > most then
+      longest, most = value, length
     end
-    if not longest then
-      return
-    end
-    self.inner[longest.value] = nil
   end
+  return longest
 end
 
 -- Values with names that an item reads, also by way of those that are written out.
@@ -86,11 +78,11 @@ function Pass:name(value, i, word)
 end
 
 -- Lines that are too long go on behind a comma within parentheses.
-local function wrapped(lines, text, room)
-  local inside = 0
-  while #text > room do
+local function wrapped(lines, text)
+  local inside, indent = 0, text:match("^ *") .. "    "
+  while #text > LINE do
     local depth, at = inside, nil
-    for i = 1, room do
+    for i = 1, LINE do
       local c = text:sub(i, i)
       depth = depth + ((c == "(" or c == "[") and 1 or (c == ")" or c == "]") and -1 or 0)
       at = c == " " and depth > 0 and text:sub(i - 1, i - 1) == "," and i or at
@@ -99,7 +91,7 @@ local function wrapped(lines, text, room)
       break
     end
     lines[#lines + 1] = text:sub(1, at - 1)
-    text, inside = "    " .. text:sub(at + 1), 1
+    text, inside = indent .. text:sub(at + 1), 1
   end
   lines[#lines + 1] = text
 end
@@ -108,9 +100,9 @@ function Pass:loop(item, i, lines)
   local x, loop = item.reads[1], item.loop
   local name = self.names[x]
   if self.last[x] > i then
-    local copy = self:name(item.out, i, loop.name .. "_output")
-    lines[#lines + 1] = ("%s = %s"):format(copy, name)
-    name = copy
+    local own = self:name(item.out, i, loop.name .. "_output")
+    lines[#lines + 1] = ("%s = %s"):format(own, name)
+    name = own
   elseif self.stream == x then
     self.stream = item.out
   end
@@ -132,38 +124,65 @@ function Pass:loop(item, i, lines)
   for _, line in ipairs(loop.lines) do
     lines[#lines + 1] = indent .. line
   end
-  wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")), LINE + 8)
+  wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
+end
+
+-- The statements, with where each value is read last.
+function Pass:statements(items)
+  local list = {}
+  for _, item in ipairs(items) do
+    if not self.inner[item.out] then
+      list[#list + 1] = item
+      for _, value in ipairs(self:variables_of(item)) do
+        self.last[value] = #list
+      end
+    end
+  end
+  return list
+end
+
+-- The lines; or nil and the value of a part that should have a name, since a line is too long with it.
+function Pass:write(items, result)
+  local lines = {}
+  for i, item in ipairs(self:statements(items)) do
+    if item.loop then
+      self:loop(item, i, lines)
+    else
+      local text = self:text(item)
+      local name = item.out ~= result and self:name(item.out, i, item.out.name)
+      self.names[item.out] = name or nil
+      text = name and ("%s = %s"):format(name, text) or "return " .. text
+      local part = #text > LINE and self:longest_part(item)
+      if part then
+        return nil, part
+      end
+      wrapped(lines, text)
+    end
+  end
+  return lines
+end
+
+local function copy(t)
+  local c = {}
+  for key, value in next, t do
+    c[key] = value
+  end
+  return c
 end
 
 -- given: { items, result (the value that is returned), width (of the stream), stream (the value that is `h` at first,
 -- or nil), arguments (names of arguments), names (of values that have one) }
 function M.lines(given)
-  local pass = setmetatable({ inner = {}, last = {}, names = given.names, width = given.width, stream = given.stream,
-    variables = names.variables({ "h", table.unpack(given.arguments) }) }, Pass)
-  pass:settle(given.items, given.result)
-  local statements = {}
-  for _, item in ipairs(given.items) do
-    if not pass.inner[item.out] then
-      statements[#statements + 1] = item
-      for _, value in ipairs(pass:variables_of(item)) do
-        pass.last[value] = #statements
-      end
+  local inner = read_once(given.items, given.result)
+  while true do
+    local pass = setmetatable({ inner = inner, last = {}, names = copy(given.names), width = given.width,
+      stream = given.stream, variables = names.variables({ "h", table.unpack(given.arguments) }) }, Pass)
+    local lines, part = pass:write(given.items, given.result)
+    if lines then
+      return lines
     end
+    inner[part] = nil
   end
-  local lines = {}
-  for i, item in ipairs(statements) do
-    if item.loop then
-      pass:loop(item, i, lines)
-    elseif item.out == given.result then
-      wrapped(lines, "return " .. pass:text(item), LINE + 8)
-    else
-      local text = pass:text(item)
-      local name = pass:name(item.out, i, item.out.name)
-      pass.names[item.out] = name
-      wrapped(lines, ("%s = %s"):format(name, text), LINE + 8)
-    end
-  end
-  return lines
 end
 
 return M

@@ -13,21 +13,21 @@ local function set(text)
   return list
 end
 
+local PYTHON = [[and as assert async await break class continue def del elif else except finally for from global if
+  import in is lambda nonlocal not or pass raise return try while with yield ]]
+
 -- What a local variable of a forward pass must not be called: words of Python, and what such a pass reads by name.
-local VARIABLES = set([[and as assert async await break class continue def del elif else except finally for from global
-  if import in is lambda nonlocal not or pass raise return try while with yield self torch nn math range list len
-  sinusoid count draw_positions draw_distances pair_distances place distance]])
+local VARIABLES = set(PYTHON .. [[self torch nn math range len sinusoid count place distance draw_positions
+  draw_distances pair_distances]])
 
 -- Attributes that modules and dictionaries of modules have already, and words of Python.
-local ATTRIBUTES = set([[add_module apply bfloat16 buffers call_super_init children clear compile cpu cuda double
-  dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu items keys
-  load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters pop
+local ATTRIBUTES = set(PYTHON .. [[add_module apply bfloat16 buffers call_super_init children clear compile cpu cuda
+  double dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu
+  items keys load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters pop
   register_backward_hook register_buffer register_forward_hook register_forward_pre_hook register_full_backward_hook
-  register_full_backward_pre_hook register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module
-  register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_ set_extra_state
-  set_submodule share_memory state_dict to to_empty train training type update values xpu zero_grad
-  and as assert async await break class continue def del elif else except finally for from global if import in is lambda
-  nonlocal not or pass raise return try while with yield]])
+  register_full_backward_pre_hook register_load_state_dict_post_hook register_load_state_dict_pre_hook
+  register_module register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
+  set_extra_state set_submodule share_memory state_dict to to_empty train training type update values xpu zero_grad]])
 
 -- Classes of the file that are no part of the graph, and what it imports.
 local CLASSES = set("F Relative Geometric Direction")

@@ -113,10 +113,15 @@ function items.activation(op)
   end }
 end
 
--- Where nothing else reads the two products side by side, each is called where it is wanted.
+-- Whether an operation is a gate of two products that nothing else reads; then it stands for them, too.
+local function is_gated(op)
+  local product = op.kind == "gate" and op.x.op
+  return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1
+end
+
 function items.gate(op, class)
   local product = op.x.op
-  if M.is_gated(op) then
+  if is_gated(op) then
     local modules = class:linears(product.p)
     return { reads = { product.x, product.x }, rank = PRODUCT, text = function(of)
       return ("%s * %s(%s)"):format(applied(op.activation, ("%s(%s)"):format(modules[1], of(1, 0))), modules[2],
@@ -153,10 +158,16 @@ function items.classify(op, class)
   end }
 end
 
--- Whether an operation is a gate of two products that nothing else reads; then it stands for them, too.
-function M.is_gated(op)
-  local product = op.kind == "gate" and op.x.op
-  return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1
+-- Of a list of operations those that have an item of their own.
+function M.own_items(list)
+  local gated, own = {}, {}
+  for _, op in ipairs(list) do
+    gated[op.x or false] = is_gated(op) or nil
+  end
+  for _, op in ipairs(list) do
+    own[#own + 1] = not gated[op.out] and op or nil
+  end
+  return own
 end
 
 function M.item(op, class)

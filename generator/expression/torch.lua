@@ -2,7 +2,8 @@
 --
 -- Input: a node. Output: { lines, uses }: a function's body, which names parts that are used more than once, and what
 -- it reads: symbols (score, distance, positions, index, head, layer, length), functions of the exported file (bucket),
--- places of parameters (own: a layer's, shared, constant).
+-- places of parameters (own: a layer's, shared, constant). Where queries look at another sequence, its tokens have a
+-- memory_index, and it has a key_length.
 -- Every leaf is a tensor that broadcasts over [heads][queries][keys], so that every operation takes tensors.
 
 local ir = require("expression.ir")
@@ -22,6 +23,11 @@ local SYMBOLS = {
   offset = { "(index - index[:, None])", "index" }, total = { "(index + index[:, None])", "index" },
   head = { "head", "head" }, layer = { "layer", "layer" }, length = { "length", "length" },
 }
+local CROSSING = setmetatable({
+  key_index = { "memory_index", "memory_index" }, key_length = { "key_length", "key_length" },
+  offset = { "(memory_index - index[:, None])", "memory_index", "index" },
+  total = { "(memory_index + index[:, None])", "memory_index", "index" },
+}, { __index = SYMBOLS })
 local LINE, SHORTEST = 96, 16 -- characters of a line at most; of a part that is worth a name
 local SHARED = 2              -- operations of a part that is written out wherever it is used
 local UNARY, POWER, PRIMARY = 6, 7, 9 -- how tightly things bind
@@ -47,8 +53,10 @@ function leaves.number(_, node)
 end
 
 function leaves.symbol(self, node)
-  local known = node.shown == "x.distance" and SYMBOLS.distance or SYMBOLS[node.name]
-  self.uses[known[2]] = true
+  local known = node.shown == "x.distance" and SYMBOLS.distance or self.symbols[node.name]
+  for i = 2, #known do
+    self.uses[known[i]] = true
+  end
   return known[1], PRIMARY
 end
 
@@ -221,8 +229,10 @@ local function add_wrapped(lines, statement)
   lines[#lines + 1] = at and "       " .. statement:sub(at) or nil
 end
 
-function M.formula(root)
-  local printer = setmetatable({ names = {}, uses = {}, lines = {} }, Printer)
+-- crosses: queries look at another sequence.
+function M.formula(root, crosses)
+  local printer = setmetatable({ names = {}, uses = {}, lines = {}, symbols = crosses and CROSSING or SYMBOLS },
+    Printer)
   for _, node in ipairs(text.shared_parts(root, SHARED)) do
     printer:assign(node)
   end

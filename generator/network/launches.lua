@@ -2,13 +2,14 @@
 -- between two of them is one phase of a kernel.
 --
 -- Input: entries { kind, one, of_backward } in order (cuda.lua). Output: launches in order, each one of
---   { product, entry }   "forward", "weight" (its gradient), "input" (its gradient); bias, of a forward product that has
---                        one: { phase, ops }, for libraries that do not add and rectify themselves
+--   { product, entry }   "forward", "weight" (its gradient), "input" (its gradient); a forward product with a bias also
+--                        has bias = { phase, ops }, for where the library does not add and rectify itself
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase, ops }       the phase's name; entries
--- A library's bias and rectifier round as ours do: to the sum, then to what is added. Other activations are ours, as
--- elementary functions are; so is the gradient of a bias, an operation before the product that reads the same, since the
--- order of its sums is part of the bits. Behind such sums a rectifier's gradient costs no launch of its own.
+-- Biases and rectifiers ride on forward products: they round as ours do, the sum first, then what is added to it. Other
+-- activations do not, as elementary functions are our own; nor does the gradient of a bias, whose order of sums is part
+-- of the bits: it is an operation before the product that reads the same rows. The gradient of a rectifier is in one
+-- phase with it, and would save no launch.
 
 local M = {}
 

@@ -168,7 +168,7 @@ function Walk:block(op)
   end
 end
 
--- Names of members beside buffers of values.
+-- Names of members beside buffers of values; what blocks take as their input device code has by its name.
 local function reserved_names(net, lists)
   local names = setmetatable({}, { __index = RESERVED })
   for _, stream in ipairs(net.streams[2] and net.streams or {}) do
@@ -180,6 +180,9 @@ local function reserved_names(net, lists)
       names[name] = true
     end
     for _, op in ipairs(scope.ops) do
+      if op.out.carried and op.kind ~= "block" then
+        names[op.out.name] = true
+      end
       if op.family then
         names[op.family.name], names[scope.name .. "." .. op.family.name] = true, true
       end
@@ -262,13 +265,9 @@ local function rename(net, value)
   end
 end
 
--- What a block reads from outside is the only value of its name, since its gradient is added to from inside; and so is
--- what it takes as its input, which device code has by its name.
+-- What a block reads from outside is the only value of its name, since its gradient is added to from inside.
 local function name_externals(net)
   local scopes, outside = { net, table.unpack(net.scopes) }, {}
-  for _, op in ipairs(net.ops) do
-    outside[op.out.name] = op.kind ~= "block" and op.out.carried and op.out or outside[op.out.name]
-  end
   for _, block in ipairs(net.scopes) do
     for _, inner in ipairs(block.externals) do
       outside[inner.name] = inner.external

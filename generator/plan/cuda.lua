@@ -56,8 +56,8 @@ local PRODUCTS = {
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 local OWNED = { "query", "key", "distance", "row", "sum", "pair" }
 
--- Threads among which a head's channels are spread: a power of two. Parts are of whole quads; where they do not come out
--- even, the last threads have fewer or none.
+-- Threads among which a head's channels are spread: a power of two. Parts are of whole quads; where they are not even,
+-- the last threads have fewer or none.
 local function head_lanes(head_width, precision)
   local quads, most, lanes = head_width // 4, HEAD_PART[precision] // 4, 1
   while quads > lanes * most do

@@ -15,13 +15,13 @@ local M = {}
 -- What runs of before have in their digests. The interface of generated code and runtime, LH_ABI, decides no bit.
 local DIGEST_ABI = 2
 
--- Of a file for validation counts that there is one: the trainer compares what was made with its help.
-local function made_identity(given)
+-- A file for validation counts by its bytes.
+local function named_identity(given, data)
   local identity = {}
   for name, value in pairs(given) do
     identity[name] = value
   end
-  identity.validation = given.validation and true or nil
+  identity.validation = data and data.validation_digest
   return identity
 end
 
@@ -35,7 +35,7 @@ local function task_identity(plan)
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
     or task.data and not task.data.made and { data = { task.input_count, task.output_count },
       original_length = scaling.original_length, computation = given.computation }
-    or made_identity(given)
+    or named_identity(given, task.data)
 end
 
 -- A network of the user's own counts by its bytes.

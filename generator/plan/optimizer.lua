@@ -1,12 +1,12 @@
 -- How gradients become steps: what templates and the runtime's spec have of it.
 --
 -- Input: the plan with its tensors. Output, into the plan:
---   optimizer   kind, as the spec names it; routine: the kernels' name of an update (adam, adamw, sgd, momentum);
---               title: what people call it; header: the file of kernels/cpu that has it; kernels: those of
---               kernels/cuda; states: names of the vectors that it keeps beside the
---               parameters, in order; beta1, beta2, epsilon: of Adam; momentum; decay: the share per unit of the
---               learning rate that parameters lose, or false; spared: what does not decay, { first, last } of the
---               elements of the parameter vector, ascending, or false where everything does; spared_text: in words
+--   optimizer   kind, as the spec names it; title: what people call it; routine: the kernels' name of an update (adam,
+--               adamw, sgd, momentum), header: the file of kernels/cpu that has it, kernels: those of kernels/cuda;
+--               states: names of the vectors that it keeps beside the parameters, in order; beta1, beta2, epsilon: of
+--               Adam; momentum; decay: the share per unit of the learning rate that parameters lose, or false; spared:
+--               what does not decay, { first, last } of the elements of the parameter vector, ascending, or false where
+--               everything does; spared_text: the same in words
 --   schedule    kind: the runtime's constant, warmup, final; false where the learning rate never changes
 
 local M = {}

@@ -7,8 +7,9 @@
 
 local M = {}
 
+-- A member of a struct may be called as a function is: calls are what has a parenthesis behind it.
 local function words_of(text, words)
-  for word in text:gmatch("[%a_][%w_]*") do
+  for word in text:gmatch("([%a_][%w_]*)%s*%(") do
     words[word] = true
   end
 end

@@ -1,11 +1,14 @@
 -- Finite data: a file of examples, or a task that makes all of its examples when a run begins.
 --
 -- Input: the context of validate.lua with the resolved task, the node of that section. Output: the facts of the task
--- with `data` = { train, eval, validation, longest, seed, made }, paths as they are shown, made: by the task; what a
--- sampler has and finite data has not is gone from the resolved spec. Errors go to the diagnostics.
+-- with `data` = { train, eval, validation, validation_digest, longest, seed, made }, paths as they are shown, made: by
+-- the task, whose examples hang on the bytes of a file; what a sampler has and finite data has not is gone from the
+-- resolved spec. Errors go to the diagnostics.
 
 local axes = require("spec.axes")
+local input = require("base.input")
 local schema = require("spec.schema")
+local sha256 = require("base.sha256")
 local tasks = require("spec.tasks")
 local tree = require("spec.tree")
 local values = require("spec.values")
@@ -51,8 +54,25 @@ function M.of_files(context, given, task)
     data = { train = shown("data"), eval = shown("eval"), validation = shown("validation"), longest = task.longest } }
 end
 
+local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/collect.c
+
+-- The digest of the bytes of the file for validation, which what the task makes hangs on; nil where there is none.
+local function validation_digest(context, given)
+  local file, node = context.files.validation, given.fields.validation
+  local text, problem
+  if file then
+    text, problem = input.read(file.real, LARGEST)
+  end
+  if file and not text then
+    values.add(context, node, "task.validation", ("cannot read %s: found %s"):format(file.shown,
+      problem and problem.found or "no such file"), problem and problem.expected or "a file beside the spec",
+      "the puzzles to train on hang on it, and so does the plan")
+  end
+  return text and sha256.digest(text)
+end
+
 -- The facts of a task with `sets`, for this spec.
-function M.made(context, facts, task)
+function M.made(context, given, facts, task)
   local own = {}
   for name, value in next, facts do
     own[name] = value
@@ -60,7 +80,8 @@ function M.made(context, facts, task)
   drop_all_lengths(context, ("task.kind = %q, which makes its examples"):format(facts.kind))
   own.data = { made = true, seed = task.seed or 0,
     longest = tasks.length(facts.input_length, 1) + tasks.length(facts.output_length, 1),
-    validation = context.files.validation and context.files.validation.shown }
+    validation = context.files.validation and context.files.validation.shown,
+    validation_digest = validation_digest(context, given) }
   return own
 end
 

@@ -24,15 +24,13 @@ local function nearest_of(paths, parent)
   return paths[1]
 end
 
--- Fields of this name in other tables.
-local function namesakes(name)
-  local paths = {}
+-- The first field of this name in another table, or nil. A flag of that name means the run, unless it is a file's.
+local function namesake(name, has_flag)
   for _, field in ipairs(schema.fields) do
-    if field.name == name and name ~= "kind" then
-      paths[#paths + 1] = field.path
+    if field.name == name and name ~= "kind" and not (has_flag and field.type ~= "file" and not field.flag) then
+      return field.path
     end
   end
-  return paths
 end
 
 -- A hint for a field that is not there. legal: the names that its table has.
@@ -48,7 +46,7 @@ function M.hint(path, legal, root)
   local own = "--" .. name:gsub("_", "-")
   local flag = flags[own] and own or meant.flags[1]
   local near = not field and not flag and not meant.why and diagnostics.nearest(name, legal)
-  field = field or near and (parent and parent .. "." or "") .. near or namesakes(name)[1]
+  field = field or near and (parent and parent .. "." or "") .. near or namesake(name, flags[own])
   if field then
     return says(field, field:match("^(.*)%.[^%.]*$") == parent)
   end

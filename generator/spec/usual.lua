@@ -63,7 +63,8 @@ local FIELDS = {
   { "encoding.relative.clip", "max_relative_position clip_distance max_distance" },
   { "task.kind", "task_name" },
   { "task.data", "dataset data_path train_file data_file" },
-  { "task.eval", "validation_file test_file eval_data" },
+  { "task.eval", "test_file eval_data" },
+  { "task.validation", "validation_file valid_file val_file validation_data" },
   { "precision", "dtype torch_dtype fp16 bf16 amp float_type" },
 }
 

@@ -272,7 +272,7 @@ local function settle_task(context)
     facts = finite.of_files(context, given, task)
     finite.refuse_seed(context, given)
   elseif facts and facts.sets then
-    facts = finite.made(context, facts, task)
+    facts = finite.made(context, given, facts, task)
   elseif facts then
     finite.refuse(context, given)
   end

@@ -70,6 +70,15 @@ static void print_parameters(const lh_spec *spec) {
     printf("\n");
 }
 
+static void print_schedule(const lh_schedule *schedule) {
+    static const char *const behind[] = {"constant", "linear", "cosine"};
+    if (schedule->kind == LH_SCHEDULE_CONSTANT && schedule->warmup == 0) return;
+    printf("%-14s learning rate: %s", "", behind[schedule->kind]);
+    if (schedule->kind != LH_SCHEDULE_CONSTANT) printf(", to %g of it", schedule->final);
+    if (schedule->warmup > 0) printf(", behind %lld steps of warm-up", (long long)schedule->warmup);
+    printf("\n");
+}
+
 static void print_data(const lh_data *data) {
     printf("%-14s ", "data");
     if (data->train != NULL) printf("%s", data->train);
@@ -92,6 +101,7 @@ static void print_text(const lh_spec *spec, const char *level) {
            (long long)(spec->train.epochs > 0 ? spec->train.epochs : spec->train.steps),
            spec->train.epochs > 0 ? "epochs in batches" : "steps", spec->train.batch, spec->train.learning_rate,
            spec->optimizer.kind);
+    print_schedule(&spec->train.schedule);
     printf("%-14s", "levels");
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) printf(" %s", spec->cpu[i]->level);
     printf("; here: %s\n%-14s %s, linked: %s\n", level, "compiler", lh_compiler(), linking());

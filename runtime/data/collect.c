@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 
-enum { LARGEST_FILE = 1 << 24 }; /* bytes for validation: some hundred thousand lines */
+enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* bytes for validation; digits */
 
 /* The task sees the first member alone. */
 typedef struct collecting {
@@ -54,16 +54,32 @@ static void progress(lh_collection *c, double share) {
     if (request != NULL && request->progress != NULL) request->progress(request->context, share);
 }
 
+/* What a task makes hangs on this file, and so does the plan. */
+static lh_status check_planned(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
+    const char *planned = spec->data->validation_digest;
+    if (spec->data->validation == NULL)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--validation: the spec has no such file, and this trainer makes its own puzzles\n"
+                       "  expected: task.validation in the spec");
+    if (planned == NULL || strncmp(planned, digest, DIGEST) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: its SHA-256 begins with %.*s\n  expected: %s, of the file that this trainer was built for\n"
+                   "  hint: ./longhand build makes one for other puzzles",
+                   path, DIGEST, digest, planned);
+}
+
 /* The file that is given for validation, whole. */
-static lh_status read_validation(const char *path, char **text, char digest[LH_SHA256_TEXT], lh_error *error) {
+static lh_status read_validation(const lh_spec *spec, const char *path, char **text, char digest[LH_SHA256_TEXT],
+                                 lh_error *error) {
     size_t bytes;
     lh_error problem;
     lh_status status = lh_read_text(path, LARGEST_FILE, text, &bytes, &problem);
-    if (status == LH_OK) lh_sha256(*text, bytes, digest);
-    if (status == LH_OK) return status;
-    return lh_fail(error, status,
-                   "%.1500s\n  hint: --validation FILE; a path of the spec is relative to the spec's folder",
-                   problem.text);
+    if (status != LH_OK)
+        return lh_fail(error, status,
+                       "%.1500s\n  hint: --validation FILE; a path of the spec is relative to the spec's folder",
+                       problem.text);
+    lh_sha256(*text, bytes, digest);
+    return check_planned(spec, path, digest, error);
 }
 
 lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_corpus_request *request,
@@ -76,7 +92,8 @@ lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_c
     };
     char *text = NULL, digest[LH_SHA256_TEXT];
     lh_status status = LH_OK;
-    if (paths[LH_SET_VALIDATION] != NULL) status = read_validation(paths[LH_SET_VALIDATION], &text, digest, error);
+    if (paths[LH_SET_VALIDATION] != NULL)
+        status = read_validation(spec, paths[LH_SET_VALIDATION], &text, digest, error);
     all.task.validation = text;
     all.task.path = paths[LH_SET_VALIDATION];
     if (status == LH_OK) status = spec->task->collect(&all.task, error);

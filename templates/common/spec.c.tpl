@@ -99,6 +99,9 @@ static const lh_data data = {
 % if task.data.validation then
         .validation = "${c_string(task.data.validation)}",
 % end
+% if task.data.validation_digest then
+        .validation_digest = "${task.data.validation_digest}",
+% end
 % if task.data.made then
         .seed = ${task.data.seed},
 % end

@@ -34,12 +34,60 @@ def ${part.rotate}(vectors, positions):
 
 
 % end
-% if new.mask then
+% if new.mask and crosses then
+def ${part.hidden}(queries, keys):
+    """[T][S]: which keys (columns) a query (rows) does not see; it sees all where it would see none."""
+    offset = torch.arange(keys) - torch.arange(queries)[:, None]
+    outside = ${mask}
+    return outside & ~outside.all(dim=-1, keepdim=True)
+
+
+% elseif new.mask then
 def ${part.hidden}(count):
     """[T][T]: which keys (columns) a query (rows) does not see."""
     index = torch.arange(count)
     offset = index - index[:, None]
     return ${mask}
+
+
+% end
+% if new.bucket then
+def ${part.bucket}(value, edges):
+    """How many of the ascending edges are at most the value."""
+    return torch.bucketize(value, value.new_tensor(edges), right=True)
+
+
+% end
+% if new.score then
+def ${part.change_score}(score${score.arguments}):
+    """What becomes of the scaled logits [B][HEADS][queries][keys]."""
+% if score.index then
+    index = torch.arange(score.shape[${score.queries}]).to(score)
+% end
+% if score.memory_index then
+    memory_index = torch.arange(score.shape[-1]).to(score)
+% end
+% if score.length then
+    length = torch.tensor(float(score.shape[${score.queries}]))
+% end
+% if score.key_length then
+    key_length = torch.tensor(float(score.shape[-1]))
+% end
+% if score.head then
+    head = torch.arange(HEADS)[:, None, None]
+% end
+% if score.distance then
+    distance = distance.to(score)
+% end
+% if score.positions then
+    positions = positions.to(score)
+% end
+% if score.layer then
+    layer = torch.tensor(float(layer))
+% end
+% for _, line in ipairs(score.lines) do
+    ${line}
+% end
 
 
 % end
@@ -143,9 +191,9 @@ class ${name}(nn.Module):
 % if layer_argument ~= "" then
         self.layer = layer
 % end
-% if #score_own > 0 then
+% if score and #score.own > 0 then
         self.score = nn.ParameterDict({
-% for _, p in ipairs(score_own) do
+% for _, p in ipairs(score.own) do
             "${p.name}": ${p.text},
 % end
         })
@@ -162,15 +210,15 @@ class ${name}(nn.Module):
 % elseif geometric then
         score = self.geometric(query, key)
 % elseif relative then
-        score = self.relative(query, key, distance) / math.sqrt(WIDTH // HEADS)
+        score = self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS)
 % else
         score = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
 % end
-% if score_pass then
-        score = change_score(score${score_pass})
+% if score then
+        score = ${part.change_score}(score${score.pass})
 % end
 % if mask then
-        score = score.masked_fill(${part.hidden}(h.shape[1]), -math.inf)
+        score = score.masked_fill(${part.hidden}(${sizes}), -math.inf)
 % end
 % if geometric then
         mixed = ${part.match_first}(score) @ value

@@ -136,40 +136,6 @@ def sinusoid(positions):
 
 
 % end
-% if score then
-% if score.bucket then
-def bucket(value, edges):
-    """How many of the ascending edges are at most the value."""
-    return torch.bucketize(value, value.new_tensor(edges), right=True)
-
-
-% end
-def change_score(score${score.arguments}):
-    """${score.about}"""
-% if score.index then
-    index = torch.arange(score.shape[-1]).to(score)
-% end
-% if score.length then
-    length = torch.tensor(float(score.shape[-1]))
-% end
-% if score.head then
-    head = torch.arange(HEADS)[:, None, None]
-% end
-% if score.distance then
-    distance = distance.to(score)
-% end
-% if score.positions then
-    positions = positions.to(score)
-% end
-% if score.layer then
-    layer = torch.tensor(float(layer))
-% end
-% for _, line in ipairs(score.lines) do
-    ${line}
-% end
-
-
-% end
 % for _, class in ipairs(list) do
 % include(class.template, class.attention or class)
 % end

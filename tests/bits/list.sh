@@ -17,10 +17,15 @@ spec_of() {
     done
 }
 
+# The flag for lengths; finite data has its own: TRAINER LENGTHS.
+lengths_of() {
+    "$1" info | grep -q '^data ' || echo "--lengths $2"
+}
+
 # Those of the levels of a trainer that this machine runs.
 levels_of() {
     for level in $(make -s print-levels LEVELS=all); do
-        LONGHAND_ISA=$level "$1" bench --seconds 0.01 --lengths 1 >/dev/null 2>&1 && echo "$level"
+        LONGHAND_ISA=$level "$1" bench --seconds 0.01 $(lengths_of "$1" 1) >/dev/null 2>&1 && echo "$level"
     done
 }
 
@@ -28,7 +33,7 @@ levels_of() {
 at_level() {
     export LONGHAND_ISA="$2"
     "$1" train --out "$3" --steps $STEPS --seed 3 --threads 1 --no-eval >/dev/null &&
-        "$1" eval --checkpoint "$3"/*/*/*/checkpoint.safetensors --lengths 3,10 --examples 40 --out "$3/eval" \
+        "$1" eval --checkpoint "$3"/*/*/*/checkpoint.safetensors $(lengths_of "$1" 3,10) --examples 40 --out "$3/eval" \
             >/dev/null &&
         ${LUA:-lua5.4} tests/bits/tensors.lua "$3"/*/*/*/checkpoint.safetensors | sed "s/^/$2 /" &&
         find "$3/eval" -name eval.jsonl -exec cat {} + | sed "s/^/$2 /"

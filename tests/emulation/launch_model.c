@@ -78,8 +78,8 @@ typedef struct model_pass {
 
 static void run_launches(const lh_spec *spec, const model_pass *pass) {
     const lh_cuda_program *cuda = spec->cuda;
-    lh_cuda_launch list[256];
-    assert_in_range(cuda->most_launches, 1, 256);
+    assert_true(cuda->most_launches > 0);
+    lh_cuda_launch *list = lh_model_reserve((size_t)cuda->most_launches * sizeof *list);
     int count = cuda->launches(&pass->shape, pass->mode, pass->workspace, pass->parameters, pass->gradient, list);
     assert_in_range(count, 1, cuda->most_launches);
     for (int i = 0; i < count; i++) {
@@ -92,6 +92,7 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
                    (lh_cuda_place){multiplies ? list[i].bias_phase : list[i].phase, list[i].layer, pass->first,
                                    pass->before});
     }
+    free(list);
 }
 
 /* Of so many sequences of a step. */

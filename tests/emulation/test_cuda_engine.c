@@ -226,6 +226,8 @@ static void test_step_numbers_are_those_of_the_cpu(void **state) {
     check_against_cpu(&spec, config_of(&spec, 7));
     spec.train.batch = 3; /* fewer than shards */
     check_against_cpu(&spec, config_of(&spec, 7));
+    spec.train.schedule = (lh_schedule){LH_SCHEDULE_COSINE, 5, 0.1};
+    check_against_cpu(&spec, config_of(&spec, 7));
 }
 
 static void test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu(void **state) {

@@ -23,6 +23,7 @@ static lh_cuda_program wide;
 static int passes[2], sequences[2]; /* of training, of evaluation: so far */
 static int tokens;                  /* of a sequence of each training pass, added up */
 static int rows = 1;                /* of the product */
+static bool biased;                 /* the product */
 static int poisoned[2];             /* passes of training whose product writes what is no number to a gradient */
 static float *poison, *poisons;     /* from, to */
 
@@ -41,6 +42,8 @@ static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const 
     if (mode == LH_MODE_TRAIN && (passes[0] == poisoned[0] || passes[0] == poisoned[1]))
         launch[0].product =
             (lh_cuda_product){.rows = 1, .columns = 1, .inner = 1, .a = poison, .b = poison, .out = poisons};
+    if (biased) launch[0].product.bias = numbers;
+    launch[0].bias_phase = LH_CUDA_FIRST;
     launch[1] = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? LH_CUDA_END : LH_CUDA_FIRST};
     return 2;
 }
@@ -437,6 +440,28 @@ static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
     }
 }
 
+/* A bias is the library's affair, and a launch of its phase only where it has no such product. */
+static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **state) {
+    (void)state;
+    static const int plain[] = {0, 1, LH_EMULATION_SAYS_SO};
+    for (int i = 0; i < 6; i++) {
+        lh_error error;
+        lh_engine *engine;
+        lh_step_metrics metrics[STEPS];
+        int done;
+        use_device(&wide, (lh_emulation){.plain_products = plain[i % 3]});
+        lh_spec spec = toy(&wide);
+        biased = i < 3;
+        lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
+        lh_assert_ok(ask(engine, STEPS, metrics, &done, &error), &error);
+        assert_int_equal(done, STEPS);
+        assert_int_equal(lh_emulation_launches(), biased && plain[i % 3] ? 2 * STEPS : STEPS);
+        engine->ops->close(engine);
+        end_device();
+    }
+    biased = false;
+}
+
 int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
@@ -451,6 +476,7 @@ int main(void) {
         cmocka_unit_test(test_open_failing_calls_release_everything),
         cmocka_unit_test(test_step_product_that_fails_loses_the_device),
         cmocka_unit_test(test_only_phases_where_blocks_meet_are_cooperative),
+        cmocka_unit_test(test_a_bias_has_a_phase_where_the_library_does_not_add_it),
     };
     return cmocka_run_group_tests_name("cuda_wide", tests, NULL, NULL);
 }

@@ -5,8 +5,7 @@
 --   families   names of attentions that may be used; "cross" is used where there are two streams
 --   widths     of the model, to pick from
 --   tied       false: an output of its own
---   single     one attention, in one of the blocks, as the generator prints networks today; "layers": the block runs
---              once, as the encoding has parameters in each layer
+--   single     one attention, in one of the blocks, as the generator prints networks today
 -- Output: { text, width, streams, layers, tied }: text is a Lua chunk that returns the description; layers: how often
 -- the single attention is run through; tied: the output layer's weight is the table of tokens.
 --
@@ -213,15 +212,10 @@ local function inside(inner, h, attends)
   return h
 end
 
--- How often a block is there, and how often that runs through. once: it does not run a second time.
-local function repetitions(w, once)
-  return w.random:pick(DEPTHS), not once and w.random:chance(4) and 2 or 1
-end
-
 local function block(w, number, x, width, attends)
   local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false },
     { __index = w })
-  local count, loops = repetitions(w, attends and w.single == "layers")
+  local count, loops = w.random:pick(DEPTHS), w.random:chance(4) and 2 or 1
   w:line("local b%d = net:block(\"layer%d\", %d, \"A random block.\"%s)", number, number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
   inner.memory = w.source_memory and width == w.model and w:value("b%d:external(%s)", number, w.source_memory)

@@ -21,19 +21,19 @@ local function template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
 
-local function planned(encoding, width, precision, train)
+local function planned(encoding, width, precision, train, heads)
   local path = support.write("cuda.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { use = %q },
-  model = { layers = 2, heads = 4, width = %d, feedforward = 512, dropout = 0.1 }, precision = %q, train = { %s } }
-]]):format(encoding, width, precision or "float32", train or ""))
+  model = { layers = 2, heads = %d, width = %d, feedforward = 512, dropout = 0.1 }, precision = %q, train = { %s } }
+]]):format(encoding, heads or 4, width, precision or "float32", train or ""))
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
   return plan_module.build(resolved.resolved, { task = facts.bucket_sort, score = resolved.score })
 end
 
 -- The plan and the texts of device.cu, cuda.c and spec.c.
-local function made(encoding, width, precision)
-  local plan, text = planned(encoding, width, precision), {}
+local function made(encoding, width, precision, heads)
+  local plan, text = planned(encoding, width, precision, nil, heads), {}
   for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
     text[file.path] = file.text
   end
@@ -210,6 +210,47 @@ function TestNetwork.test_a_wide_network_of_ones_own_is_cut_at_its_products()
     "PHASE_LAYER_ATTENDED", "PHASE_LAYER_SUM1", "PHASE_LAYER_LAST", "PHASE_LAYER_LAST_BACK", "PHASE_LAYER_SUM1_BACK",
     "PHASE_LAYER_ATTENDED_BACK" })
   lu.assertEquals(plan.device.most_launches, "5 + 15 * LAYERS")
+end
+
+-- A library's products add their biases and rectify; what the host lists names the phase that does so elsewhere.
+function TestNetwork.test_biases_ride_on_a_wide_models_products()
+  local plan, device, host = made("rope", WIDE)
+  lu.assertStrContains(host, "add_bias(list, p->up_bias, true, PHASE_LAYER_HIDDEN, l);")
+  lu.assertStrContains(host, "add_bias(list, p->down_bias, false, PHASE_LAYER_BRANCH, l);")
+  lu.assertNotStrContains(host, "phase(list, PHASE_LAYER_HIDDEN, ")
+  lu.assertStrContains(device, "phase == PHASE_LAYER_HIDDEN")
+  lu.assertEquals(plan.device.most_launches, "5 + 19 * LAYERS")
+  lu.assertNotStrContains(select(3, looped(WIDE)), "add_bias")
+end
+
+TestHeads = {}
+
+-- The least power of two that leaves a thread 16 channels of a head, or 8 in float64.
+function TestHeads.test_are_spread_where_a_thread_cannot_hold_them()
+  local cases = { -- width, heads, precision, lanes, uneven
+    { 128, 4, "float32", 1, false }, { 128, 4, "float64", 1, false }, { 144, 4, "float32", 4, true },
+    { 80, 2, "float64", 8, true }, { 128, 2, "float32", 4, false }, { 240, 1, "tf32", 16, true },
+    { 256, 16, "float32", 1, false }, { 256, 8, "float32", 2, false }, { 256, 8, "float64", 4, false },
+    { 256, 4, "float32", 4, false }, { 288, 8, "float32", 4, true }, { 256, 1, "float64", 32, false },
+  }
+  for _, case in ipairs(cases) do
+    local cuda = planned("none", case[1], case[3], nil, case[2]).cuda
+    lu.assertEquals({ cuda.head_lanes, cuda.uneven_heads }, { case[4], case[5] }, table.concat(case, " ", 1, 3))
+  end
+end
+
+-- In no variant of attention has a thread all channels of such a head.
+function TestHeads.test_no_variant_holds_a_wide_head_in_one_thread()
+  for _, encoding in ipairs({ "alibi_learned", "geometric", "relative", "shaw" }) do
+    for width, heads in pairs({ [80] = 2, [256] = 4 }) do
+      local _, device = made(encoding, width, "float32", heads)
+      lu.assertStrContains(device, "HEAD_LANES = 4,", nil, nil, encoding)
+      lu.assertNotStrContains(device, "%[HEAD_WIDTH%][,;)]", false, true, encoding)
+    end
+  end
+  local _, whole = made("relative", 128, "float32", 4)
+  lu.assertNotStrContains(whole, "HEAD_LANES")
+  lu.assertStrContains(whole, "drow[HEAD_WIDTH]")
 end
 
 TestShards = {}

@@ -208,7 +208,7 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertNotEquals(other_model, model)
 end
 
--- What a task makes: its options and its seed, and of a file for validation that there is one.
+-- What a task makes: its options and its seed, and the bytes of a file for validation, wherever it lies.
 function TestDigests.test_made_data_by_what_makes_it()
   local kind = "kind = 'latin_square'"
   local base, model = task_digests(kind)
@@ -217,7 +217,11 @@ function TestDigests.test_made_data_by_what_makes_it()
     { base, model })
   lu.assertEquals(plans.of_task(kind .. ", seed = 0").resolved.task, plans.of_task(kind).resolved.task)
   local seen = { [base] = true }
-  for _, fields in ipairs({ "seed = 1", "options = { puzzles = 30 }", "validation = 'a.csv'" }) do
+  support.write("a.csv", "some")
+  support.write("b/c.csv", "some")
+  support.write("b/d.csv", "others")
+  for _, fields in ipairs({ "seed = 1", "options = { puzzles = 30 }", "validation = 'a.csv'",
+    "validation = 'b/d.csv'" }) do
     local digest, other_model = task_digests(kind .. ", " .. fields)
     lu.assertNil(seen[digest], fields)
     lu.assertEquals(other_model == model, not fields:find("options"), fields)

@@ -10,7 +10,7 @@ local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
 
-local NETWORKS = 5 -- of each width
+local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 5 -- narrow ones, and as many wide ones
 
 local function files_of(plan)
   local list, text = assert(project:files(plan, plan.device and true)), {}
@@ -176,6 +176,16 @@ function TestNames.test_names_that_kernels_and_other_functions_have()
     return b:add(b:add(s, z, 0.2), b:product("drop", z, 16), 0.3)
   end))
   check_names(text, "names of functions")
+end
+
+-- What nothing calls is left out of device code, whatever a value is called; compilers refuse it there.
+function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
+  for kind, has in pairs({ layer = true, rms = false }) do
+    local _, text = made(attending("layer", function(b, s)
+      return b:norm("norm1", b:product("layer_norm", s, 16), kind)
+    end))
+    lu.assertEquals(text["device.cu"]:find("NOINLINE void layer_norm(", 1, true) ~= nil, has, kind)
+  end
 end
 
 -- Every rate is named after what it drops out first; what is named so already gets a number.

@@ -66,7 +66,7 @@ $(foreach id,$(PTX_MODELS),$(eval $(call ptx_model_rules,$(id))))
 
 # Differences of the showcase from its CPU half are 3.4 to 11.6% in tf32 (rand_relative), 24.5% in bf16.
 PTX_BOUNDS := -DLH_TF32_BOUND=1.5e-1 -DLH_BF16_BOUND=5e-1
-PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o
+PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o $(REFERENCE_OBJECTS)
 link_ptx = $(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -Itests/ptx -DLH_MODEL=$(call symbol,spec,$*) $(1) -MMD -MP \
 	-MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBRARY) $(CURDIR)/$(B)/emulation/emulated.so -lcmocka $(LIBRARIES)
 

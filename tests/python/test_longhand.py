@@ -67,6 +67,12 @@ class TestRuns(Files):
         run = longhand.Run(path)
         self.assertEqual(run.evaluations()[0]["accuracy"], 0.125)
         self.assertEqual([len(run.evaluations()), len(run.evaluations(every=True))], [2, 3])
+        with open(path / "eval.jsonl", "a") as file:  # by other axes, on the way: sets do not stand for each other
+            for name in ("train", "test", "test"):
+                line = {"step": 5, "split": "during", "set": name, "by": {"vectors": 1, "puzzle": 7}, "accuracy": 1}
+                file.write(json.dumps(line) + "\n")
+        self.assertEqual(len(run.evaluations()), 4)
+        self.assertEqual([longhand.rows([run])[-1][key] for key in ("vectors", "puzzle", "set")], [1, 7, "test"])
 
     def test_rows_are_flat(self):
         rows = longhand.rows(longhand.runs(RUNS))

@@ -80,6 +80,19 @@ double *lh_vectors_doubles(const lh_st_file *file, const char *name, int *count)
     return out;
 }
 
+/* The tensor <group>.n<n>.<name>, or NULL. */
+static const lh_st_tensor *find(const lh_st_file *file, const char *group, int n, const char *name) {
+    char full[64];
+    snprintf(full, sizeof full, "%s.n%d.%s", group, n, name);
+    return lh_st_find(file, full);
+}
+
+/* Size of a tensor's axis; it has so many. */
+static int size_of(const lh_st_tensor *tensor, const char *name, int rank, int axis) {
+    if (!tensor || tensor->rank != rank) broken(name, "missing or of another shape");
+    return (int)tensor->shape[axis];
+}
+
 /* ---- what a file says of itself ---- */
 
 static const char *metadata(const lh_st_file *file, const char *key) {
@@ -151,12 +164,15 @@ static void set_slopes(int heads, lh_ref_tensor *tensor) {
 }
 
 lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *network) {
+    lh_vectors_facts facts = lh_vectors_facts_of(file);
     lh_ref_model *model = lh_ref_model_new(network);
+    if (size_of(find(file, "result", facts.length[0], "logits"), "logits", 3, 2) != network->classes)
+        broken(network->id, "has another number of classes");
     for (int i = 0; i < model->tensor_count; i++) {
         lh_ref_tensor *tensor = &model->tensors[i];
         int count = 0;
         if (strcmp(tensor->name, "score.slope") == 0) {
-            set_slopes(lh_vectors_facts_of(file).heads, tensor);
+            set_slopes(facts.heads, tensor);
             continue;
         }
         double *value = lh_vectors_doubles(file, tensor->name, &count);
@@ -189,19 +205,6 @@ void lh_vectors_alibi(int heads, int T, const int32_t *distances, double *score)
 }
 
 /* ---- batches ---- */
-
-/* The tensor <group>.n<n>.<name>, or NULL. */
-static const lh_st_tensor *find(const lh_st_file *file, const char *group, int n, const char *name) {
-    char full[64];
-    snprintf(full, sizeof full, "%s.n%d.%s", group, n, name);
-    return lh_st_find(file, full);
-}
-
-/* Size of a tensor's axis; it has so many. */
-static int size_of(const lh_st_tensor *tensor, const char *name, int rank, int axis) {
-    if (!tensor || tensor->rank != rank) broken(name, "missing or of another shape");
-    return (int)tensor->shape[axis];
-}
 
 static double *doubles(const lh_st_file *file, const lh_st_tensor *tensor, const char *name, int want) {
     int count = 0;
@@ -243,6 +246,7 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
                            .drawn = integers(file, n, "drawn", tokens),
                            .distances = integers(file, n, "distances", tokens * tokens)};
     if (!out.positions || facts.drawn != (out.drawn != NULL)) broken("positions, drawn", "not as the metadata says");
+    if (facts.alibi && !out.distances) broken("distances", "missing");
     if (facts.alibi) {
         out.score = malloc(sizeof(double) * (size_t)(facts.heads * tokens * tokens));
         if (!out.score) abort();

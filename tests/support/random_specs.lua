@@ -17,12 +17,12 @@ end
 
 local M = {}
 
--- As a spec has them; every one of them with every network would be the same again. layers: with parameters in each;
--- both: it looks to both sides, as a decoder may not.
+-- As a spec has them; every one of them with every network would be the same again. both: it looks to both sides, as a
+-- decoder may not; heads: as many as the tests have slopes for (lh_parity.h).
 local ENCODINGS = {
-  { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]] }, { [[kind = "relative"]], layers = true },
+  { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]], heads = 2 }, { [[kind = "relative"]] },
   { [[kind = "sinusoid"]] }, { [[kind = "learned", additive = { rows = 40 }]] },
-  { [[kind = "geometric"]], layers = true, both = true }, { [[relative = { kind = "shaw", clip = 4 }]], layers = true },
+  { [[kind = "geometric"]], both = true }, { [[relative = { kind = "shaw", clip = 4 }]] },
   { [[kind = "rope", mask = { kind = "causal" }]] }, { [[kind = "none", mask = { kind = "window", left = 2 }]] },
 }
 
@@ -53,10 +53,11 @@ function M.random(id)
   local number, wide = number_of(id)
   local encoding = ENCODINGS[number % #ENCODINGS + 1]
   local given = networks.random(number, { families = { "self" }, widths = wide and WIDE or WIDTHS,
-    single = encoding.layers and "layers" or true, tied = not encoding.both })
-  local heads = HEAD_WIDTHS[given.width]
-  return SPEC:format(encoding[1], given.tied and "decoder" or "encoder", given.layers,
-    given.width // heads[number % #heads + 1], given.width, number % 3 == 0), given.text
+    single = true, tied = not encoding.both })
+  local head_widths = HEAD_WIDTHS[given.width]
+  local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
+  return SPEC:format(encoding[1], given.tied and "decoder" or "encoder", given.layers, heads,
+    given.width, number % 3 == 0), given.text
 end
 
 -- Calls f while a description stands in for those of encoders and decoders.

@@ -1,13 +1,15 @@
 # Every scheme of the gradient checks as device code, under the emulation, against its CPU half
-# (tests/emulation/test_model.c) and against differences (test_gradcheck.c), and geometric attention and labels in wide
-# models: the suite itself has those of tests/specs/emulated_*.lua, against their CPU halves.
+# (tests/emulation/test_model.c) and against differences (test_gradcheck.c), geometric attention and labels in wide
+# models, and heads too wide for a thread: the suite itself has those of tests/specs/emulated_*.lua, against their CPU
+# halves.
 
 . tests/system/common.sh
 
 family=emulate
 . tests/system/schemes.sh
 
-SCHEMES="$SCHEMES $MORE_SCHEMES wide_geometric wide_label"
+SCHEMES="$SCHEMES $MORE_SCHEMES wide_geometric wide_label heads_geometric heads_geometric_plain heads_alibi_learned
+    heads_fire_softcap heads_shaw heads_rand_relative_difference heads_rand_rope wide_heads_geometric wide_heads_relative"
 
 programs=''
 for name in $SCHEMES; do

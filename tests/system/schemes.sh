@@ -31,10 +31,16 @@ facets_of() {
 }
 
 # The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<way> reads distances or draws so,
-# wide_<scheme> is as wide as a model whose products a GPU's library makes.
+# wide_<scheme> is as wide as a model whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have
+# heads too wide for a thread, of 36 and 72 channels.
 spec_of() {
-    positions='' way='' scheme=${1#rand_} sizes='heads = 4, width = 32, feedforward = 48'
-    case $1 in wide_*) scheme=${1#wide_} sizes='heads = 8, width = 256, feedforward = 272' ;; esac
+    positions='' way='' scheme=$1 sizes='heads = 4, width = 32, feedforward = 48'
+    case $scheme in
+        wide_heads_*) scheme=${1#wide_heads_} sizes='heads = 4, width = 288, feedforward = 272' ;;
+        wide_*) scheme=${1#wide_} sizes='heads = 8, width = 256, feedforward = 272' ;;
+        heads_*) scheme=${1#heads_} sizes='heads = 4, width = 144, feedforward = 48' ;;
+    esac
+    drawn=$scheme scheme=${scheme#rand_}
     case $scheme in
         *_difference | *_clamped) way=", reading = \"${scheme##*_}\"" scheme=${scheme%_*} ;;
         *_independent) way=", sides = \"independent\"" scheme=${scheme%_*} ;;
@@ -42,7 +48,7 @@ spec_of() {
         *_unsorted) way=", sorted = false" scheme=${scheme%_*} ;;
         *_onebased) way=", range = \"one_based\"" scheme=${scheme%_*} ;;
     esac
-    case $1 in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
+    case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {
   task = { kind = "bucket_sort" },

@@ -78,21 +78,24 @@ flags() {
         ends_with 2 'expected: train, test, validation' "$trainer" sample --length 16 --split validations
 }
 
-# The set that the task made, read from a file: the same puzzles to train on, and so the same bits.
+# The set that the task made, read from a file: the same puzzles to train on, and so the same numbers.
 validation_file() {
     "$trainer" sample --length 16 --count 200 --split validation --text |
         awk 'BEGIN { print "puzzles,solutions" } { print $1 "," $3 }' >"$work/items.csv" || return
+    sed 's/seed = 3/seed = 3, validation = "items.csv"/' "$work/latin_small.lua" >"$work/latin_file.lua"
     [ "$(wc -l <"$work/items.csv")" -eq 109 ] &&
-        "$trainer" train --out "$work/file" --validation "$work/items.csv" && same_results whole file &&
+        ./longhand build "$work/latin_file.lua" --levels best --out "$work/of_file" &&
+        (cd / && "$work/of_file/trainer" train --out "$work/file" --validation "$work/items.csv") &&
+        cmp "$(folder whole)/eval.jsonl" "$(folder file)/eval.jsonl" &&
         grep -q "\"validation\":\"$work/items.csv\",\"validation_sha256\":\"$(sha256sum <"$work/items.csv" |
             cut -d' ' -f1)\"" "$(folder file)/run.json" || return
     head -100 "$work/items.csv" >"$work/short.csv"
-    ends_with 1 'short.csv: there are 36 puzzles of one vector, 36 of two and 27 of three' \
-        "$trainer" train --out "$work/file" --validation "$work/short.csv" || return
-    sed '2,4d;38,40d;74,76d' "$work/items.csv" >"$work/fewer.csv"
-    ends_with 1 'cannot go on from it: data_sha256 is' "$trainer" train --out "$work/file" --steps 60 --resume \
-        --validation "$work/fewer.csv" && ends_with 1 'hint: --validation FILE' "$trainer" sample --length 16 \
-        --validation "$work/nowhere.csv"
+    ends_with 1 'of the file that this trainer was built for' "$work/of_file/trainer" train --out "$work/file" \
+        --validation "$work/short.csv" &&
+        ends_with 1 'expected: task.validation in the spec' "$trainer" sample --length 16 \
+            --validation "$work/items.csv" || return
+    mv "$work/items.csv" "$work/elsewhere.csv"
+    ends_with 1 'task.validation: cannot read' ./longhand plan "$work/latin_file.lua"
 }
 
 # Tables and curves go by the first axis.

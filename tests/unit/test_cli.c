@@ -77,6 +77,7 @@ static void test_main_flags_of_other_programs_explained(void **state) {
     assert_says(state, 2, "train --lr 1", "did you mean --learning-rate?");
     assert_says(state, 2, "train --epochs=3", "did you mean --steps?");
     assert_says(state, 2, "train --max_steps 3", "did you mean --steps?");
+    assert_says(state, 2, "train --warmup 3", "train.schedule.warmup");
     assert_says(state, 2, "train --gpu", "did you mean --device cuda?");
     assert_says(state, 2, "train --output-dir x", "did you mean --out?");
     assert_says(state, 2, "train --num-threads 1", "did you mean --threads?");

@@ -462,6 +462,64 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "hint: --validation FILE");
 }
 
+/* The plan's digest counts the bytes of the file; a flag may say where they lie. */
+static void test_file_is_the_one_that_was_planned_with(void **state) {
+    static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
+    char digest[LH_SHA256_TEXT];
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    const lh_corpus_request request = {.path = {[LH_SET_VALIDATION] = write_text(*state, text)}};
+    lh_sha256(text, strlen(text), digest);
+    digest[16] = 0;
+    make_spec(&f, 0, 30, false, "nowhere.csv");
+    f.data.validation_digest = digest;
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, &request, &error), &error);
+    lh_corpus_close(&c);
+    digest[0] = digest[0] == '0' ? '1' : '0';
+    lh_assert_error(lh_corpus_open(&c, &f.spec, &request, &error), LH_ERR_INPUT, &error,
+                    "of the file that this trainer was built for");
+    f.data.validation = NULL;
+    lh_assert_error(lh_corpus_open(&c, &f.spec, &request, &error), LH_ERR_INPUT, &error,
+                    "--validation: the spec has no such file");
+}
+
+/* Whatever bytes a file has, it is read or refused. A case's number gives them. */
+static void test_mutated_files_are_read_or_refused(void **state) {
+    enum { CASES = 500 };
+    static const char good[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
+    static const char likely[] = ",\n\r.?0123456789abc";
+    int refused = 0;
+    for (uint32_t number = 0; number < CASES; number++) {
+        char text[sizeof good];
+        size_t bytes = sizeof good - 1;
+        lh_rng rng = lh_rng_at(lh_key_of_seed(2), number, 0, 0);
+        memcpy(text, good, sizeof good);
+        for (uint32_t changes = 1 + lh_rng_below(&rng, 3); changes > 0; changes--) {
+            bool any = lh_rng_below(&rng, 8) == 0;
+            text[lh_rng_below(&rng, (uint32_t)bytes)] =
+                any ? (char)lh_rng_below(&rng, 256) : likely[lh_rng_below(&rng, sizeof likely - 1)];
+        }
+        if (lh_rng_below(&rng, 4) == 0) bytes = lh_rng_below(&rng, (uint32_t)bytes);
+        const char *path = lh_test_path(*state, "items.csv");
+        fixture f;
+        lh_corpus c;
+        lh_error error = {""};
+        lh_test_write(path, text, bytes);
+        make_spec(&f, 0, 30, false, path);
+        lh_status status = lh_corpus_open(&c, &f.spec, NULL, &error);
+        if (status == LH_OK) {
+            assert_int_equal(c.validation.count, 9);
+            lh_corpus_close(&c);
+            continue;
+        }
+        refused++;
+        assert_int_equal(status, LH_ERR_INPUT);
+        assert_non_null(strstr(error.text, "items.csv"));
+    }
+    assert_in_range(refused, CASES / 2, CASES - 1);
+}
+
 /* The published file, which is no part of the project: what its sheet says of it. */
 static void test_published_file_is_as_its_sheet_says(void **state) {
     (void)state;
@@ -511,6 +569,8 @@ int main(void) {
         WITH_DIRECTORY(test_file_is_read_in_both_alphabets),
         WITH_DIRECTORY(test_file_that_is_wrong_is_told),
         WITH_DIRECTORY(test_file_with_a_puzzle_of_several_steps_is_refused),
+        WITH_DIRECTORY(test_file_is_the_one_that_was_planned_with),
+        WITH_DIRECTORY(test_mutated_files_are_read_or_refused),
         cmocka_unit_test(test_published_file_is_as_its_sheet_says),
     };
     return cmocka_run_group_tests_name("latin_square", tests, NULL, NULL);

@@ -17,7 +17,7 @@ static const double EXACT = 1e-14;       /* a handful of operations in double */
 static const double SIX_DIGITS = 6e-7;   /* values published with six decimals */
 static const double DIFFERENCE = 2e-7;   /* central differences of step 1e-5: truncation 1e-10, rounding 1e-16 / 1e-5,
                                           * times the hundred or so terms of an objective */
-static const double ALONG = 2e-7;        /* likewise along a direction of a whole network, of step 1e-6 */
+static const double ALONG = 2e-7;        /* likewise along a direction of a whole network, of steps 1e-6 and 5e-7 */
 static const double STORED_F64 = 1e-11;  /* the same sums in another order, through two layers */
 static const double STORED_F32 = 1.2e-7; /* gradients are stored rounded to float32: 2^-24 relative */
 
@@ -718,18 +718,25 @@ static double objective_of(lh_ref_model *model, const lh_ref_batch *batch) {
     return forward.loss_scale * lh_ref_run(model, &forward, NULL);
 }
 
+static double difference_along(lh_ref_model *model, const lh_ref_batch *batch, const direction *d, double step) {
+    move_along(d, step);
+    double above = objective_of(model, batch);
+    move_along(d, -2 * step);
+    double below = objective_of(model, batch);
+    move_along(d, step);
+    return (above - below) / (2 * step);
+}
+
 /* The slope of the objective along the direction, by gradients and by differences. A corner of a ReLU within the step
- * would make them differ: the values are fixed, and lie beside all of them. */
+ * would make them differ: the values are fixed, and lie beside all of them. Two steps, because the error of one grows
+ * with its square, and a network without norms may be steep: what is left of Richardson's mean has the fourth power. */
 static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
     const double step = 1e-6;
     direction d = new_direction(tensors, count);
     double analytic = 0;
     for (int i = 0; i < count; i++) analytic += weighted_sum(size_of(&tensors[i]), d.move[i], tensors[i].gradient);
-    move_along(&d, step);
-    double above = objective_of(model, batch);
-    move_along(&d, -2 * step);
-    double numeric = (above - objective_of(model, batch)) / (2 * step);
-    move_along(&d, step);
+    double whole = difference_along(model, batch, &d, step), half = difference_along(model, batch, &d, step / 2);
+    double numeric = (4 * half - whole) / 3;
     if (fabs(numeric - analytic) > ALONG * (1 + fabs(numeric)))
         fail_msg("%s, %s and %d more: %.9g by gradients, %.9g by differences", model->network->id, tensors->name,
                  count - 1, analytic, numeric);

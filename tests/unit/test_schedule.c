@@ -119,6 +119,14 @@ static void test_train_rates_are_told_and_taken(void **state) {
     free(b);
 }
 
+static void test_info_tells_the_schedule(void **state) {
+    lh_run_result result = run(state, 0, "info");
+    assert_non_null(strstr(result.out, "learning rate: cosine, to 0.1 of it, behind 6 steps of warm-up"));
+    toy.train.schedule = (lh_schedule){0};
+    result = run(state, 0, "info");
+    assert_null(strstr(result.out, "warm-up"));
+}
+
 static void test_train_more_steps_than_the_schedule_refused(void **state) {
     lh_run_result result = run(state, 1, "train --out . --threads 1 --no-eval --steps 21");
     assert_non_null(strstr(result.err, "expected: at most 20"));
@@ -135,6 +143,7 @@ int main(void) {
         cmocka_unit_test(test_steps_without_a_rate_refused),
         IN_DIRECTORY(test_train_goes_on_within_a_schedule_to_same_bits),
         IN_DIRECTORY(test_train_rates_are_told_and_taken),
+        IN_DIRECTORY(test_info_tells_the_schedule),
         IN_DIRECTORY(test_train_more_steps_than_the_schedule_refused),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);

@@ -64,6 +64,7 @@ typedef struct lh_data {
     int longest;              /* tokens of an input and its target together */
     const char *validation;   /* likewise; NULL: none */
     uint64_t seed;            /* of a task that makes its examples */
+    const char *validation_digest; /* of the bytes that such a task was planned with, 16 digits; NULL: any do */
 } lh_data;
 
 /* A place of the forward pass that can be traced: an activation, or an attention's scores and weights. */

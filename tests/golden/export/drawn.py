@@ -1,9 +1,9 @@
 """drawn in PyTorch.
 
 Trained by Longhand on reverse_string: plan DIGEST, seed 0, learning rate 0.001, step 30.
-4994 parameters; an encoder with layer norm after each block.
+4994 parameters; an encoder.
 
-    from model import load
+    from model import load, with_outputs
     model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
     logits = model(with_outputs(inputs, 5))[:, -5:]
 
@@ -18,6 +18,7 @@ import sys
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
@@ -74,58 +75,52 @@ class Attention(nn.Module):
         self.relative = Relative()
 
     def forward(self, h, distance):
-        batch, count, _ = h.shape
-        query, key, value = (x.view(batch, count, HEADS, -1).transpose(1, 2)
+        query, key, value = (x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
                              for x in (self.query(h), self.key(h), self.value(h)))
         score = self.relative(query, key, distance) / math.sqrt(WIDTH // HEADS)
         mixed = score.softmax(dim=-1) @ value
         return self.output(mixed.transpose(1, 2).flatten(-2))
 
 
-class FeedForward(nn.Module):
+class Feedforward(nn.Module):
     def __init__(self):
         super().__init__()
         self.up = nn.Linear(WIDTH, FEEDFORWARD)
         self.down = nn.Linear(FEEDFORWARD, WIDTH)
 
     def forward(self, h):
-        return self.down(torch.relu(self.up(h)))
+        return self.down(F.relu(self.up(h)))
 
 
 class Layer(nn.Module):
+    """One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017."""
+
     def __init__(self):
         super().__init__()
         self.attention = Attention()
-        self.norm1 = nn.LayerNorm(WIDTH)
-        self.feedforward = FeedForward()
-        self.norm2 = nn.LayerNorm(WIDTH)
         self.dropout = nn.Dropout(0.1)
+        self.norm1 = nn.LayerNorm(WIDTH)
+        self.feedforward = Feedforward()
+        self.norm2 = nn.LayerNorm(WIDTH)
 
     def forward(self, h, distance):
         h = self.norm1(h + self.dropout(self.attention(h, distance)))
         return self.norm2(h + self.dropout(self.feedforward(h)))
 
 
-class Embedding(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.token = nn.Embedding(SYMBOLS, WIDTH)
-
-    def forward(self, tokens):
-        return self.token(tokens) * math.sqrt(WIDTH)
-
-
 class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
-        self.embed = Embedding()
+        self.embed = nn.ModuleDict({
+            "token": nn.Embedding(SYMBOLS, WIDTH),
+        })
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.output = nn.Linear(WIDTH, CLASSES)
 
     def forward(self, tokens, distances=None):
         """Logits [B][T][CLASSES] of tokens [B][T]. distances [T] where given, else drawn."""
         count = tokens.shape[1]
-        h = self.embed(tokens)
+        h = self.embed["token"](tokens) * math.sqrt(WIDTH)
         for layer in self.layers:
             distance = pair_distances(draw_distances(count, distances))
             h = layer(h, distance)
@@ -154,22 +149,22 @@ def read(path):
     return out
 
 
-def name_in_file(name):
-    """A parameter of the model as the checkpoint calls it."""
-    return name.replace("weight", "scale").replace("bias", "offset") if ".norm" in name else name
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
 
 
 def load(path=HERE / "checkpoint.safetensors"):
     """The model with the parameters of a checkpoint, whose weights are [in][out]."""
     model, stored = Encoder(), read(path)
-    transposed = {f"{name}.weight" for name, module in model.named_modules() if isinstance(module, nn.Linear)}
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            value = stored[name_in_file(name)]
-            value = value.T if name in transposed else value
-            if value.shape != parameter.shape:
-                raise ValueError(f"{path}: {name} is {list(value.shape)}, expected {list(parameter.shape)}")
-            parameter.copy_(value)
+        for owner, module in model.named_modules():
+            for name, parameter in module.named_parameters(recurse=False):
+                word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
+                value = stored[f"{owner}.{word}"]
+                if name == "weight" and isinstance(module, nn.Linear):
+                    value = value.T
+                if value.shape != parameter.shape:
+                    raise ValueError(f"{path}: {owner}.{name} is {list(value.shape)}, expected {list(parameter.shape)}")
+                parameter.copy_(value)
     return model.eval()
 
 
@@ -180,7 +175,8 @@ def check(path=HERE / "stored.jsonl"):
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
         stored = torch.tensor(example["logits"])
-        found = model(with_outputs([example["input"]], len(stored)), distances=example["distances"])[0, -len(stored):]
+        tokens = with_outputs([example["input"]], len(stored))
+        found = model(tokens, distances=example["distances"])[0, -len(stored):]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
         worst = worst if difference <= worst else difference  # also where it is no number
         sequences, logits = sequences + 1, logits + stored.numel()

@@ -1,9 +1,9 @@
 """plain in PyTorch.
 
 Trained by Longhand on reverse_string: plan DIGEST, seed 0, learning rate 0.001, step 30.
-5068 parameters; an encoder with layer norm after each block.
+5068 parameters; an encoder.
 
-    from model import load
+    from model import load, with_outputs
     model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
     logits = model(with_outputs(inputs, 5))[:, -5:]
 
@@ -18,6 +18,7 @@ import sys
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
@@ -39,7 +40,7 @@ def hidden(count):
 
 
 def change_score(score, distance, own, shared):
-    """What becomes of the scaled logits [B][HEADS][T][T], queries by keys."""
+    """What becomes of the scaled logits [B][HEADS][queries][keys]."""
     index = torch.arange(score.shape[-1]).to(score)
     head = torch.arange(HEADS)[:, None, None]
     distance = distance.to(score)
@@ -60,67 +61,61 @@ class Attention(nn.Module):
         })
 
     def forward(self, h, distance, shared):
-        batch, count, _ = h.shape
-        query, key, value = (x.view(batch, count, HEADS, -1).transpose(1, 2)
+        query, key, value = (x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
                              for x in (self.query(h), self.key(h), self.value(h)))
         score = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
         score = change_score(score, distance, self.score, shared)
-        score = score.masked_fill(hidden(count), -math.inf)
+        score = score.masked_fill(hidden(h.shape[1]), -math.inf)
         mixed = score.softmax(dim=-1) @ value
         return self.output(mixed.transpose(1, 2).flatten(-2))
 
 
-class FeedForward(nn.Module):
+class Feedforward(nn.Module):
     def __init__(self):
         super().__init__()
         self.up = nn.Linear(WIDTH, FEEDFORWARD)
         self.down = nn.Linear(FEEDFORWARD, WIDTH)
 
     def forward(self, h):
-        return self.down(torch.relu(self.up(h)))
+        return self.down(F.relu(self.up(h)))
 
 
 class Layer(nn.Module):
+    """One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017."""
+
     def __init__(self):
         super().__init__()
         self.attention = Attention()
-        self.norm1 = nn.LayerNorm(WIDTH)
-        self.feedforward = FeedForward()
-        self.norm2 = nn.LayerNorm(WIDTH)
         self.dropout = nn.Dropout(0.1)
+        self.norm1 = nn.LayerNorm(WIDTH)
+        self.feedforward = Feedforward()
+        self.norm2 = nn.LayerNorm(WIDTH)
 
     def forward(self, h, distance, shared):
         h = self.norm1(h + self.dropout(self.attention(h, distance, shared)))
         return self.norm2(h + self.dropout(self.feedforward(h)))
 
 
-class Embedding(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.token = nn.Embedding(SYMBOLS, WIDTH)
-        self.position = nn.Embedding(40, WIDTH)
-        self.dropout = nn.Dropout(0.1)
-
-    def forward(self, tokens, positions):
-        return self.dropout(self.token(tokens) * math.sqrt(WIDTH) + self.position(positions))
-
-
 class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
-        self.embed = Embedding()
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
-        self.output = nn.Linear(WIDTH, CLASSES)
         self.score = nn.ParameterDict({
             "side": nn.Parameter(torch.empty(HEADS, 3)),
         })
+        self.embed = nn.ModuleDict({
+            "token": nn.Embedding(SYMBOLS, WIDTH),
+            "position": nn.Embedding(40, WIDTH),
+        })
+        self.dropout = nn.Dropout(0.1)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.output = nn.Linear(WIDTH, CLASSES)
 
     def forward(self, tokens):
         """Logits [B][T][CLASSES] of tokens [B][T]."""
         count = tokens.shape[1]
         place = torch.arange(count)
         distance = place - place[:, None]
-        h = self.embed(tokens, place)
+        h = self.dropout(self.embed["token"](tokens) * math.sqrt(WIDTH) + self.embed["position"](place))
         for layer in self.layers:
             h = layer(h, distance, self.score)
         return self.output(h)
@@ -148,22 +143,22 @@ def read(path):
     return out
 
 
-def name_in_file(name):
-    """A parameter of the model as the checkpoint calls it."""
-    return name.replace("weight", "scale").replace("bias", "offset") if ".norm" in name else name
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
 
 
 def load(path=HERE / "checkpoint.safetensors"):
     """The model with the parameters of a checkpoint, whose weights are [in][out]."""
     model, stored = Encoder(), read(path)
-    transposed = {f"{name}.weight" for name, module in model.named_modules() if isinstance(module, nn.Linear)}
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            value = stored[name_in_file(name)]
-            value = value.T if name in transposed else value
-            if value.shape != parameter.shape:
-                raise ValueError(f"{path}: {name} is {list(value.shape)}, expected {list(parameter.shape)}")
-            parameter.copy_(value)
+        for owner, module in model.named_modules():
+            for name, parameter in module.named_parameters(recurse=False):
+                word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
+                value = stored[f"{owner}.{word}"]
+                if name == "weight" and isinstance(module, nn.Linear):
+                    value = value.T
+                if value.shape != parameter.shape:
+                    raise ValueError(f"{path}: {owner}.{name} is {list(value.shape)}, expected {list(parameter.shape)}")
+                parameter.copy_(value)
     return model.eval()
 
 
@@ -174,7 +169,8 @@ def check(path=HERE / "stored.jsonl"):
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
         stored = torch.tensor(example["logits"])
-        found = model(with_outputs([example["input"]], len(stored)))[0, -len(stored):]
+        tokens = with_outputs([example["input"]], len(stored))
+        found = model(tokens)[0, -len(stored):]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
         worst = worst if difference <= worst else difference  # also where it is no number
         sequences, logits = sequences + 1, logits + stored.numel()

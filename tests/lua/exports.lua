@@ -1,0 +1,48 @@
+-- Exported models of specs as text, for whoever looks at what `export pytorch` writes.
+
+local support = require("support")
+
+local lu = require("luaunit")
+local project = require("project").new(".")
+local pytorch = require("export.pytorch")
+local render = require("render.render")
+
+local M = {}
+
+M.project = project
+
+M.RUN = { info = { seed = 0, learning_rate = 1 }, metadata = { step = "0" } }
+
+function M.rendered(facts, problem)
+  assert(facts, problem)
+  local text, err = render.render("python/model.py.tpl", facts, function(...)
+    return project:template(...)
+  end)
+  return text or error(project:template_error(err))
+end
+
+function M.planned(spec)
+  return assert(project:plan(support.write("model.lua", "return " .. spec)))
+end
+
+function M.model_text(spec)
+  local of = M.planned(spec)
+  return M.rendered(pytorch.facts(of, M.RUN, project:network(of)))
+end
+
+function M.assert_has(text, ...)
+  for _, words in ipairs({ ... }) do
+    lu.assertStrContains(text, words)
+  end
+end
+
+function M.assert_lacks(text, ...)
+  for _, words in ipairs({ ... }) do
+    lu.assertNotStrContains(text, words)
+  end
+end
+
+-- Positions that are drawn, with a hole for how.
+M.RANDOM = 'positions = { kind = "randomized", max_position = 2000, %s }, '
+
+return M

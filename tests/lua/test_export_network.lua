@@ -1,0 +1,405 @@
+-- Networks as `export pytorch` writes them: fields of a model, passes of descriptions, names, families, random ones.
+
+local support = dofile("tests/lua/support.lua")
+package.path = "tests/support/?.lua;" .. package.path
+
+local random_specs = require("random_specs") -- before whatever plans
+local builder = require("network.builder")
+local exports = require("exports")
+local lu = require("luaunit")
+local ops = require("network.ops")
+local parameters = require("network.parameters")
+local pytorch = require("export.pytorch")
+
+local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text
+local planned, project, rendered = exports.planned, exports.project, exports.rendered
+local RANDOM, RUN = exports.RANDOM, exports.RUN
+
+TestNetworks = {}
+
+function TestNetworks.tearDown()
+  support.clean()
+end
+
+local function model_of(fields, encoding)
+  return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, model = { %s } }'):format(
+    encoding or "", fields))
+end
+
+function TestNetworks.test_every_field_of_a_model_is_there()
+  local plain = model_of("")
+  assert_has(plain, "return self.norm2(h + self.dropout(self.feedforward(h)))", "self.norm1 = nn.LayerNorm(WIDTH)",
+    "self.query = nn.Linear(WIDTH, WIDTH, bias=False)", "self.up = nn.Linear(WIDTH, FEEDFORWARD)\n",
+    "F.relu(self.up(h))", "class Encoder(nn.Module)", "self.output(h)")
+  assert_lacks(plain, "RMSNorm", "decode", "self.norm =", "name_in_file", "IN_FILE", "FIRST_OUTPUT")
+  local pre = model_of('norm = { kind = "rms", place = "pre" }, dropout = 0, activation = "swiglu", bias = "none"')
+  assert_has(pre, "h = h + self.attention(self.norm1(h))\n", "return h + self.feedforward(self.norm2(h))\n",
+    "return self.output(self.norm(h))", "nn.RMSNorm(WIDTH, eps=1e-5)", "isinstance(module, nn.RMSNorm)",
+    "self.down(F.silu(self.gate(h)) * self.up(h))", "self.up = nn.Linear(WIDTH, FEEDFORWARD, bias=False)")
+  assert_lacks(pre, "Dropout", "LayerNorm")
+  local biased = model_of('bias = "all", activation = "gelu_tanh"')
+  assert_has(biased, "self.value = nn.Linear(WIDTH, WIDTH)\n", 'F.gelu(self.up(h), approximate="tanh")')
+  assert_has(model_of('activation = "geglu"'), "F.gelu(self.gate(h)) * self.up(h)")
+  assert_has(model_of('activation = "silu"'), "F.silu(self.up(h))")
+end
+
+function TestNetworks.test_a_decoder_reads_its_target()
+  local text = model_of('kind = "decoder"', 'kind = "rope", ' .. RANDOM:format('draw = "pass"'))
+  assert_has(text, "class Decoder(nn.Module)", "FIRST_OUTPUT = 2 ", "SEPARATOR = 4 ", "return offset > 0",
+    "[inputs, separator, FIRST_OUTPUT + target[:, :-1]]", "def decode(model, inputs, outputs, positions=None):",
+    "model(with_target(inputs, target), positions)[:, t - outputs]", '[example["output"]]')
+  assert_lacks(text, "EMPTY", "with_outputs", "COMPUTATION")
+  assert_has(model_of('kind = "decoder", tied = true'),
+    'return F.linear(h, self.embed["token"].weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])')
+  local pauses = model_text('{ task = { kind = "reverse_string", computation = 2 }, encoding = {}, '
+    .. 'model = { kind = "decoder" } }')
+  assert_has(pauses, "torch.full((len(inputs), 2 * inputs.shape[1]), COMPUTATION)",
+    "    inputs = torch.cat([inputs, room], dim=1)\n")
+end
+
+local GOLDEN = "tests/golden/export/"
+
+-- The text is the golden's but for the digest.
+function TestNetworks.test_networks_are_the_golden_ones()
+  local large = support.write("decoder.lua", [[return { task = { kind = "reverse_string" },
+    encoding = { kind = "rope" },
+    model = { kind = "decoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0, tied = true,
+      norm = { kind = "rms", place = "pre" }, activation = "swiglu", bias = "none" } }]])
+  for name, path in pairs({ decoder = large, own_network = "examples/own_network/own_network.lua" }) do
+    local of = assert(project:plan(path))
+    local text = rendered(pytorch.facts(of, RUN, project:network(of))):gsub("plan %x+,", "plan DIGEST,")
+    if os.getenv("LH_UPDATE_GOLDEN") then
+      local file = assert(io.open(GOLDEN .. name .. ".py", "wb"))
+      file:write(text)
+      file:close()
+    end
+    lu.assertEquals(text, support.read(GOLDEN .. name .. ".py"), name)
+  end
+end
+
+-- What is exported of a description; families: besides "self", by name.
+local function described(describe, encoding, families, more, change)
+  local of = planned(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
+    more or ""))
+  local plan = of.plan
+  local net = builder.build(describe, { model = { width = plan.width }, tokens = { count = 4, text = "TOKENS" },
+    classes = { count = 2, padded = { count = 16, text = "CLASS_COLUMNS" } }, additive = plan.additive,
+    families = setmetatable(families and families(plan.attentions[1]) or {},
+      { __index = { self = plan.attentions[1] } }) })
+  plan.tensors = parameters.derive(net).tensors
+  if change then
+    change(of)
+  end
+  return pytorch.facts(of, RUN, net)
+end
+
+-- A network of one block; f gets the block, its input, and the network and its embedding.
+local function in_block(f, options)
+  return function(net)
+    local x = net:embed("embedding", net:stream("source"), { scale = 2 })
+    local b = net:block("half", 2, "A block.", options)
+    f(b, b:input(x), net, x)
+    net:classify(net:readout(b.result, "last"))
+  end
+end
+
+-- The lines of its forward pass.
+local function pass_of(f)
+  local facts = assert(described(in_block(f)))
+  return facts.list[#facts.list].lines
+end
+
+function TestNetworks.test_what_is_read_twice_has_a_name()
+  lu.assertEquals(pass_of(function(b, h)
+    local s = b:add(h, b:product("map", b:norm("first", h), 64))
+    b:output(b:add(s, b:activation("bent", b:norm("second", s, "rms"), "gelu"), 0.1))
+  end), { "h = h + self.map(self.first(h))", "return h + self.dropout(F.gelu(self.second(h)))" })
+  lu.assertEquals(pass_of(function(b, h)
+    local n = b:norm("first", h)
+    local s = b:add(b:product("map", n, 64), b:product("way", n, 64))
+    b:output(b:add(h, s))
+  end), { "first = self.first(h)", "return h + (self.map(first) + self.way(first))" })
+end
+
+function TestNetworks.test_products_side_by_side()
+  lu.assertEquals(pass_of(function(b, h)
+    b:output(b:add(h, b:gate("gated", b:product("wide", h, 64, { tensors = { "gate", "up" } }), "gelu")))
+  end), { "return h + F.gelu(self.gate(h)) * self.up(h)" })
+  lu.assertEquals(pass_of(function(b, h)
+    local wide = b:product("wide", h, 64, { tensors = { "gate", "up" } })
+    b:output(b:add(h, b:gate("gated", b:activation("bent", wide, "relu"), "silu")))
+  end), { "bent = F.relu(torch.cat([self.gate(h), self.up(h)], dim=-1))",
+    "return h + F.silu(bent[..., :WIDTH]) * bent[..., WIDTH:]" })
+end
+
+function TestNetworks.test_long_lines_are_cut()
+  local long = ("a"):rep(32)
+  local lines = pass_of(function(b, h)
+    local s = h
+    for i = 1, 4 do
+      s = b:add(s, b:product("map" .. i .. long, b:norm("norm" .. i .. long, s), 64))
+    end
+    local parts = {}
+    for i = 1, 6 do
+      parts[i] = "part" .. i .. long
+    end
+    local wide = b:product("wide", s, 64, { tensors = parts })
+    b:output(b:product("out", wide, 64))
+  end)
+  lu.assertEquals(lines[2], ("h = h + self.map2%s(self.norm2%s(h))"):format(long, long))
+  for _, line in ipairs(lines) do
+    lu.assertTrue(#line <= 112, line)
+  end
+  local text = table.concat(lines, " "):gsub(" +", " ")
+  lu.assertStrContains(text, ("self.part1%s(h), self.part2%s(h), "):format(long, long))
+end
+
+-- A block that reads what is around it, and a value that is read behind the block as well.
+function TestNetworks.test_blocks_and_what_is_around_them()
+  local facts = described(function(net)
+    local x = net:embed("embedding", net:stream("source"), { scale = 2, dropout = 0.2 })
+    local b = net:block("half", 2, "A block.")
+    local h = b:input(x)
+    b:output(b:add(b:norm("first", h), b:external(x), 0.1))
+    net:classify(net:readout(net:add(b.result, x, 0.1), "last"))
+  end)
+  local half = facts.list[1]
+  lu.assertEquals({ half.name, half.arguments, half.lines }, { "Half", "h, embedding",
+    { "return self.first(h) + self.dropout(embedding)" } })
+  lu.assertEquals(facts.network.lines, { 'embedding = self.embedding_dropout(self.embed["token"](tokens) * 2)',
+    "h = embedding", "for half in self.halfs:", "    h = half(h, embedding)",
+    "return self.output(h + self.branch_dropout(embedding))" })
+  lu.assertFalse(facts.math)
+end
+
+-- A comment becomes a docstring, whatever is in it.
+function TestNetworks.test_comments_of_blocks()
+  local text = rendered(described(function(net)
+    local b = net:block("half", 1, [[a "block" of C:\new"]])
+    b:output(b:norm("first", b:input(net:embed("embedding", net:stream("source")))))
+    net:classify(net:readout(b.result, "last"))
+  end))
+  assert_has(text, [[    """a 'block' of C:/new'"""]])
+end
+
+function TestNetworks.test_blocks_that_are_done_again()
+  local function again(b, h)
+    b:output(b:add(h, b:attention("self", h, h)))
+  end
+  lu.assertEquals(assert(described(in_block(again, { loops = 3 }), 'kind = "rope"')).network.lines, {
+    'h = self.embed["token"](tokens) * 2', "for _ in range(3):", "    for half in self.halfs:",
+    "        h = half(h, place)", "return self.output(h)" })
+  local _, problem = described(in_block(again, { loops = 3 }), 'kind = "rope", ' .. RANDOM:format('draw = "layer"'))
+  lu.assertEquals(problem, "does not know draws for each layer in block half, which is done 3 times over")
+end
+
+-- Names that Python or PyTorch needs, and modules in a folder of the same name.
+function TestNetworks.test_names_that_are_taken()
+  local facts = described(in_block(function(b, h)
+    local s = b:product("lambda", b:product("train", h, 64), 64)
+    local think = b:product("think", b:add(s, b:activation("len", s, "relu")), 64)
+    local thought = b:feedforward(think, { hidden = 32, activation = "relu", name = "think" })
+    b:output(b:add(b:add(h, think), thought))
+  end))
+  local text = rendered(facts)
+  assert_has(text, "self.train_ = nn.Linear(", "self.lambda_ = nn.Linear(", "self.think_ = Think()",
+    "    lambda_ = self.lambda_(self.train_(h))", '    "train_": "train",\n', '    "think_": "think",\n',
+    'value = stored[f"{name_in_file(owner)}.{name}"]')
+  assert_lacks(text, '"up', "IN_NORMS", "import math")
+end
+
+-- Families of one network: what one has otherwise than those before it has its name.
+function TestNetworks.test_attentions_of_several_families()
+  local function two(net)
+    local x = net:embed("embedding", net:stream("source"))
+    for i, name in ipairs({ "self", "other", "same" }) do
+      local b = net:block("half" .. i, 1, "A block.")
+      local h = b:input(x)
+      b:output(b:add(h, b:attention(name, h, h, { bias = name == "other" })))
+      x = b.result
+    end
+    net:classify(net:readout(x, "last"))
+  end
+  local function families(own, change)
+    local function family(fields)
+      return setmetatable(fields, { __index = own })
+    end
+    return { same = family({ name = "same", prefix = "same_" }), other = family({ name = "other", prefix = "other_",
+      rotation = change and own.rotation or { kind = "rope", base = 50.0, scaling = { kind = "none" } },
+      mask = { kind = "causal", right = 0 }, heads = change,
+      head_width = change and own.heads * own.head_width // change }) }
+  end
+  local text = rendered(described(two, 'kind = "rope"', families))
+  assert_has(text, "def rotate(", "def hidden(", "class Attention(", "class OtherAttention(",
+    "masked_fill(hidden(h.shape[1])",
+    "def other_attention_rotate(", "query, key = rotate(query, positions)",
+    "query, key = other_attention_rotate(query, positions)", "self.attention = OtherAttention()")
+  assert_lacks(text, "other_attention_hidden", "class SameAttention", "same_attention")
+  local _, problem = described(two, 'kind = "rope"', function(own)
+    return families(own, 4)
+  end)
+  lu.assertEquals(problem, "does not know heads of attention other that are not those of self")
+end
+
+-- Queries of one stream, keys of another.
+local function looks_across(net)
+  local source, target, tokens = net:stream("source"), net:stream("target"), net:table("token")
+  local memory = net:embed("memory", source, { table = tokens, place = net.additive })
+  local x = net:embed("embedding", target, { table = tokens, place = net.additive })
+  local b = net:block("layer", 2, "A block.", { path = "decoder.layers.%d." })
+  local h = b:input(x)
+  local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
+  b:output(b:add(s, b:attention("cross", s, b:external(memory))))
+  net:classify(net:readout(b.result, "last"), { tied = tokens })
+end
+
+local function with_cross(own)
+  return { cross = setmetatable({ crosses = true, cross = true, name = "cross", prefix = "cross_",
+    mask = own.relative.kind == "none" and { kind = "none" } or nil }, { __index = own }) }
+end
+
+local DECODER = 'model = { kind = "decoder" }'
+
+function TestNetworks.test_two_streams()
+  local text = rendered(described(looks_across, 'kind = "rope", additive = { kind = "sinusoid" }', with_cross, DECODER))
+  assert_has(text, "    def forward(self, source, target):", "of source [B][S] and target [B][T].",
+    "        source_place = torch.arange(source.shape[1])\n        target_place = torch.arange(target.shape[1])\n",
+    '        memory = self.embed["token"](source) + sinusoid(source_place)\n',
+    '        h = self.embed["token"](target) + sinusoid(target_place)\n',
+    '        for layer in self.decoder["layers"]:\n            h = layer(h, memory, target_place, source_place)\n',
+    "    def forward(self, h, memory, positions, memory_positions):",
+    "h = self.norm1(h + self.attention(h, positions))\n",
+    "return h + self.cross_attention(h, memory, positions, memory_positions)\n", "self.key(memory), self.value(memory)",
+    "rotate(query, positions), rotate(key, memory_positions)", "    return inputs, torch.cat([separator, ",
+    "model(*with_target(inputs, target))", "found = model(*tokens)[0")
+end
+
+-- Attentions with formulas of their own: equal ones are one.
+function TestNetworks.test_scores_of_several_families()
+  local function two(net)
+    local x = net:embed("embedding", net:stream("source"))
+    for i, name in ipairs({ "self", "other" }) do
+      local b = net:block("half" .. i, 1, "A block.")
+      local h = b:input(x)
+      b:output(b:add(h, b:attention(name, h, h)))
+      x = b.result
+    end
+    net:classify(net:readout(x, "last"))
+  end
+  local function families(own)
+    return { other = setmetatable({ name = "other", prefix = "other_" }, { __index = own }) }
+  end
+  local function with(other)
+    return described(two, 'kind = "alibi"', families, nil, function(of)
+      of.score = { families = { self = of.score, other = other and planned(
+        ('{ task = { kind = "reverse_string" }, encoding = { kind = %q } }'):format(other)).score } }
+    end)
+  end
+  local text = rendered(with("alibi"))
+  assert_has(text, "def change_score(", "class Attention(", "self.attention = Attention()")
+  assert_lacks(text, "OtherAttention")
+  local differ = rendered(with("fire"))
+  assert_has(differ, "def change_score(score, distance):", "def other_attention_change_score(score, ",
+    "score = other_attention_change_score(score, ", '    "slope": torch.tensor([')
+end
+
+-- The file has one constant of a name.
+function TestNetworks.test_constants_of_several_families()
+  local function scored(value)
+    return planned(([[{ task = { kind = "reverse_string" }, encoding = { score = function(x)
+      return x.score + lookup(x.a, mod(x.key, 2)) end, parameters = { a = { shape = 2, values = { 1, %d } } } } }]])
+      :format(value)).score
+  end
+  local function two(net)
+    local x = net:embed("embedding", net:stream("source"))
+    local first, second = net:block("first", 1, "A block."), net:block("second", 1, "A block.")
+    local h = first:input(x)
+    first:output(first:add(h, first:attention("self", h, h)))
+    h = second:input(first.result)
+    second:output(second:add(h, second:attention("other", h, h)))
+    net:classify(net:readout(second.result, "last"))
+  end
+  local function families(own)
+    own.score = { kind = "plain" }
+    return { other = setmetatable({ name = "other", prefix = "other_" }, { __index = own }) }
+  end
+  local function with(value)
+    return described(two, "", families, nil, function(of)
+      of.score = { families = { self = scored(2), other = scored(value) } }
+    end)
+  end
+  lu.assertNotNil(with(2))
+  local _, problem = with(3)
+  lu.assertEquals(problem, "does not know a of the score of attention other, which another has, too")
+end
+
+-- What hangs on pairs of tokens, where queries and keys are of two streams.
+function TestNetworks.test_pairs_of_two_streams()
+  local text = rendered(described(looks_across, [[relative = { kind = "shaw", clip = 2 },
+    score = function(x) return x.score + x.key - x.query_length + x.distance end]], with_cross, DECODER))
+  assert_has(text, "    def forward(self, h, distance):", "    def forward(self, h, memory, memory_distance):",
+    "        target_distance = target_place - target_place[:, None]\n",
+    "        target_memory_distance = source_place - target_place[:, None]\n",
+    "layer(h, memory, target_distance, target_memory_distance)", "def hidden(count):",
+    "def cross_attention_hidden(queries, keys):", "    outside = offset > 0\n",
+    "cross_attention_hidden(h.shape[1], memory.shape[1])", "self.relative(query, key, memory_distance)",
+    "score = change_score(score, distance)", "score = cross_attention_change_score(score, memory_distance)",
+    "    memory_index = torch.arange(score.shape[-1]).to(score)\n    length = torch.tensor(float(score.shape[-2]))\n")
+  assert_lacks(text, "class CrossAttentionRelative")
+end
+
+local function unknown_of(describe, ...)
+  local facts, problem = described(describe, ...)
+  lu.assertNil(facts)
+  return problem
+end
+
+function TestNetworks.test_networks_that_python_cannot_say_are_named()
+  ops.recur = ops.activation -- an operation of tomorrow
+  local recurs = unknown_of(in_block(function(b, h)
+    local y = b:activation("bent", h, "relu")
+    y.op.kind = "recur"
+    b:output(b:norm("first", y))
+  end))
+  ops.recur = nil
+  lu.assertEquals(recurs, "does not know the operation recur (bent) of block half")
+  lu.assertEquals(unknown_of(in_block(function(b, h)
+    local y = b:activation("bent", h, "relu")
+    y.op.temperature = 2
+    b:output(b:norm("first", y))
+  end)), "does not know temperature of the operation activation (bent) of block half")
+  lu.assertEquals(unknown_of(looks_across, nil, with_cross),
+    "does not know the stream target of the network beside source")
+  lu.assertEquals(unknown_of(looks_across, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
+    "does not know positions that are drawn, of two streams")
+  lu.assertEquals(unknown_of(looks_across, nil, function(own)
+    local families = with_cross(own)
+    families.cross.normaliser = { kind = "geometric", fill = 14 }
+    return families
+  end, DECODER), "does not know the order of keys of attention cross, which is between two streams")
+end
+
+local RANDOM_NETWORKS = 30
+
+-- Networks that nobody has thought of: of each a file whose lines have room, with a use of every module that it makes.
+function TestNetworks.test_random_networks()
+  for number = 1, RANDOM_NETWORKS do
+    local text, description = random_specs.random("random_" .. number)
+    local path = support.write("random.lua", (text:gsub("dropout = true", "dropout = false")))
+    random_specs.describe(assert(load(description))(), function()
+      local of = assert(project:plan(path))
+      local written = rendered(pytorch.facts(of, RUN, project:network(of)))
+      for line in written:gmatch("[^\n]+") do
+        lu.assertTrue(#line <= 120, line)
+      end
+      for class in written:gmatch("class %w+%(nn%.Module%):\n(.-)\n\n\n") do
+        for name in class:gmatch("\n        self%.([%w_]+) = ") do
+          local _, count = class:gsub("self%." .. name .. "%f[^%w_]", "")
+          lu.assertTrue(count > 1, name .. " of " .. class)
+        end
+      end
+    end)
+  end
+end
+
+os.exit(lu.LuaUnit.run())
