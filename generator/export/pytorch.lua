@@ -63,7 +63,6 @@ end
 function M.problem(spec)
   local unknown = first_unknown(spec.resolved.encoding, known_encoding(spec.plan), "encoding")
     or first_unknown(spec.resolved.task, KNOWN.task, "task")
-    or spec.score and spec.score.families and "encoding.score of several attentions"
   if unknown then
     return "does not know " .. unknown
   elseif spec.plan.eval_dropout then

@@ -109,13 +109,13 @@ local function text_of(encoding, more)
   return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
 end
 
--- Of an encoder-decoder that the network's own tensors name; scores of its attentions are refused.
+-- Of an encoder-decoder, as its tensors are named.
 function TestPytorch.test_an_encoder_decoder()
   local sizes = ", model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local text = text_of("kind = 'rope', encoder = { mask = { kind = 'window', left = 2 } }", sizes)
   assert_has(text, "self.cross_attention", "self.encoder", "self.decoder")
-  local of = exports.planned("{ task = { kind = 'reverse_string' }, encoding = { kind = 'alibi' }" .. sizes .. " }")
-  lu.assertEquals(pytorch.problem(of), "does not know encoding.score of several attentions")
+  local apart = text_of("kind = 'alibi', cross = { score = { kind = 'none' }, mask = { kind = 'full' } }", sizes)
+  assert_has(apart, "change_score")
 end
 
 function TestPytorch.test_geometric_has_what_it_uses()
