@@ -22,12 +22,12 @@ local KNOWN = {
       kind = { linear = ANY, ntk = ANY, yarn = ANY }, factor = ANY, original_length = ANY, beta_slow = ANY,
       beta_fast = ANY, attention_factor = ANY } },
     relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY },
-    mask = { kind = { full = ANY, causal = ANY, window = ANY }, left = ANY, right = ANY },
+    mask = { kind = { causal = ANY, window = ANY }, left = ANY, right = ANY },
     positions = { kind = { index = ANY, randomized = ANY }, max_position = ANY, sorted = ANY,
       draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
       range = { one_based = ANY }, sides = { independent = ANY } },
     additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY },
-    normaliser = { kind = { softmax = ANY, geometric = ANY }, normalised = ANY, directional = ANY },
+    normaliser = { kind = { geometric = ANY }, normalised = ANY, directional = ANY },
     score = ANY, parameters = ANY,
   },
   task = { kind = ANY, source = ANY, data = ANY, eval = ANY, validation = ANY, input_symbols = ANY,
@@ -248,7 +248,7 @@ end
 -- Classes, and what stands ahead of the network's pass.
 local function add_network(facts, spec, net, attentions, of)
   local additive, two = places_input(net), net.streams[2] ~= nil
-  local family = attentions[1] and attentions[1].family or spec.plan.attentions[1]
+  local family = attentions[1] and attentions[1].family or spec.plan.first
   if not two then
     add_all(facts, places_of(family.positions, attentions, of, additive))
   elseif not facts.decoder then

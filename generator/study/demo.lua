@@ -212,7 +212,7 @@ function M.conclusion(trained, task, classes, steps)
   return failure_text(mean(plain.accuracy, plain.accuracy.loss, beyond, last),
     mean(plain.accuracy, plain.accuracy.by_length, beyond, last), task, classes)
     .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence brings nothing new."):format(
-      random.plan.attentions[1].positions.max_position - 1)
+      random.plan.first.positions.max_position - 1)
 end
 
 local function csv()
