@@ -4,19 +4,16 @@
 -- Input: { project, runs, other, study, scale, out, say }. Output: an exit code, and a message where it is not 0.
 -- Writes only below `out`; the runs are read and left alone.
 
-local cells = require("study.read.cells")
 local compare = require("study.report.compare")
 local curves = require("study.report.curves")
 local draw = require("study.report.draw")
 local figures = require("study.report.figures")
-local grid = require("study.grid.grid")
 local items = require("study.report.items")
-local lfs = require("lfs")
+local open = require("study.report.open")
 local published_module = require("study.read.published")
 local readings = require("study.read.readings")
 local report_csv = require("study.report.report_csv")
 local report_page = require("study.report.report_page")
-local run_files = require("study.read.run_files")
 local runs = require("study.read.runs")
 local settings = require("study.report.settings")
 local shell = require("base.shell")
@@ -33,61 +30,6 @@ local WIDTH = 100
 local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 12, 5
 
 local INPUT, ENVIRONMENT = 1, 4
-
-local function record_of(records, name)
-  for _, record in ipairs(records) do
-    if record.study == name:match("([^/]*)$"):gsub("%.lua$", "") then
-      return record
-    end
-  end
-end
-
--- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message. What is
--- damaged of the records comes third.
-local function expand(options)
-  local found, problems = run_files.records(options.runs)
-  local name = options.study or #found == 1 and (lfs.attributes(found[1].path or "", "mode") and found[1].path
-    or found[1].study)
-  if not name and #found > 1 then
-    local names = {}
-    for i, record in ipairs(found) do
-      names[i] = record.study
-    end
-    return nil, ("longhand report: %s holds runs of several studies: %s\n  hint: --study says which"):format(
-      options.runs, table.concat(names, ", "))
-  elseif not name then
-    return nil, nil, problems
-  end
-  local record = record_of(found, name) or {}
-  local study, message = grid.expand(options.project, name, { scale = options.scale or record.scale,
-    set = record.set or {} })
-  return study, message, problems
-end
-
--- Chance and baseline of each cell's task.
-local function add_tasks(project, study)
-  local facts = project:tasks() or {}
-  for _, cell in ipairs(study.cells) do
-    cell.task = cell.spec and cell.spec.plan.task or facts[cell.task_kind or ""]
-  end
-end
-
-local function read_study(options)
-  local expanded, message, problems = expand(options)
-  if message then
-    return nil, message
-  end
-  local study = expanded and cells.of_study(expanded, options.runs) or cells.of_folder(options.runs)
-  if #study.cells == 0 then
-    return nil, ("longhand report: %s: there are no runs\n  expected: a folder that trainers wrote, with "
-      .. "<id>/<digest>/<run>/run.json in it"):format(options.runs)
-  end
-  study.problems = table.move(study.problems or {}, 1, #(study.problems or {}), #problems + 1, problems)
-  study.path = study.path or options.runs
-  study.set = expanded and expanded.set
-  add_tasks(options.project, study)
-  return study
-end
 
 -- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
 local function ambiguous(study, item, file)
@@ -183,24 +125,6 @@ local function command_of(options, study)
   end
 end
 
--- Notes of all runs, and what became of those that have no score; of these, what is damaged.
-local function problems_of(study)
-  local list = table.move(study.problems, 1, #study.problems, 1, {})
-  local damaged = table.move(study.problems, 1, #study.problems, 1, {})
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      for _, note in ipairs(run.notes) do
-        list[#list + 1] = ("%s/%s"):format(run.dir, note)
-      end
-      damaged[#damaged + 1] = run.damaged and list[#list] or nil
-      if run.state == "failed" then
-        list[#list + 1] = ("%s: failed, exit code %d"):format(run.dir, run.exit)
-      end
-    end
-  end
-  return list, damaged
-end
-
 local function count_runs(study)
   local counts = { asked = 0, evaluated = 0 }
   for _, cell in ipairs(study.cells) do
@@ -260,7 +184,7 @@ local function make_report(options, study, list, papers)
     command_of = command_of(options, study),
     command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
-  report.problems, report.damaged = problems_of(study)
+  report.problems, report.damaged = open.problems(study)
   report.differing = settings.differing(report.settings)
   lead_of(report, study)
   return report
@@ -372,10 +296,8 @@ end
 function M.run(options)
   if options.other then
     return compare.run(options)
-  elseif lfs.attributes(options.runs, "mode") ~= "directory" then
-    return INPUT, ("longhand report: there is no folder %s\n  expected: a folder of runs"):format(options.runs)
   end
-  local study, message = read_study(options)
+  local study, message = open.study(options, "longhand report: ")
   if not study then
     return INPUT, message
   end

@@ -1,0 +1,118 @@
+-- Student's t, Welch's test, equivalence and Holm's correction against what SciPy says
+-- (tests/reference/inference.json, by inference.py); the bootstrap against what is known of it.
+
+local support = dofile("tests/lua/support.lua")
+
+local inference = require("study.analyse.inference")
+local json = require("dkjson")
+local lu = require("luaunit")
+local statistics = require("study.read.statistics")
+local student = require("study.analyse.student")
+
+local stored = json.decode(support.read("tests/reference/inference.json"))
+
+local CLOSE = 1e-10 -- relative; SciPy itself is off by 3e-11 at t = 1e-6 with one degree of freedom
+
+local function assert_close(got, want, what)
+  lu.assertTrue(math.abs(got - want) <= CLOSE * math.abs(want), ("%s: %.17g, expected %.17g"):format(what, got, want))
+end
+
+TestStudent = {}
+
+function TestStudent.test_tails()
+  lu.assertTrue(#stored.tails > 100)
+  for _, case in ipairs(stored.tails) do
+    local what = ("t %g, %g degrees of freedom"):format(case.t, case.df)
+    assert_close(student.two_sided(case.t, case.df), case.two_sided, what)
+    assert_close(student.two_sided(-case.t, case.df), case.two_sided, what)
+    assert_close(student.above(case.t, case.df), case.above, what)
+    assert_close(student.above(-case.t, case.df), case.above_minus, what)
+  end
+end
+
+function TestStudent.test_critical_values()
+  for _, case in ipairs(stored.critical) do
+    assert_close(student.critical(case.share, case.df), case.t, ("%g of %g"):format(case.share, case.df))
+  end
+end
+
+function TestStudent.test_ends()
+  lu.assertEquals({ student.two_sided(math.huge, 3), student.above(math.huge, 3), student.above(-math.huge, 3),
+    student.two_sided(0, 3) }, { 0, 0, 1, 1 })
+  -- With one degree of freedom it is Cauchy's distribution.
+  assert_close(student.two_sided(1e-6, 1), 1 - 2 / math.pi * math.atan(1e-6), "t 1e-6")
+end
+
+TestWelch = {}
+
+function TestWelch.test_tests_and_intervals()
+  lu.assertEquals(#stored.comparisons, 5)
+  for i, case in ipairs(stored.comparisons) do
+    local test, what = inference.welch(case.a, case.b), "comparison " .. i
+    for name, key in pairs({ t = "t", freedom = "df", p = "p", low = "low", high = "high" }) do
+      assert_close(test[name], case[key], what .. ": " .. name)
+    end
+    assert_close(inference.equivalence(test, case.margin), case.p_equivalence, what .. ": equivalence")
+  end
+end
+
+function TestWelch.test_samples_that_do_not_vary_have_no_test()
+  local test = inference.welch({ 1, 1, 1 }, { 1, 1 })
+  lu.assertEquals(test, { difference = 0, error = 0 })
+  lu.assertNil(inference.equivalence(test, 1))
+end
+
+TestHolm = {}
+
+function TestHolm.test_correction()
+  for i, p in ipairs(inference.holm(stored.holm.p)) do
+    assert_close(p, stored.holm.adjusted[i], "p " .. i)
+  end
+  lu.assertEquals(inference.holm({}), {})
+  lu.assertEquals(inference.holm({ 0.04 }), { 0.04 })
+end
+
+TestBootstrap = {}
+
+local function resampled(items, statistic, seed)
+  return inference.resample(items, statistic, 4000, inference.random(seed))
+end
+
+-- The standard error of a resampled mean is the population's standard deviation over the root of n.
+function TestBootstrap.test_spread_and_interval_of_a_mean()
+  local items = { 3, 5, 8, 1, 9, 4, 4, 6, 2, 8 }
+  local values = resampled(items, statistics.mean, 1)
+  local error = statistics.sd(items) * math.sqrt(9 / 10) / math.sqrt(10)
+  lu.assertAlmostEquals(statistics.mean(values), 5, 0.05)
+  lu.assertAlmostEquals(statistics.sd(values), error, 0.03)
+  local low, high = inference.interval(values)
+  lu.assertAlmostEquals(low, 5 - 1.96 * error, 0.1)
+  lu.assertAlmostEquals(high, 5 + 1.96 * error, 0.1)
+end
+
+function TestBootstrap.test_the_seed_decides()
+  local items = { 3, 5, 8 }
+  lu.assertEquals(resampled(items, statistics.mean, 3), resampled(items, statistics.mean, 3))
+  lu.assertNotEquals(resampled(items, statistics.mean, 3), resampled(items, statistics.mean, 4))
+end
+
+-- Three copies of an item are one fact: drawn together they leave the spread of the bases as it is, drawn apart they
+-- make it too small by the root of 3.
+function TestBootstrap.test_what_belongs_together_is_drawn_together()
+  local bases, apart = {}, {}
+  for i = 1, 12 do
+    bases[i] = { i, i, i }
+    table.move(bases[i], 1, 3, #apart + 1, apart)
+  end
+  local together = resampled(bases, function(list)
+    local sum = 0
+    for _, base in ipairs(list) do
+      sum = sum + statistics.mean(base)
+    end
+    return sum / #list
+  end, 1)
+  local ratio = statistics.sd(together) / statistics.sd(resampled(apart, statistics.mean, 1))
+  lu.assertAlmostEquals(ratio, math.sqrt(3), 0.06)
+end
+
+support.run()

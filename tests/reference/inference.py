@@ -1,0 +1,64 @@
+"""Writes inference.json: what SciPy makes of Student's t, Welch's test and two one-sided tests, for
+tests/lua/test_inference.lua. Usage: python3 tests/reference/inference.py (SciPy 1.15 or later)."""
+
+import json
+import os
+
+import numpy as np
+import scipy
+from scipy import stats
+
+TAILS = [(t, f) for f in (1, 1.3, 2, 3.7, 5, 10.5, 14, 28, 61.25, 300, 4000)
+         for t in (0.0, 1e-6, 0.01, 0.5, 1.0, 1.96, 2.5, 4.0, 9.0, 40.0)]
+SHARES = [(s, f) for f in (1, 1.3, 2, 3.7, 14, 28, 300) for s in (0.4, 0.1, 0.05, 0.025, 0.005, 1e-4)]
+
+
+def samples():
+    random = np.random.default_rng(7)
+    for count_a, count_b, shift, spread in ((15, 15, 0.0, 1.0), (15, 12, 4.0, 3.0), (3, 3, 0.5, 0.2), (2, 9, -2.0, 8.0)):
+        a = np.round(random.normal(90, 2, count_a), 3)
+        b = np.round(random.normal(90 - shift, 2 * spread, count_b), 3)
+        yield a, b
+    yield np.array([100.0, 100.0, 100.0]), np.array([99.0, 98.5, 97.0])
+
+
+def comparison(a, b, margin):
+    test = stats.ttest_ind(a, b, equal_var=False)
+    interval = test.confidence_interval(0.95)
+    low = stats.ttest_ind(a, b - margin, equal_var=False, alternative="greater").pvalue
+    high = stats.ttest_ind(a, b + margin, equal_var=False, alternative="less").pvalue
+    return {"a": a.tolist(), "b": b.tolist(), "margin": margin, "t": test.statistic, "df": test.df, "p": test.pvalue,
+            "low": interval.low, "high": interval.high, "p_equivalence": max(low, high)}
+
+
+def holm():
+    """Adjusted values by the definition, in exact order: the largest of all smaller ones, at most 1."""
+    p = [0.01, 0.04, 0.03, 0.005, 0.5, 0.03]
+    order = np.argsort(p, kind="stable")
+    adjusted, largest = [0.0] * len(p), 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[index]))
+        adjusted[index] = largest
+    return {"p": p, "adjusted": adjusted}
+
+
+def main():
+    content = {
+        "scipy": scipy.__version__,
+        "tails": [{"t": t, "df": f, "two_sided": 2 * stats.t.sf(t, f), "above": stats.t.sf(t, f),
+                   "above_minus": stats.t.sf(-t, f)} for t, f in TAILS],
+        "critical": [{"share": s, "df": f, "t": stats.t.isf(s, f)} for s, f in SHARES],
+        "comparisons": [comparison(a, b, 2.5) for a, b in samples()],
+        "holm": holm(),
+    }
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inference.json")
+    with open(path, "w", encoding="ascii") as file:
+        for key, value in content.items():  # a record per line
+            records = ",\n".join(map(json.dumps, value)) if isinstance(value, list) else None
+            file.write("%s%s: %s" % ("{" if key == "scipy" else ",\n", json.dumps(key),
+                                     "[\n%s\n]" % records if records else json.dumps(value)))
+        file.write("}\n")
+
+
+if __name__ == "__main__":
+    main()
