@@ -115,14 +115,19 @@ function verbs.plan(project, arguments)
   return DONE
 end
 
--- A plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda".
+-- A plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, where there is device
+-- code for the network.
 local function render(project, arguments, target)
   local spec, message = find(project, arguments)
   if not spec then
     return nil, fail(INPUT, message)
   end
   local files
-  files, message = project:files(warn(spec).plan, target == "cpu,cuda")
+  local missing = warn(spec).plan.no_device_code
+  if missing and not target then
+    io.stderr:write(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
+  end
+  files, message = project:files(spec.plan, target == "cpu,cuda" or not target and not missing)
   if not files then
     return nil, fail(INPUT, message)
   end

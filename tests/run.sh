@@ -162,8 +162,6 @@ write_sources() {
     printf '%s\n' "$@" | each sh -c 'case $1 in
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
         random_*) "$0" tests/support/write_random.lua build/tests/specs "$1" ;;
-        *_encoder_decoder.lua | *_identity_encoder.lua) # without device code
-            ./longhand gen "$1" --target cpu --out "build/tests/specs/$(basename "$1" .lua)" ;;
         *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
     esac' "$LUA"
     for name in "$@"; do

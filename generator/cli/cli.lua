@@ -59,13 +59,13 @@ local function architectures(text)
   return text
 end
 
-local function add_target(command, default)
-  command:option("--target"):argname("TARGET"):default(default):convert(target):description("what for: cpu, or "
-    .. "cpu,cuda; default " .. default)
+local function target_of(command, default)
+  return command:option("--target"):argname("TARGET"):convert(target):description("what for: cpu, or cpu,cuda; default "
+    .. default)
 end
 
 local function add_cuda(command, default)
-  add_target(command, "cpu")
+  target_of(command, "cpu"):default("cpu")
   command:option("--arch"):argname("LIST"):convert(architectures):description("GPU architectures: a list such as "
     .. "sm_80,sm_90a, native (the GPUs of this machine), all (what the toolkit knows); default: " .. default)
   command:flag("--jit"):description("carry the text of the device code, for the compiler of the machine that runs it")
@@ -84,7 +84,7 @@ end
 
 local function add_making_verbs(parser)
   local gen = spec_verb(parser, "gen", "write the sources")
-  add_target(gen, "cpu,cuda")
+  target_of(gen, "cpu,cuda where there is device code for the network")
   gen:option("--out"):argname("DIR"):description("where to; default generated/<id> for a run of the showcase, "
     .. "else build/generated/<id>")
   local build = spec_verb(parser, "build", "write and compile: DIR/trainer")

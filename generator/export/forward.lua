@@ -96,11 +96,16 @@ local function wrapped(lines, text)
   lines[#lines + 1] = text
 end
 
+-- A loop goes on from the variable of its input, unless that is read otherwise: behind it, or by every repetition.
 function Pass:loop(item, i, lines)
   local x, loop = item.reads[1], item.loop
-  local name = self.names[x]
-  if self.last[x] > i then
-    local own = self:name(item.out, i, loop.name .. "_output")
+  local name, stays = self.names[x], self.last[x] > i
+  for k = 2, #item.reads do
+    stays = stays or item.reads[k] == x
+  end
+  if stays then
+    local word = loop.name .. "_output"
+    local own = self.stream == x and names.variable(self.variables, word) or self:name(item.out, i, word)
     lines[#lines + 1] = ("%s = %s"):format(own, name)
     name = own
   elseif self.stream == x then

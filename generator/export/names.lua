@@ -1,7 +1,7 @@
 -- Names of an exported file: those of the description, unless Python or PyTorch has another use for them.
 --
 -- Input: words. Output: words that no other thing of the same scope is called by. An attribute of a module that cannot
--- have the name that checkpoints know gets another one; M.renamed says which.
+-- have the name that checkpoints know gets another one: field renamed, a list of { name, word }.
 
 local M = {}
 
@@ -29,8 +29,8 @@ local ATTRIBUTES = set(PYTHON .. [[add_module apply bfloat16 buffers call_super_
   register_module register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
   set_extra_state set_submodule share_memory state_dict to to_empty train training type update values xpu zero_grad]])
 
--- Classes of the file that are no part of the graph, and what it imports.
-local CLASSES = set("F Relative Geometric Direction")
+-- Classes of the file that are no part of the graph, what it imports, and words of Python.
+local CLASSES = set("F Relative Geometric Direction None True False")
 
 -- `word`, or the first of word .. ending, ... that is free; it is taken then.
 local function free(taken, word, ending)

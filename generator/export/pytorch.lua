@@ -248,7 +248,7 @@ end
 -- Classes, and what stands ahead of the network's pass.
 local function add_network(facts, spec, net, attentions, of)
   local additive, two = places_input(net), net.streams[2] ~= nil
-  local family = attentions[1] and attentions[1].family or spec.plan.attentions[1]
+  local family = attentions[1] and attentions[1].family or spec.plan.first
   if not two then
     add_all(facts, places_of(family.positions, attentions, of, additive))
   elseif not facts.decoder then

@@ -22,23 +22,25 @@ local M = {}
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
 
--- Symbols that are whole numbers by loop nest: text, and how tightly it binds; `any` in all of them.
+-- Symbols that are whole numbers by loop nest: text, how tightly it binds, names; `any` in all of them.
 local INTEGERS = {
-  any = { head = { "h", 14 }, layer = { "l", 14 }, length = { "T", 14 },
-    key_length = { "S", 14 } },
+  any = { head = { "h", 14, "h" }, layer = { "l", 14, "l" }, length = { "T", 14, "T" },
+    key_length = { "S", 14, "S" } },
   uniform = {},
-  query = { query_index = { "i", 14 }, query = { "position[i]", 14 } },
-  key = { key_index = { "j", 14 }, key = { "position[j]", 14 } },
-  distance = { offset = { "-o", 13 }, distance = { "drawn_distance(drawn, -o)", 14 } },
+  query = { query_index = { "i", 14, "i" }, query = { "position[i]", 14, "position", "i" } },
+  key = { key_index = { "j", 14, "j" }, key = { "position[j]", 14, "position", "j" } },
+  distance = { offset = { "-o", 13 }, distance = { "drawn_distance(drawn, -o)", 14, "drawn" } },
   sum = { total = { "t", 14 } },
-  pair = { query_index = { "i", 14 }, key_index = { "j", 14 }, offset = { "j - i", 11 }, total = { "i + j", 11 },
-    query = { "position[i]", 14 }, key = { "position[j]", 14 }, distance = { "drawn_distance(drawn, j - i)", 14 } },
+  pair = { query_index = { "i", 14, "i" }, key_index = { "j", 14, "j" }, offset = { "j - i", 11, "i", "j" },
+    total = { "i + j", 11, "i", "j" }, query = { "position[i]", 14, "position", "i" },
+    key = { "position[j]", 14, "position", "j" },
+    distance = { "drawn_distance(drawn, j - i)", 14, "drawn", "i", "j" } },
   score = {},
 }
 for class, symbols in next, INTEGERS do
   setmetatable(symbols, class ~= "any" and { __index = INTEGERS.any } or nil)
 end
-local NUMBERS = { score = "logit", dscore = "dscore" }
+local NUMBERS = { score = { "logit", "logit" }, dscore = { "dscore", "dscore" } }
 
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
@@ -49,16 +51,25 @@ local PLACE = {
   sum = { sum = "t", pair = "i + j", score = "i + j" },
   pair = { pair = "e", score = "(size_t)j * %s->tokens + i" },
 }
+local I, J, IJ, NONE = { "i" }, { "j" }, { "i", "j" }, {}
+local PLACE_NAMES = { -- what these mention, but for the indices of loops over a distance, a sum or all pairs
+  query = { query = I, pair = I, score = I }, key = { key = J, pair = J, score = J },
+  distance = { distance = NONE, pair = IJ, score = IJ }, sum = { sum = NONE, pair = IJ, score = IJ },
+  pair = { pair = NONE, score = IJ },
+}
 
 -- How many entries a class has, and the number of one.
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
 local NUMBER = { query = "i", key = "j", distance = "o + T - 1", sum = "t", pair = "e" }
+local NUMBER_NAMES = { query = I, key = J, distance = { "T" }, sum = NONE, pair = NONE }
 
 -- A table's entry in a loop nest: of `set`, s (values) or d (gradients).
-function M.element(set, t, class)
+function M.element(build, set, t, class)
+  leaves.mention(build, set, t.per_head and "h" or nil)
   if t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
   end
+  leaves.mention(build, table.unpack(PLACE_NAMES[t.class][class]))
   local head = t.per_head and "h * " .. STRIDE[t.class]:format(set) .. " + " or ""
   return ("%s->%s[%s%s]"):format(set, t.name, head, PLACE[t.class][class]:format(set))
 end
@@ -66,14 +77,21 @@ end
 -- The functions of kernels/cuda/score.cu that add up what pairs send to a table.
 local OVER = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
+local OVER_NAMES = { uniform = NONE, query = { "i", "T" }, key = { "j", "T" }, distance = { "T" }, sum = { "T" } }
 
 -- The gradient of a table's entry: what the pair loop has gathered, for each head, and what other tables have sent.
 local function gradient(build, t, class)
   local gathered, sent
   if build.gathered[t] then
     local place = t.class == "uniform" and "" or " + " .. PLACE[t.class][class]
-    gathered = t.per_head and M.element("d", t, class)
+    leaves.mention(build, "d", table.unpack(t.class ~= "uniform" and PLACE_NAMES[t.class][class] or {}))
+    gathered = t.per_head and M.element(build, "d", t, class)
       or ("sum_heads(d->%s%s, %s)"):format(t.name, place, STRIDE[t.class]:format("d"))
+  end
+  if build.parts[t] then
+    leaves.mention(build, "w", t.per_head and "h" or nil)
+    leaves.mention(build, table.unpack(OVER_NAMES[t.class]))
+    leaves.mention(build, t.per_head and t.class ~= "uniform" and "s" or nil)
   end
   if build.parts[t] and t.class == "uniform" then
     sent = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
@@ -84,28 +102,29 @@ local function gradient(build, t, class)
 end
 
 function M.environment(build, class)
-  local out = leaves.environment(build, LANES[class], NUMBERS, {})
-  out.scalar, out.flat, out.integers = true, class == "score", INTEGERS[class]
+  local out = leaves.environment(build, LANES[class], NUMBERS, {}, INTEGERS[class])
+  out.scalar, out.flat = true, class == "score"
   local number = out.symbol
   function out.symbol(name)
-    local integer = out.integers[name]
+    local integer, binds = out.integer(name)
     if not integer then
       return number(name)
     end
-    return "(real)" .. (integer[2] < 13 and "(" .. integer[1] .. ")" or integer[1])
+    return "(real)" .. (binds < 13 and "(" .. integer .. ")" or integer)
   end
   function out.load(t)
-    return t.of and gradient(build, t.of, class) or M.element("s", t, class)
+    return t.of and gradient(build, t.of, class) or M.element(build, "s", t, class)
   end
   return out
 end
 
-function M.fill(t, class)
-  return { kind = "assign", target = M.element("s", t, class), wide = true }
+function M.fill(build, t, class)
+  return { kind = "assign", target = M.element(build, "s", t, class), wide = true }
 end
 
 -- An array that end_score needs; count: as lay_out_score_work says it.
 local function work(build, type, name, count)
+  leaves.mention(build, "w")
   build.names[name] = (build.names[name] or 0) + 1
   local unique = build.names[name] > 1 and name .. "_" .. build.names[name] or name
   table.insert(build.work, { type = type, name = unique, count = "(size_t)" .. count })
@@ -118,6 +137,7 @@ end
 
 function M.to_table(build, nest, t, class, effect)
   local part = build.parts[t]
+  leaves.mention(build, "w", t.per_head and "h" or nil)
   if t.class == "uniform" then
     if not part then
       build.parts[t] = { array = work(build, "real", t.name, t.per_head and "HEADS" or "1"),
@@ -134,6 +154,7 @@ function M.to_table(build, nest, t, class, effect)
     table.insert(nest.parts, part)
   end
   assert(class == "pair")
+  leaves.mention(build, t.per_head and "s" or nil)
   table.insert(part.effects, effect)
 end
 
@@ -156,7 +177,10 @@ function M.finish(build, nest)
 end
 
 -- The place in a list that has one number for every entry, and for every turn of the loops around it, of every head.
-local function list_place(class, loops, per_head)
+local function list_place(build, class, loops, per_head)
+  leaves.mention(build, class ~= "uniform" and (per_head or loops[1]) and "s" or nil)
+  leaves.mention(build, per_head and "h" or nil)
+  leaves.mention(build, table.unpack(NUMBER_NAMES[class]))
   local place = per_head and "h"
   for _, index in ipairs(loops) do
     place = (place and (place:find(" ") and "(" .. place .. ")" or place) .. " * " .. index.count .. " + " or "")
@@ -178,15 +202,16 @@ function M.scatter(build, nest, class, effect, p)
   local values = work(build, "real", p.name .. "_values", heads(turns .. count, value_heads))
   local indices = work(build, "int", p.name .. "_indices", heads(turns .. count, index_heads))
   local list = turns .. STRIDE[class]:format("s")
+  leaves.mention(build, class ~= "uniform" and "s" or nil)
   table.insert(nest.scatters, { member = leaves.member(build, "g", p), heads = of_head and "HEADS" or "1",
     size = p.size,
     index = indices, index_stride = index_heads and of_head and list or "0", value = values,
     count = value_heads and not of_head and "HEADS * " .. list or list })
   return {
     { kind = "assign", node = effect.index_node, integer = true, per_head = index_heads, loops = loops, wide = true,
-      target = ("%s[%s]"):format(indices, list_place(class, loops, index_heads)) },
+      target = ("%s[%s]"):format(indices, list_place(build, class, loops, index_heads)) },
     { kind = "assign", node = effect.node, per_head = value_heads, loops = loops, wide = true,
-      target = ("%s[%s]"):format(values, list_place(class, loops, value_heads)) },
+      target = ("%s[%s]"):format(values, list_place(build, class, loops, value_heads)) },
   }
 end
 
@@ -208,14 +233,21 @@ function M.pair_gradient(build, score)
     list[#list + 1] = { name = t.name, table = t, target = ("d->%s[%s]"):format(t.name, place) }
   end
   local environment = M.environment(build, "score")
+  local function statements(of, writes)
+    local mentioned = leaves.collect(build)
+    leaves.mention(build, writes)
+    local list = emit.statements(build.state, environment, of).lane
+    list.mentioned = mentioned
+    return list
+  end
   for _, class in ipairs(OWNERS) do
     if gathers[class] then
-      gathers[class].statements = emit.statements(build.state, environment, effects[class]).lane
+      gathers[class].statements = statements(effects[class], "out")
       gathers[class].needs_logit = nests.needs_logit(build, effects[class])
     end
   end
   local logit = { { kind = "result", node = nests.logit_gradient(build, score, dscore) } }
-  return gathers, emit.statements(build.state, environment, logit).lane, logit[1].node ~= dscore
+  return gathers, statements(logit), logit[1].node ~= dscore
 end
 
 return M

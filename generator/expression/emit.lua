@@ -5,10 +5,10 @@
 -- of statements by level, "outer", "key", "lane", "head", each nested in the one before, and "after": at the level of
 -- lanes, behind the loop over heads.
 --
---   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; integers: symbols
---                as indices, { text, how tightly it binds }; lanes: the letters (lower.lua) that differ from lane to
---                lane; scalar: there are no vectors, a lane is one entry; flat: everything stands at one level;
---                under_keys: lanes stand within a loop over keys
+--   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; integer(name): a
+--                symbol as an index, text and how tightly it binds, or nil; lanes: the letters (lower.lua) that differ
+--                from lane to lane; scalar: there are no vectors, a lane is one entry; flat: everything stands at one
+--                level; under_keys: lanes stand within a loop over keys
 --   effect       { kind, node, per_head, loops, ... }; what else it has is carried to the statement, with value = text
 --                of the node, index = text of index_node, place = base + index; wide: its target takes room in its
 --                line; integer: its node is an index

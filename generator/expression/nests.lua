@@ -3,7 +3,8 @@
 -- Input: build = { builder, state (of lower.lua), real(number) -> literal, edges_name(list) -> name of a constant,
 -- target (cpu.lua, cuda.lua) }, a class of tables, its tables. Output: statements by level (emit.lua) with class, sums
 -- { name, member, extent } (what gathers a parameter's gradient over the entries), gathered (over the heads), parts and
--- scatters (of the target) and block (they need a scope of their own); nil where there is nothing to do.
+-- scatters (of the target), block (they need a scope of their own) and mentioned, the names of arguments and locals in
+-- their texts; nil where there is nothing to do.
 
 local derive = require("expression.derive")
 local emit = require("expression.emit")
@@ -26,13 +27,14 @@ end
 
 -- The loop nest that fills all tables of a class.
 function M.making(build, class, tables)
-  local effects = {}
+  local effects, mentioned = {}, leaves.collect(build)
   for i, t in ipairs(tables) do
-    effects[i] = build.target.fill(t, class)
+    effects[i] = build.target.fill(build, t, class)
     effects[i].node, effects[i].per_head = t.value, t.per_head
   end
   local nest = emit.statements(build.state, build.target.environment(build, class), effects)
   nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, {}, {}, {}, {}
+  nest.mentioned = mentioned
   nest.block = #nest.outer > 0
   return nest
 end
@@ -48,6 +50,7 @@ local function to_parameter(build, nest, class, entry)
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
   local count, member = p.size or 1, leaves.member(build, "g", p)
   effect.base = effect.per_head and (p.size and ("h * %d"):format(count) or "h") or nil
+  leaves.mention(build, effect.per_head and "h" or nil)
   if leaf.op == "lookup" then
     effect.index_node = leaf[1]
   end
@@ -191,6 +194,7 @@ end
 
 function M.gradients(build, class, tables)
   local found = { sums = {}, gathered = {}, effects = {}, parts = {}, scatters = {} }
+  local mentioned = leaves.collect(build)
   for _, t in ipairs(tables) do
     if t.learned then
       table_effects(build, found, class, t)
@@ -202,15 +206,17 @@ function M.gradients(build, class, tables)
   build.target.finish(build, found, class)
   local nest = emit.statements(build.state, build.target.environment(build, class), found.effects)
   nest.class, nest.sums, nest.gathered = class, used_sums(found.sums, found.effects, build.heads), found.gathered
-  nest.parts, nest.scatters = found.parts, found.scatters
+  nest.parts, nest.scatters, nest.mentioned = found.parts, found.scatters, mentioned
   nest.block = #nest.outer + #nest.sums > 0
   return nest
 end
 
 -- The statements of the score of a pair.
 function M.pair(build, score)
-  local scope = build.target.environment(build, "score")
-  return emit.statements(build.state, scope, { { kind = "result", node = score } }).lane
+  local mentioned, scope = leaves.collect(build), build.target.environment(build, "score")
+  local list = emit.statements(build.state, scope, { { kind = "result", node = score } }).lane
+  list.mentioned = mentioned
+  return list
 end
 
 -- A gradient that comes in, as a leaf.

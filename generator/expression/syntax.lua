@@ -56,8 +56,13 @@ function M:integer(node, level)
     return ("%d"):format(node.value), node.value < 0 and 13 or 14
   elseif node.op == "index" then
     return M.index_name(node), 14
-  elseif node.op == "symbol" and self.environment.integers[node.name] then
-    return table.unpack(self.environment.integers[node.name])
+  end
+  local text, binds
+  if node.op == "symbol" then
+    text, binds = self.environment.integer(node.name)
+  end
+  if text then
+    return text, binds
   elseif (node.op == "add" or node.op == "sub") and not self:named(node) and not self.forced[node] then
     local operator = BINARY[node.op]
     local left = self:integer(node[1], level)

@@ -83,9 +83,11 @@ local function family_of(builder, scope, name, options)
   end
   local own = options.name or name
   if net.used_families[own] then
-    builder.fail(net, ("a second attention %s"):format(own), "one of each family in a network")
+    builder.fail(net, ("a second attention %s"):format(own), "another name: { name = ... }")
   end
-  if own ~= name then
+  if net.families[own] then
+    family = net.families[own]
+  elseif own ~= name then
     family = setmetatable({ name = own, prefix = own .. "_" }, { __index = family })
   end
   net.used_families[own] = family
@@ -146,7 +148,7 @@ local function compose(builder, scope, name, queries, keys, options)
   builder.check_value(scope, q, "queries")
   builder.check_value(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
-    others = {} }
+    others = {}, named = options.name ~= nil }
   if direction then
     builder.check_value(scope, direction, "directions")
   end

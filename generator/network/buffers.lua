@@ -2,10 +2,13 @@
 --
 -- Input: a network, and for each scope its forward list and its backward list with buffers of gradients. Output, by
 -- scope: kept, what a repetition has for itself (rows of values, what norms save, masks), and for the network
--- workspace, what there is once. A buffer is { name, form, width, stream, training, about }:
+-- workspace, what there is once. A buffer is { name, form, width, stream, training, about, kept, writer }:
 --
---   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]
+--   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": what
+--              an attention keeps
 --   training   only there in training
+--   kept       the backward pass reads it
+--   writer     what writes it first: an operation of the forward list, or an entry of the backward list
 --
 -- A value that the backward list reads is kept, one for each repetition in training, one for all in evaluation. All
 -- others share by name (lists.lua sees to it that no two need one buffer at a time).
@@ -55,22 +58,22 @@ local function adder(list)
   end
 end
 
-local function rows_of(value, training)
-  return { name = value.name, form = "rows", width = value.width, stream = value.stream, training = training or false,
-    about = value.about }
+local function rows_of(value, writer, kept)
+  return { name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
+    about = value.about, writer = writer, kept = kept or false }
 end
 
 -- What a norm saves for its backward pass, one of each.
 local function saved_by(op)
   local stream = (op.x or op.residual).stream
-  return { name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream },
-    { name = op.name .. "_rstd", form = "row", stream = stream }
+  return { name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream, kept = true, writer = op },
+    { name = op.name .. "_rstd", form = "row", stream = stream, kept = true, writer = op }
 end
 
 local function mask_of(op, evaluates)
   local value = op.x or op.residual or op.out
   return { name = op.keep, form = "keep", width = value.width, stream = value.stream, training = not evaluates,
-    about = "0 or -1" }
+    about = "0 or -1", kept = true, writer = op }
 end
 
 -- Of one scope: kept buffers, and those of the workspace, each in the order in which they are first written. The
@@ -80,7 +83,9 @@ local function collect(scope, forward, backward, add, evaluates)
   local keep = adder(kept)
   local masks = {}
   if scope.entry and read[scope.entry] then
-    keep(rows_of(scope.entry, true))
+    local input = rows_of(scope.entry, nil, true)
+    input.training = true
+    keep(input)
   end
   for _, op in ipairs(forward) do
     if op.norm then
@@ -94,13 +99,13 @@ local function collect(scope, forward, backward, add, evaluates)
     for _, value in ipairs({ op.sum or false, op.out }) do
       if not value or value == scope.last or value.carried or op.kind == "classify" then -- luacheck: ignore 542
       elseif read[value] and scope.entry then
-        keep(rows_of(value))
+        keep(rows_of(value, op, true))
       else
-        add(rows_of(value))
+        add(rows_of(value, op, read[value]))
       end
     end
     if op.kind == "attention" then
-      kept[#kept + 1] = { form = "family", family = op.family }
+      kept[#kept + 1] = { form = "family", family = op.family, kept = true, writer = op }
     end
   end
   for _, mask in ipairs(masks) do
@@ -115,7 +120,8 @@ local function add_gradients(backward, add)
     for _, role in ipairs({ "to", "dbranch", "dq", "dkv", "ddirection" }) do
       local buffer = b[role]
       if buffer then
-        add({ name = buffer.name, form = "rows", width = buffer.width, stream = buffer.stream, training = true })
+        add({ name = buffer.name, form = "rows", width = buffer.width, stream = buffer.stream, training = true,
+          kept = false, writer = b })
       end
     end
   end
@@ -128,7 +134,7 @@ function M.derive(net, lists, evaluates)
   for _, block in ipairs(net.scopes) do
     local last = block.last
     add({ name = M.of_stream("output", last), form = "rows", width = last.width, stream = last.stream, training = false,
-      about = "of the last layer" })
+      about = "of the last layer", kept = false, writer = block.result.op })
   end
   for _, scope in ipairs(lists.order) do
     local of = lists[scope]

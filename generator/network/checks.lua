@@ -4,11 +4,10 @@
 -- error { problem = true, what, expected, line }: what was found, what was expected, and the line of the description
 -- that an operation stands on or that runs now. Checks change nothing but the count of a value's reads.
 
+local names = require("base.names")
 local ops = require("network.ops")
 
 local M = {}
-
-local LONGEST_NAME = 40
 
 -- The line of the description that runs now.
 local function where(net)
@@ -44,15 +43,9 @@ end
 
 -- ---- names ----
 
-function M.is_name(name)
-  return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= LONGEST_NAME
-end
-
-M.NAME_TEXT = ("up to %d of a-z, 0-9 and _, a letter first"):format(LONGEST_NAME)
-
 function M.name(net, name, of_what)
-  if not M.is_name(name) then
-    fail(net, ("%s cannot be the name of %s"):format(M.shown(name), of_what), "%s", M.NAME_TEXT)
+  if not names.is(name) then
+    fail(net, ("%s cannot be the name of %s"):format(M.shown(name), of_what), "%s", names.TEXT)
   end
 end
 

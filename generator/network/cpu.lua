@@ -1,13 +1,13 @@
 -- The network on the CPU: its lists with the names that the generated code has for everything, for the templates of
 -- templates/cpu/op.
 --
--- Input: a network (builder.lua); dropout_evaluates: dropout stays on in evaluation. Output, pure data:
+-- Input: a network (builder.lua), its lists, structs of parameters, room: its buffers. Output, pure data:
 --   blocks      { name, title, count, uses, loops, state, kept, forward, backward, ... } in order
 --   pass        what one block of sequences goes through: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
---               rooms_per_row: numbers and bytes of a row of every stream; of blocks likewise
+--               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; tied: the output layer's weight is the table of tokens
 --   attended    family -> { queries, keys }: what a layer's state calls them
 --   embeddings  { routine, stream, of, drops, keep, place }, a function each; labelled: of which stream labels are
@@ -16,389 +16,30 @@
 
 local buffers = require("network.buffers")
 local builder = require("network.builder")
+local names = require("network.cpu_names")
+local records = require("network.cpu_records")
 local rooms = require("network.cpu_rooms")
 
 local M = {}
 
-local OP = "cpu/op/%s.tpl"
-
--- Functions of kernels/cpu that could be called as one that is named after a value.
-local KERNELS = [[relu gelu gelu_tanh silu swiglu geglu layer_norm rms_norm norm_row rms_row bias dropout class
-  matmul_weight tied_class add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm
-  rms_add_norm_sum rms_add_dropout_norm rms_add_dropout_norm_sum]]
-
--- The names of all functions of a generated file.
-local function taken_names()
-  local names = {}
-  for name in KERNELS:gmatch("%S+") do
-    names[name], names[name .. "_grad"] = true, true
-  end
-  return names
-end
-
--- Functions of generated code, each once: by what they are compiled for, named after their first use.
-local function functions(names)
-  return { list = {}, by_key = {}, names = names }
-end
-
-local function function_for(set, key, name, new)
-  local known = set.by_key[key]
-  if not known then
-    local stem, number = name, 1
-    while set.names[name] do
-      number = number + 1
-      name = ("%s_%d"):format(stem, number)
-    end
-    known, set.names[name] = new, true
-    known.name = name
-    set.by_key[key] = known
-    set.list[#set.list + 1] = known
-  end
-  return known.name
-end
-
--- What a scope's records need to name things: w, the workspace; s, the layer's state; p, g, panels.
-local function scope_names(cpu, scope)
-  if scope == cpu.net then
-    return { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->" }
-  end
-  return { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->" }
-end
-
-local of_stream = rooms.of_stream
-
-local function rows_of(cpu, at, stream)
-  local of = at.w .. of_stream(cpu.net, stream)
-  return of .. "rows", of .. "tokens"
-end
-
--- The width's part in the name of a function that is not for the width of the model.
-local function suffix(width)
-  return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("[^%w]+", "_")
-end
-
--- Where a value of a block lies.
-local function place_in_block(cpu, scope, at, value, back)
-  if value.external then
-    return at.w .. value.name
-  elseif value == scope.entry then
-    return back and "s->input" or "input"
-  elseif value == scope.last then
-    return "output"
-  end
-  return (cpu.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
-end
-
--- Values of the network that only a block takes, as its input, lie where the block's first repetition reads; the last
--- result lies in the `output` of its width and stream. mode: "train" or "evaluate".
-local function place_in_network(cpu, value, mode)
-  if not value.carried then
-    return "w." .. value.name
-  end
-  local block = value.carried.block
-  if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
-    return ("w.%s[0].input"):format(block.name)
-  end
-  return "w." .. buffers.of_stream("output", value)
-end
-
-local function placer(cpu, scope, at, mode)
-  return function(value)
-    if scope == cpu.net then
-      return place_in_network(cpu, value, mode)
-    end
-    return place_in_block(cpu, scope, at, value, mode == "back")
-  end
-end
-
--- --- forward -------------------------------------------------------------------------------------------------------
-
-local forward = {}
-
-local function norm_function(cpu, op)
-  local form = op.kind == "norm" and "row_norm" or op.sum and "residual_sum_norm" or "residual_norm"
-  local rms, drops = op.norm == "rms", op.dropout and op.dropout.name or false
-  local name = (rms and "rms_" or "") .. form .. suffix(op.out.width)
-  local branch = drops and drops ~= "BRANCH" and "_" .. drops:lower() or ""
-  local kernel = op.kind == "norm" and (rms and "rms_norm" or "layer_norm")
-    or (rms and "rms_" or "") .. "add_%snorm" .. (op.sum and "_sum" or "")
-  local key = name .. branch .. (drops and " dropped" or "")
-  if not drops and cpu.rows.names[name] and not cpu.rows.by_key[key] then
-    name = name:gsub("residual", "whole_residual") -- beside one whose branch is dropped out
-  end
-  return function_for(cpu.rows, key, name .. branch, { template = "cpu/rows/" .. op.kind .. ".tpl",
-    width = op.out.width.text, offset = not rms, sum = op.sum ~= nil, drops = drops, kernel = kernel:format(""),
-    drop_kernel = kernel:format("dropout_") })
-end
-
-function forward.product(cpu, at, op, place)
-  local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
-  local inner, columns = op.x.width.text, op.out.width.text
-  local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
-    { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return { routine = name, rows = rows_of(cpu, at, op.x.stream), x = place(op.x), panels = at.panels .. op.weight,
-    bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) }
-end
-
-local function dropped(cpu, at, op)
-  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
-    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
-    length = cpu.net.streams[2] and at.w .. of_stream(cpu.net, op.out.stream) .. "length" or false }
-end
-
--- The tokens of a value of the network that is traced, where there are several streams.
-local function traced(cpu, value)
-  return cpu.net.streams[2] and ("w.%stokens"):format(of_stream(cpu.net, value.stream)) or false
-end
-
--- What the functions of an embedding are called behind `embed`: after its stream, where there are several.
-local function embeds(cpu, op)
-  return cpu.net.streams[2] and "_" .. op.stream.name or ""
-end
-
-local function norm_record(cpu, at, op, place)
-  local _, tokens = rows_of(cpu, at, op.out.stream)
-  return { routine = norm_function(cpu, op), self = at.self, tokens = tokens, scale = at.p .. op.p.name .. "_scale",
-    offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
-    rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
-end
-
-function forward.norm(cpu, at, op, place)
-  local record = norm_record(cpu, at, op, place)
-  record.x = place(op.x)
-  return record
-end
-
-function forward.add_norm(cpu, at, op, place)
-  local record = norm_record(cpu, at, op, place)
-  record.residual, record.branch = place(op.residual), place(op.branch)
-  record.sum = op.sum and place(op.sum) or false
-  record.dropout = op.dropout and dropped(cpu, at, op) or false
-  return record
-end
-
-function forward.add(cpu, at, op, place)
-  local _, tokens = rows_of(cpu, at, op.out.stream)
-  local drops = op.dropout and op.dropout.name or false
-  local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
-    .. suffix(op.out.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = op.out.width.text,
-    drops = drops }), self = at.self, tokens = tokens, residual = place(op.residual), branch = place(op.branch),
-    out = place(op.out), dropout = op.dropout and dropped(cpu, at, op) or false }
-end
-
-local function elementwise(cpu, at, op, place, kernel)
-  local rows = rows_of(cpu, at, op.out.stream)
-  local key = kernel .. " " .. op.out.width.text
-  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
-    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
-end
-
-function forward.activation(cpu, at, op, place)
-  return elementwise(cpu, at, op, place, op.activation)
-end
-
-local GATES = { silu = "swiglu", gelu = "geglu" }
-
-function forward.gate(cpu, at, op, place)
-  return elementwise(cpu, at, op, place, GATES[op.activation])
-end
-
-function forward.attention(_, at, op, place)
-  return { name = op.family.name, self = at.self, kept = "&" .. at.kept .. op.family.name,
-    direction = op.direction and place(op.direction) or false, q = place(op.q),
-    kv = op.kv ~= op.q and place(op.kv), out = place(op.out) }
-end
-
-function forward.embed(cpu, at, op, place)
-  return { routine = "embed" .. embeds(cpu, op), self = at.self, out = place(op.out), traced = traced(cpu, op.out) }
-end
-
--- All repetitions: the input of each where it is kept, else the stream's one buffer.
-function forward.block(cpu, at, op, place, mode)
-  local block = op.block
-  local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
-  local first, last = place(op.x), place(op.out)
-  local each = ("w.%s[l].input"):format(block.name)
-  local after = ("w.%s[l + 1].input"):format(block.name)
-  local own = not op.x.carried and first -- the input is read by others, too, and stays
-  local home = "w." .. buffers.of_stream("output", op.out)
-  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
-    traced = traced(cpu, op.out),
-    input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
-    output = (kept or last ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, last)
-      or home }
-end
-
-function forward.classify(_, at, op, place)
-  return { self = at.self, x = place(op.x) }
-end
-
--- --- backward ------------------------------------------------------------------------------------------------------
-
-local back = {}
-
-local function gradient(at, buffer)
-  return buffer and at.w .. buffer.name or false
-end
-
-function back.norm_grad(cpu, at, b)
-  local op = b.op
-  local _, tokens = rows_of(cpu, at, op.out.stream)
-  local drops = b.dbranch and op.dropout.name or false
-  local rms = op.norm == "rms"
-  local added = op.kind == "norm" and b.adds
-  local form = op.kind == "norm" and "row_norm" or b.adds and "residual_sum_norm" or "residual_norm"
-  local name = (rms and "rms_" or "") .. form .. "_grad" .. (added and "_added" or "") .. suffix(op.out.width)
-  local branch = drops and drops ~= "BRANCH" and "_" .. drops:lower() or ""
-  local key = name .. branch .. (drops and " dropped" or "")
-  if op.kind ~= "norm" and not drops and cpu.rows.names[name] and not cpu.rows.by_key[key] then
-    name = name:gsub("residual", "whole_residual")
-  end
-  local kernel = op.kind == "norm" and (rms and "rms_norm_grad" or "layer_norm_grad") .. (added and "_added" or "")
-    or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", drops and "dropout_" or "", b.adds and "_sum" or "")
-  local in_place = op.kind == "add_norm" and not b.adds
-  return { routine = function_for(cpu.rows, key, name .. branch, { template = in_place and "cpu/rows/add_norm_grad.tpl"
-    or "cpu/rows/norm_grad.tpl", width = op.out.width.text, offset = not rms, drops = drops, kernel = kernel,
-    adds = b.adds or false }), tokens = tokens, in_place = in_place, dy = gradient(at, b.dy),
-    to = gradient(at, b.to), keep = drops and at.kept .. op.keep, xhat = at.kept .. op.name .. "_xhat",
-    rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale", dbranch = gradient(at, b.dbranch),
-    dscale = at.g .. op.p.name .. "_scale", doffset = not rms and at.g .. op.p.name .. "_offset" }
-end
-
-function back.dropout_grad(cpu, at, b)
-  local op = b.op
-  local _, tokens = rows_of(cpu, at, op.out.stream)
-  local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
-    width = op.out.width.text, drops = op.dropout.name }), tokens = tokens, dy = gradient(at, b.dy),
-    keep = at.kept .. op.keep, to = gradient(at, b.to) }
-end
-
-function back.weight_grad(cpu, at, b, place)
-  local op = b.op
-  local _, tokens = rows_of(cpu, at, op.x.stream)
-  local inner, columns = op.x.width.text, op.out.width.text
-  local name = function_for(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
-    op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
-  return { routine = name, tokens = tokens, x = place(b.x), dy = gradient(at, b.dy), dw = at.g .. op.weight,
-    db = op.p.bias and at.g .. op.weight .. "_bias" }
-end
-
-function back.input_grad(cpu, at, b, place)
-  local op = b.op
-  local inner, columns = op.out.width.text, op.x.width.text
-  local finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE"
-  local other = b.relu and op.x.name or b.adds and "dx" or false
-  local name = function_for(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
-    { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
-  return { routine = name, rows = rows_of(cpu, at, op.x.stream), dy = gradient(at, b.dy),
-    panels = at.panels .. op.weight .. "_transposed", relu = b.relu and place(b.relu) or false,
-    to = gradient(at, b.to) }
-end
-
-local function elementwise_grad(cpu, at, b, place, kernel)
-  local op = b.op
-  local key = kernel .. " grad " .. op.out.width.text
-  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
-    template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
-    rows = rows_of(cpu, at, op.out.stream), x = place(b.kind == "relu_grad" and op.out or op.x),
-    dy = gradient(at, b.dy), to = gradient(at, b.to) }
-end
-
-function back.activation_grad(cpu, at, b, place)
-  return elementwise_grad(cpu, at, b, place, b.op.activation)
-end
-
-function back.relu_grad(cpu, at, b, place)
-  return elementwise_grad(cpu, at, b, place, "relu")
-end
-
-function back.gate_grad(cpu, at, b, place)
-  return elementwise_grad(cpu, at, b, place, GATES[b.op.activation])
-end
-
-function back.attention_grad(_, at, b, place)
-  local op = b.op
-  return { name = op.family.name, self = at.self, kept = "&" .. at.kept .. op.family.name,
-    direction = op.direction and place(op.direction) or false, q = place(op.q),
-    kv = op.kv ~= op.q and place(op.kv), attended = place(op.out), dy = gradient(at, b.dy), dq = gradient(at, b.dq),
-    dkv = op.kv ~= op.q and gradient(at, b.dkv), ddirection = gradient(at, b.ddirection) }
-end
-
-function back.accumulate(cpu, at, b)
-  local _, tokens = rows_of(cpu, at, b.to.stream)
-  local name = "add_rows" .. suffix(b.to.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = b.to.width.text,
-    drops = false }), tokens = tokens, from = gradient(at, b.from), to = gradient(at, b.to) }
-end
-
-function back.copy(cpu, at, b)
-  local _, tokens = rows_of(cpu, at, b.to.stream)
-  return { tokens = tokens, width = b.to.width.text, from = gradient(at, b.from), to = gradient(at, b.to) }
-end
-
-function back.clear(cpu, at, b)
-  local _, tokens = rows_of(cpu, at, b.to.stream)
-  return { tokens = tokens, width = b.to.width.text, to = gradient(at, b.to) }
-end
-
-function back.classify_grad(_, at, b, place)
-  return { self = at.self, x = place(b.op.x), to = gradient(at, b.to) }
-end
-
-function back.block_grad(_, at, b)
-  local block = b.op.block
-  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name }
-end
-
-function back.embed_grad(cpu, at, b)
-  return { routine = ("embed%s_backward"):format(embeds(cpu, b.op)), self = at.self, dy = gradient(at, b.dy) }
-end
-
--- --- the whole -----------------------------------------------------------------------------------------------------
-
-local function forward_records(cpu, scope, mode)
-  local at, records = scope_names(cpu, scope), {}
-  local place = placer(cpu, scope, at, mode)
-  for _, op in ipairs(cpu.lists[scope].forward) do
-    if op.kind ~= "classify" or mode ~= "train" then -- in training the way back begins with it
-      local record = forward[op.kind](cpu, at, op, place, mode)
-      record.kind, record.template = op.kind, OP:format(op.kind)
-      records[#records + 1] = record
-    end
-  end
-  return records
-end
-
-local function backward_records(cpu, scope)
-  local at, records = scope_names(cpu, scope), {}
-  local place = placer(cpu, scope, at, scope == cpu.net and "train" or "back")
-  for i, b in ipairs(cpu.lists[scope].backward) do
-    records[i] = back[b.kind](cpu, at, b, place)
-    records[i].kind, records[i].template = b.kind, OP:format(b.kind)
-  end
-  return records
-end
-
 -- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
 local function trace_records(cpu)
-  local records = {}
-  for _, record in ipairs(forward_records(cpu, cpu.net, "evaluate")) do
-    records[#records + 1] = record
+  local list = {}
+  for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
+    list[#list + 1] = record
     if record.kind == "embed" then
-      records[#records + 1] = { template = "cpu/op/trace.tpl", self = record.self, x = record.out,
+      list[#list + 1] = { template = "cpu/op/trace.tpl", self = record.self, x = record.out,
         tokens = record.traced }
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
       record.families = rooms.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
     end
   end
-  return records
+  return list
 end
 
-local function has(records, test)
-  for _, record in ipairs(records) do
+local function has(list, test)
+  for _, record in ipairs(list) do
     if test(record) then
       return true
     end
@@ -407,7 +48,7 @@ local function has(records, test)
 end
 
 -- Whether a record names something that begins so.
-local function names(start)
+local function mentions(start)
   return function(record)
     for _, text in pairs(record) do
       if type(text) == "string" and text:sub(1, #start) == start then
@@ -420,20 +61,19 @@ end
 
 local function block_of(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
-  local made, back_made = forward_records(cpu, block, "forward"), backward_records(cpu, block)
+  local made, back_made = records.forward(cpu, block, "forward"), records.backward(cpu, block)
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
-    members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"),
-    rooms_per_row = rooms.per_row(cpu.net, kept), families = rooms.families(kept),
+    members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
     panels = #panels > 0,
     drops = has(made, function(r)
       return r.dropout
     end),
-    forward = made, backward = back_made,
-    uses_parameters = { forward = has(made, names("p->")), backward = has(back_made, names("p->")) },
+    forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
+    uses_parameters = { forward = has(made, mentions("p->")), backward = has(back_made, mentions("p->")) },
   }
 end
 
@@ -442,9 +82,9 @@ local function embeddings(cpu)
   local list = {}
   for _, op in ipairs(cpu.net.ops) do
     if op.kind == "embed" then
-      list[#list + 1] = { routine = "embed" .. embeds(cpu, op), stream = op.stream.index,
-        of = of_stream(cpu.net, op.stream), drops = op.dropout and op.dropout.name or false, keep = op.keep or false,
-        place = op.place or 0 }
+      list[#list + 1] = { routine = "embed" .. names.embeds(cpu, op), stream = op.stream.index,
+        of = rooms.of_stream(cpu.net, op.stream), drops = op.dropout and op.dropout.name or false,
+        keep = op.keep or false, place = op.place or 0 }
     end
   end
   return list
@@ -452,21 +92,21 @@ end
 
 -- What a layer's state calls the queries and the keys of its attention, by family.
 local function attended(cpu)
-  local places = {}
+  local by_family = {}
   for _, scope in ipairs(cpu.lists.order) do
     for _, op in ipairs(cpu.lists[scope].forward) do
       if op.kind == "attention" then
-        places[op.family.name] = { queries = op.q.name, keys = op.kv.name }
+        by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name }
       end
     end
   end
-  return places
+  return by_family
 end
 
-function M.derive(net, lists, structs, dropout_evaluates)
-  local taken = taken_names()
-  local cpu = { net = net, lists = lists, buffers = buffers.derive(net, lists, dropout_evaluates),
-    products = functions(taken), gradients = functions(taken), rows = functions(taken) }
+function M.derive(net, lists, structs, room)
+  local taken = names.taken()
+  local cpu = { net = net, lists = lists, buffers = room,
+    products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
   local panels_of = {}
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels
@@ -475,18 +115,17 @@ function M.derive(net, lists, structs, dropout_evaluates)
   for i, block in ipairs(net.scopes) do
     blocks[i] = block_of(cpu, block, panels_of[block.parameters_type])
   end
-  local pass = { train = forward_records(cpu, net, "train"), evaluate = forward_records(cpu, net, "evaluate"),
-    backward = backward_records(cpu, net), trace = trace_records(cpu) }
-  pass.reads = has(pass.train, names("p->"))
+  local pass = { train = records.forward(cpu, net, "train"), evaluate = records.forward(cpu, net, "evaluate"),
+    backward = records.backward(cpu, net), trace = trace_records(cpu) }
+  pass.reads = has(pass.train, mentions("p->"))
   pass.drops = has(pass.train, function(r)
     return r.kind ~= "embed" and r.dropout
   end)
-  local workspace = cpu.buffers.workspace
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
-    rows = cpu.rows.list, members = rooms.members(net, workspace), rooms = rooms.of(net, workspace, "w->", "&used"),
-    rooms_per_row = rooms.per_row(net, workspace), tied = net.classified.op.tied and true or false,
-    places = builder.most_places(net), embeddings = embeddings(cpu), attended = attended(cpu),
-    labelled = of_stream(net, net.classified.op.x.stream) }
+    rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
+    rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
+    tied = net.classified.op.tied and true or false, places = builder.most_places(net), embeddings = embeddings(cpu),
+    attended = attended(cpu), labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end
 
 return M

@@ -1,7 +1,7 @@
--- Memory of the network on the CPU: buffers as members of structs, what lay_out takes for them, what a row takes.
+-- Memory of the network on the CPU: buffers as members of structs, what lay_out takes for them, and as data.
 --
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for the templates of
--- templates/cpu/room; numbers.
+-- templates/cpu/room; { name, form, channels, stream, kept, family }.
 
 local M = {}
 
@@ -63,20 +63,14 @@ function M.of(net, list, at, used)
   return rooms
 end
 
--- What buffers take in training of a row of every stream: numbers of its values, bytes of its masks.
-function M.per_row(net, list)
-  local rooms = {}
-  for s in ipairs(net.streams) do
-    rooms[s] = { reals = 0, bytes = 0 }
+-- The same as data, for counts of memory (plan/memory.lua).
+function M.data(list)
+  local out = {}
+  for i, b in ipairs(list) do
+    out[i] = { name = b.name or b.family.name, form = b.form, channels = b.width and b.width.count,
+      stream = b.stream and b.stream.index, kept = b.kept, family = b.family }
   end
-  for _, b in ipairs(list) do
-    local room = b.stream and rooms[b.stream.index + 1]
-    if room then
-      room.reals = room.reals + (b.form == "rows" and b.width.count or b.form == "row" and 1 or 0)
-      room.bytes = room.bytes + (b.form == "keep" and b.width.count or 0)
-    end
-  end
-  return rooms
+  return out
 end
 
 -- The families of attentions that a list of buffers keeps.

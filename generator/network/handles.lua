@@ -5,6 +5,7 @@
 -- Invariants: what a description holds are empty tables, each with one of the kinds below; every argument is checked
 -- here before the builder sees it, so that whatever a description does ends in a network or in a mistake that is told.
 
+local base_names = require("base.names")
 local checks = require("network.checks")
 
 local M = {}
@@ -30,15 +31,15 @@ M.METHODS = {
   norm = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
   add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
   attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
-    options = { bias = "flag" } },
+    options = { bias = "flag", name = "name" } },
   feedforward = { { "value", "value" },
     options = { hidden = "count", activation = "word", bias = "flag", name = "name" } },
 }
 
 -- What a kind of argument is, in words.
 M.KINDS = {
-  name = "a name: " .. checks.NAME_TEXT .. "; no word of C, nor one that a layer's memory has",
-  title = "a name: " .. checks.NAME_TEXT,
+  name = "a name: " .. base_names.TEXT .. "; no word of C, nor one that a layer's memory has",
+  title = "a name: " .. base_names.TEXT,
   names = "a list of names, such as { \"gate\", \"up\" }",
   word = "a word",
   text = "a sentence of up to 100 printable characters",
@@ -70,10 +71,10 @@ for word in ([[auto break case char const continue default do double else enum e
   TAKEN[word] = true
 end
 
-local accepts = { title = checks.is_name }
+local accepts = { title = base_names.is }
 
 function accepts.name(x)
-  return checks.is_name(x) and not TAKEN[x]
+  return base_names.is(x) and not TAKEN[x]
 end
 
 function accepts.word(x)

@@ -1,13 +1,14 @@
 -- The network as a list, for people and for counts: every operation in the order of the description, unfused, with its
 -- shape, its parameters and its floating-point operations.
 --
--- Input: a network (builder.lua). Output, M.of: pure data, the network first and then its blocks:
+-- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.of: pure data, the network first and then its
+-- blocks:
 --   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
 --              times: how often it is done, all loops over these; outside: what it reads that is none of its own
---   operation  { kind, name, words, reads, from, rows, columns, parameters, per_token, per_pair, per_label,
+--   operation  { kind, name, words, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
 --              per_distance, stream, keys }; reads: the names of what it reads; from: the number of the operation
---              that made each, or its name in `outside`; rows: "tokens", "labels" or "none"; stream: of its tokens,
---              keys: of those that attention looks at
+--              that made each, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the backward pass
+--              reads what it gives, or what a norm saves; stream: of its tokens, keys: of those that attention looks at
 -- per_...: floating-point operations of a forward pass, two for each multiply-add, for every token, pair of tokens,
 -- label, and row of distances that a batch shares. M.counts: their sums over all repetitions, and the same as text.
 
@@ -27,7 +28,7 @@ local function label_of(value)
 end
 
 -- Learned numbers of an operation, its own and those of its facets, that no operation before has.
-local function count_of(op, seen)
+function M.learned(op, seen)
   local count, own = 0, { table.unpack(op.others or {}) }
   own[#own + 1] = op.p
   for _, p in ipairs(own) do
@@ -42,7 +43,7 @@ local function width_of(op)
   return width or op.out.width.count
 end
 
-local function entry_of(op, seen, numbers)
+local function entry_of(op, seen, numbers, read)
   local reads, from = {}, {}
   for i, operand in ipairs(ops.operands(op)) do
     reads[i], from[i] = label_of(operand.value), numbers[operand.value]
@@ -50,21 +51,22 @@ local function entry_of(op, seen, numbers)
   local flops = op.about.flops and op.about.flops(op) or {}
   return {
     kind = op.kind, name = name_of(op), words = op.about.words(op), reads = reads, from = from,
-    rows = op.kind == "classify" and "labels" or "tokens", columns = width_of(op), parameters = count_of(op, seen),
+    rows = op.kind == "classify" and "labels" or "tokens", columns = width_of(op), parameters = M.learned(op, seen),
+    kept = (read[op.out] or op.norm ~= nil) and not op.out.result_of,
     stream = op.out.stream.index, keys = (op.kv or op.out).stream.index,
     per_token = flops.token or 0, per_pair = flops.pair or 0, per_label = flops.label or 0,
     per_distance = flops.distance or 0,
   }
 end
 
-local function scope_of(scope, seen)
+local function scope_of(scope, seen, read)
   local list, outside, numbers = {}, {}, {}
   for i, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
     outside[i] = ("%s_%d"):format(label_of(value), i)
     numbers[value] = outside[i]
   end
   for i, op in ipairs(scope.ops) do
-    list[i] = entry_of(op, seen, numbers)
+    list[i] = entry_of(op, seen, numbers, read)
     numbers[op.out] = tostring(i)
   end
   local count = scope.count or 1
@@ -73,7 +75,7 @@ local function scope_of(scope, seen)
 end
 
 -- Numbers of a score that all layers share belong to the network.
-local function shared_of(net)
+function M.shared(net)
   local count = 0
   for _, p in ipairs(net.late) do
     count = count + parameters.count(p)
@@ -81,13 +83,13 @@ local function shared_of(net)
   return count
 end
 
-function M.of(net)
+function M.of(net, room)
   local seen = {}
-  local list = { scope_of(net, seen) }
+  local list = { scope_of(net, seen, room.scopes[net].read) }
   for i, block in ipairs(net.scopes) do
-    list[i + 1] = scope_of(block, seen)
+    list[i + 1] = scope_of(block, seen, room.scopes[block].read)
   end
-  local shared = shared_of(net)
+  local shared = M.shared(net)
   if shared > 0 then
     table.insert(list[1].operations, { kind = "score", name = "score", words = "numbers that all layers share",
       reads = {}, from = {}, rows = "none", columns = 0, parameters = shared, stream = 0, keys = 0,

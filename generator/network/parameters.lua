@@ -229,7 +229,8 @@ local function panels_of(scope)
   for _, p in ipairs(scope.parameters) do
     if p.kind == "weight" or p.kind == "map" then
       list[#list + 1] = { name = p.name, rows = p.rows.text, columns = p.columns.text,
-        room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = p.kind == "weight" }
+        room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = p.kind == "weight",
+        elements = p.columns.count * p.rows.count * (p.kind == "weight" and 2 or 1) }
     end
   end
   return list
@@ -251,7 +252,7 @@ local function struct_of(scope, name, gradients_type, block, count)
     packed[#packed + 1] = panel.transposed and panel or nil
   end
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count,
-    panels = panels, packed = packed,
+    repetitions = scope.count or 1, panels = panels, packed = packed,
     lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
     first_use = scope.first_use or false }
 end

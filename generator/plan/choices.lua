@@ -12,7 +12,7 @@ local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[qu
 
 -- "[8][query - key]" for 8 heads.
 local function shape_words(plan, t)
-  local family = plan.attentions[1]
+  local family = plan.first
   local words = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
   return words ~= "" and words or "one number"
 end
@@ -41,7 +41,7 @@ end
 
 -- Where each part of the score's formula went: the tables, then what is left for the pair loop.
 local function score_choices(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local score, list = family.score, {}
   for _, t in ipairs(score.tables) do
     local each = score.per_layer and plan.layers > 1 and ", for each layer" or ""
@@ -72,7 +72,7 @@ local WALK = { what = "gpu attention", value = "weights made again",
 
 -- What the CUDA half does; the blocks that are resident at once are asked of the driver by the trainer.
 local function cuda_choices(plan, list)
-  local family = plan.attentions[1]
+  local family = plan.first
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
   if plan.no_device_code then
     list[#list + 1] = { what = "gpu", value = "none", why = "there is no device code for " .. plan.no_device_code.what }
@@ -102,7 +102,7 @@ local function cuda_choices(plan, list)
 end
 
 function M.list(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local list = {
     { what = "shards", value = plan.train.shards,
       why = "a step's batch is cut into so many parts, summed in order: the same bits on 1 to "

@@ -1,9 +1,14 @@
 -- What a step costs: floating-point operations and memory, for `plan` and for bench.
 --
--- Input: a plan with its dimensions; its network (network/builder.lua); the task's header (lengths as formulas).
--- Output, into the plan: network (network/outline.lua, each operation with `flops`: of a whole step, all repetitions,
--- forward and backward, mean over the training lengths), flops (factors for the generated formulas), flops_per_step,
--- memory_bytes.
+-- Input: a plan with its network; that network (network/builder.lua); the task's header (lengths as formulas). Output,
+-- into the plan:
+--   flops           factors for the generated formulas; flops_per_step; and `flops` of a whole step, all repetitions,
+--                   mean over the training lengths, into the operations of plan.network (forward and backward) and of
+--                   plan.passes (each its own), there also kept_bytes and scratch_bytes
+--   vector_bytes    of all parameters; workspace_bytes of a thread; memory_bytes of a training with two threads, at the
+--                   widest level (memory.lua)
+--   largest_block   { bytes, size, sequences }: the block that a workspace has room for
+--   longest_training, mean_tokens   of the training lengths
 -- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
 -- twice the forward, without the output layer.
 
@@ -67,22 +72,68 @@ function M.forward(plan, size)
   return sum
 end
 
--- Operations of a step at the mean training length, into every operation of the outline; their sum.
-local function add_flops(plan, tokens, pairs_of)
+-- Operations of a step at the mean training length, into every operation of a list; their sum. means: tokens of every
+-- stream, and pairs; factor: how many times what the list says.
+local function add_flops(plan, list, means, factor)
   local batch, sum = plan.resolved.train.batch, 0
-  for _, scope in ipairs(plan.network) do
-    for _, operation in ipairs(scope.operations) do
-      local s, k = operation.stream + 1, operation.keys + 1
-      local forward = operation.per_token * tokens[s] + operation.per_pair * pairs_of[s][k]
-      operation.flops = math.floor(3 * forward * batch * scope.times + 0.5)
-      sum = sum + operation.flops
-    end
+  for _, operation in ipairs(list) do
+    local s, k = operation.stream + 1, operation.keys + 1
+    local flops = operation.per_token * means.tokens[s] + operation.per_pair * means.pairs[s][k]
+    operation.flops = math.floor(factor * flops * batch + 0.5)
+    sum = sum + operation.flops
   end
   return sum
 end
 
+-- Into every operation of the passes: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
+-- largest block, over all repetitions.
+local function add_bytes(plan)
+  local block, kept, scratch = plan.largest_block, {}, {}
+  for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
+    local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
+    to[key] = (to[key] or 0) + room.bytes
+  end
+  local function add(scope, operation)
+    local sums = { kept = 0, scratch = 0 }
+    for _, name in ipairs(operation.buffers) do
+      local own, shared = scope.name .. " " .. name, " " .. name
+      sums.kept = sums.kept + (kept[own] or kept[shared] or 0)
+      sums.scratch = sums.scratch + (kept[own] and 0 or scratch[shared] or 0)
+    end
+    operation.kept_bytes, operation.scratch_bytes = sums.kept, sums.scratch
+  end
+  for _, scope in ipairs(plan.passes) do
+    for _, list in ipairs({ scope.forward, scope.backward }) do
+      for _, operation in ipairs(list) do
+        add(scope, operation)
+      end
+    end
+  end
+end
+
+-- Sizes of which one has the largest block: of finite data all up to the longest that are allowed.
+local function block_sizes(facts, sizes)
+  if not facts.data then
+    return sizes
+  end
+  local list, longest = {}, sizes[1]
+  for T = 1, math.max(table.unpack(longest)) do
+    list[T] = { math.min(T, longest[1]), longest[2] and math.min(T, longest[2]) }
+  end
+  return list
+end
+
+-- Parameters, the optimiser's state and the folded gradient; what threads share; and for each of two threads a gradient
+-- and a workspace.
+local function derive_memory(plan, sizes, longest)
+  plan.vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4)
+  plan.largest_block = memory.largest_workspace(plan, sizes)
+  plan.workspace_bytes = plan.largest_block.bytes
+  plan.memory_bytes = (2 + #plan.optimizer.states) * plan.vector_bytes + memory.shared(plan, longest)
+    + memory.tables(plan, longest) + 2 * (plan.vector_bytes + plan.workspace_bytes)
+end
+
 function M.derive(plan, net, facts)
-  plan.network = outline.of(net)
   local counts = outline.counts(net, plan.network)
   plan.flops = {
     streams = counts.streams,
@@ -98,8 +149,15 @@ function M.derive(plan, net, facts)
   for _, mean in ipairs(tokens) do
     plan.mean_tokens = plan.mean_tokens + mean
   end
-  plan.flops_per_step = add_flops(plan, tokens, pairs_of)
-  memory.derive(plan, sizes, longest_of)
+  local means = { tokens = tokens, pairs = pairs_of }
+  plan.flops_per_step = 0
+  for i, scope in ipairs(plan.network) do
+    plan.flops_per_step = plan.flops_per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- and back
+    add_flops(plan, plan.passes[i].forward, means, scope.times)
+    add_flops(plan, plan.passes[i].backward, means, scope.times)
+  end
+  derive_memory(plan, block_sizes(facts, sizes), longest_of)
+  add_bytes(plan)
 end
 
 return M

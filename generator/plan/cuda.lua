@@ -68,7 +68,7 @@ end
 
 -- Channels of whole heads that fill a tile of a product, or one head.
 local function slice(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local heads = 1
   for count = 1, family.heads do
     if family.heads % count == 0 and count * family.head_width <= TILE then
@@ -79,7 +79,7 @@ local function slice(plan)
 end
 
 local function kernels(plan, multiplies)
-  local family = plan.attentions[1]
+  local family = plan.first
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/block.cu" }
   if family.score.trains then
@@ -108,7 +108,7 @@ local function kernels(plan, multiplies)
 end
 
 local function owned(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local gathers = family.score.kind ~= "none" and family.score.cuda.gathers or {}
   local rows = family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
   local list = {}
@@ -122,7 +122,7 @@ end
 
 -- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
 local function keeps_pairs(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local gathered = family.score.kind ~= "none" and family.score.cuda.gathers.distance
   local rows = family.relative.kind ~= "none" and family.relative.toeplitz
   return (rows or gathered ~= nil and gathered ~= false) and not (gathered and gathered.needs_logit)
@@ -130,7 +130,7 @@ end
 
 -- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
 local function layers_apart(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   for _, q in ipairs(family.score.learned) do
     if not q.per_layer then
       return false
@@ -184,7 +184,7 @@ local function derive_network(plan, net, lists, given)
 end
 
 function M.derive(plan, net, lists)
-  local family = plan.attentions[1]
+  local family = plan.first
   local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
   local randomized, by_sequence = family.positions.kind == "randomized", family.positions.kind == "sequence"
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables

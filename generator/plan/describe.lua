@@ -72,7 +72,7 @@ function M.encoding(plan, family)
   if family then
     return family_encoding(plan, family)
   end
-  local words, alike = {}, true
+  local words, alike = { family_encoding(plan, plan.first) }, true
   for i, each in ipairs(plan.attentions) do
     words[i] = family_encoding(plan, each)
     alike = alike and words[i] == words[1]
@@ -170,7 +170,7 @@ local function flops_comment(plan)
 end
 
 function M.comments(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local size = string.format("%s, %d heads x %d, width %d, feed-forward %d, %s%s.", M.layers(plan), family.heads,
     family.head_width, plan.width, plan.feedforward, plan.precision, M.model(plan))
   local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)

@@ -28,7 +28,7 @@ end
 -- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
 -- what task.longest settles.
 local function task_identity(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local resolved = plan.resolved
   local task, scaling = plan.task, family.rotation.scaling or {}
   local given = resolved.task

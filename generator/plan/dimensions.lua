@@ -116,6 +116,18 @@ function attentions.encoder_decoder(model)
   return list
 end
 
+-- A family of the plan where a network of the user's own has it: in a block (network/builder.lua), under a name.
+function M.in_block(family, name, block)
+  local placed = {}
+  for field, value in next, family do
+    placed[field] = value
+  end
+  placed.name, placed.layers = name, block.count
+  placed.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+    state = block.name .. "_state" }
+  return placed
+end
+
 -- What follows from the list of families.
 function M.settle_families(families)
   local site = 0
@@ -140,6 +152,7 @@ function M.derive(plan)
   plan.block_tokens = BLOCK_TOKENS
   plan.attentions, plan.streams = attentions[model.kind](model), { { name = "source", index = 0 } }
   plan.streams[2] = model.kind == "encoder_decoder" and { name = "target", index = 1 } or nil
+  plan.first = plan.attentions[1]
   M.settle_families(plan.attentions)
   plan.dropout = M.dropout("BRANCH", model.dropout)
 end

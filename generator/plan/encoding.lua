@@ -80,7 +80,7 @@ local function derive_shared(plan)
 end
 
 local function limit_of(plan)
-  local positions = plan.attentions[1].positions
+  local positions = plan.first.positions
   local range, distance = positions.range, positions.distance
   if range or distance.range then -- distances alone: one fewer than there are tokens
     return { tokens = range or distance.max_position,
@@ -93,7 +93,7 @@ end
 
 -- What is drawn, and what reads it: the input, or tables of positions.
 local function derive_draws(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local positions, distance = family.positions, family.positions.distance
   plan.draws_distances = distance.draws ~= nil
   plan.position_range = positions.max_position or 0
@@ -108,10 +108,17 @@ local function derive_draws(plan)
   end
 end
 
-function M.derive(plan, facts)
+-- What is added to the vectors of tokens, before it is known which attentions there are.
+function M.add(plan)
   plan.additive = additive_facet.plan(plan.resolved.encoding)
+end
+
+function M.derive(plan, facts)
   for _, family in ipairs(plan.attentions) do
     derive_family(plan, family, facts)
+  end
+  if not plan.attentions[1] then
+    derive_family(plan, plan.first, facts)
   end
   derive_shared(plan)
   derive_draws(plan)
@@ -121,7 +128,7 @@ end
 -- How often training meets each position or distance of the range, on average; nil where nothing is drawn, or where
 -- the lengths are a file's. Needs the plan's costs.
 function M.visits(plan)
-  local positions, train = plan.attentions[1].positions, plan.resolved.train
+  local positions, train = plan.first.positions, plan.resolved.train
   local range = positions.range or positions.distance.range
   if not range or not train.steps or plan.task.data then
     return nil

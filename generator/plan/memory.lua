@@ -1,173 +1,277 @@
--- What a step takes of memory, for `plan`: of the widest level, without rounding to cache lines.
+-- What a trainer on the CPU takes, in bytes: for the buffers that the network has (network/buffers.lua), and beside
+-- them for attention, the tables of positions and packed weights.
 --
--- Input: a plan with its dimensions, facets, parameters and lists (cpu); the sizes of its training sequences, tokens of
--- every stream. Output, into the plan: vector_bytes, of a vector of parameters; workspace_bytes, of one thread's
--- activations; memory_bytes, of a process with two threads.
+-- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
+-- sequences; a level of M.LEVELS, the widest unless given. Output: bytes, as lay_out, shared_bytes and tables_bytes of
+-- the generated code count them (templates/cpu/workspace.tpl and what it includes, behind_end.tpl,
+-- parts/position_tables.tpl): tests/unit/test_random.c and test_parity.c compare them.
 
 local M = {}
 
-local function real_bytes(plan)
-  return plan.precision == "float64" and 8 or 4
+-- Of kernels/cpu/level.h: bytes of a vector, and KEY_TILE.
+M.LEVELS = {
+  { name = "x86-64-v4", vector = 64, key_tile = 8 },
+  { name = "x86-64-v3", vector = 32, key_tile = 4 },
+  { name = "x86-64", vector = 16, key_tile = 4 },
+  { name = "aarch64", vector = 16, key_tile = 8 },
+}
+
+local WIDEST = M.LEVELS[1]
+local TILE_ROWS = 6 -- kernels/cpu/level.h
+local CACHE_LINE = 64 -- templates/cpu/take.tpl
+local INTEGER = 4 -- int32_t
+
+local function round_up(n, to)
+  return (n + to - 1) // to * to
 end
 
--- Tokens of the two sides of a family.
+-- What `take` makes of that many bytes.
+local function taken(bytes)
+  return round_up(bytes, CACHE_LINE)
+end
+
+-- Sizes that are the level's: real, lanes of a vector, and of a family the keys whose gradients are summed together.
+local function sizes_of(plan, level)
+  level = level or WIDEST
+  local real = plan.precision == "float64" and 8 or 4
+  local sizes = { real = real, lanes = level.vector // real, vector = level.vector }
+  function sizes.keys(family)
+    local part = math.min(family.head_part, sizes.lanes)
+    return math.max(1, level.key_tile // (family.head_width // part))
+  end
+  function sizes.reals(count)
+    return taken(count * real)
+  end
+  return sizes
+end
+
+-- ---- attention ----
+
+-- Tokens of the queries and of the keys of a family.
 local function sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
--- Rows of vectors of distances for T queries and S keys, at most; 0 where the code makes none.
-local function relative_rows(family, T, S)
-  local relative = family.relative
-  if relative.toeplitz then
-    return T + S - 1
-  end
-  local most = family.positions.max_position or family.positions.distance.max_position
-  local distinct = family.cross and T * S or T * (T - 1) + 1
-  return relative.behind and math.min(distinct, 2 * most - 1) or 0
+-- Elements of the weights of a head's group of queries: attention_kept*.tpl.
+local function group_weights(family, sizes, keys)
+  local rows = round_up(keys, sizes.keys(family))
+  return (family.normaliser.kind == "geometric" and rows + sizes.lanes - 1 or rows) * sizes.lanes
 end
 
--- Elements of all sets of the score's tables: lay_out_<family>_scores in templates/cpu/score.inc.tpl.
-local function score_elements(family, T, S, lanes)
-  local score = family.score
-  if score.kind == "none" then
-    return 0
+-- What a layer keeps of an attention.
+local function family_kept(family, sizes, queries, keys, sequences)
+  local groups = (queries + sizes.lanes - 1) // sizes.lanes
+  local of_heads = sequences * family.heads * groups
+  local weights, sums = sizes.reals(of_heads * group_weights(family, sizes, keys)), sizes.reals(of_heads * sizes.lanes)
+  if family.normaliser.kind == "geometric" then
+    return 2 * weights + (family.normaliser.normalised and sums or 0)
   end
-  local queries, keys = (T + lanes - 1) // lanes * lanes, (S + lanes - 1) // lanes * lanes
-  local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + lanes, pair = S * queries,
-    distance = (S + lanes - 2) // lanes * lanes + queries + lanes }
-  local total = 0
-  for _, t in ipairs(score.tables) do
-    total = total + counts[t.class] * ((t.per_head and family.heads or 1) + (t.row and 1 or 0))
-  end
-  return score.sets * total
+  return weights + sums
 end
 
--- Elements that a shard's blocks add up: lay_out_<family>_sums in templates/cpu/sums.tpl.
-local function sums_elements(plan, family, T, S, lanes)
-  local relative = family.relative
-  local gradients = family.score.trains and score_elements(family, T, S, lanes) or 0
-  if relative.kind == "none" then
-    return gradients
+-- Room for one head's backward pass.
+local function family_scratch(family, sizes, queries, keys)
+  local groups, lanes = (queries + sizes.lanes - 1) // sizes.lanes, sizes.lanes
+  local rows = sizes.reals(queries * family.relative.vectors * family.head_width)
+  local dlogits = groups * group_weights(family, sizes, keys)
+  if family.normaliser.kind == "geometric" then
+    local column = ((groups + 2) | 1) * lanes
+    return rows + sizes.reals(dlogits) + sizes.reals(2 * family.head_width * column)
+  elseif family.relative.toeplitz then
+    dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end
-  local rows = relative.behind and relative_rows(family, T, S) or relative.rows
-  return gradients + family.layers * (rows * relative.width + (relative.biases and 2 * plan.width * lanes or 0))
+  return rows + sizes.reals(dlogits)
 end
 
--- Elements behind the struct shared: templates/cpu/relative_tables.tpl.
-local function behind_elements(plan, family, T, S)
-  local relative, rows = family.relative, relative_rows(family, T, S)
-  if rows == 0 then
-    return 0
-  end
-  local codes = relative.biases and relative.sets + (relative.toeplitz and family.layers or 0) or 0
-  return rows * (codes * plan.width + family.layers * relative.width)
-end
-
--- What geometric attention has beyond softmax: elements of a layer, and of the backward pass. Layers keep the offsets
--- of groups of queries, twice: templates/cpu/attention_kept_geometric.tpl. Behind them are gradients by offset, columns
--- of keys and values, and what a shard adds up.
-local function geometric_elements(plan, family, T, lanes, sequences)
-  local normaliser = family.normaliser
-  if normaliser.kind ~= "geometric" then
-    return 0, 0
-  end
-  local queries, keys = (T + lanes - 1) // lanes * lanes, (T + 7) // 8 * 8
-  local of_query = keys + 2 * (lanes - 1) - (normaliser.normalised and 0 or 1)
-  local columns = 2 * family.head_width * ((queries // lanes + 2) | 1) * lanes
-  local sums = family.layers * (plan.width + (normaliser.directional and 3 or 2)) * lanes
-  return sequences * family.heads * queries * of_query, queries * (lanes - 1) + columns + sums
-end
-
--- Elements that a layer keeps of a family's attention, and those of its backward pass.
-local function family_elements(plan, family, size, sequences, lanes)
-  local T, S = sides(family, size)
-  local queries, keys = (T + lanes - 1) // lanes * lanes, (S + 7) // 8 * 8
-  local geometric_layer, geometric_backward = geometric_elements(plan, family, T, lanes, sequences)
-  local dlogits = family.relative.toeplitz and queries * (S + 8) + 8 * lanes or queries * keys
-  return sequences * family.heads * queries * (keys + 1) + geometric_layer,
-    dlogits + family.relative.vectors * T * family.head_width + sums_elements(plan, family, T, S, lanes)
-      + geometric_backward
-end
-
--- Bytes of rows of every stream.
-local function row_bytes(rooms, rows, real)
+-- A set of the score's tables for T queries and S keys: score.inc.tpl.
+local function score_set(family, sizes, T, S)
+  local queries, keys = round_up(T, sizes.lanes), round_up(S, sizes.lanes)
+  local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
+    distance = round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
   local bytes = 0
-  for s, room in ipairs(rooms) do
-    bytes = bytes + rows[s] * (room.reals * real + room.bytes)
+  for _, t in ipairs(family.score.tables or {}) do
+    bytes = bytes + sizes.reals(counts[t.class] * (t.per_head and family.heads or 1))
+      + (t.row and sizes.reals(counts[t.class]) or 0)
   end
   return bytes
 end
 
--- Bytes of a block of sequences of so many tokens in training: what the layers and the pass keep of every row, and what
--- attention has beside it.
-local function block_bytes(plan, size)
-  local cpu, real, tokens, rows = plan.cpu, real_bytes(plan), 0, {}
-  local lanes = 64 // real
+-- Rows of vectors of distances for T queries and S keys, at most.
+local function relative_rows(family, T, S)
+  local relative, positions = family.relative, family.positions
+  if relative.toeplitz then
+    return T + S - 1
+  end
+  local most = positions.max_position or positions.distance.max_position
+  return relative.biases and math.min(T * (T - 1) + 1, 2 * most - 1) or relative.rows
+end
+
+-- What the blocks of a shard add up: sums.tpl.
+local function family_sums(plan, family, sizes, T, S)
+  local relative, normaliser, bytes = family.relative, family.normaliser, 0
+  if relative.kind ~= "none" then
+    bytes = family.layers * (sizes.reals(relative_rows(family, T, S) * relative.width)
+      + (relative.biases and sizes.reals(2 * plan.width * sizes.lanes) or 0))
+  end
+  if family.score.trains then
+    bytes = bytes + family.score.sets * score_set(family, sizes, T, S)
+  end
+  if normaliser.kind == "geometric" then
+    bytes = bytes + family.layers * taken((plan.width + (normaliser.directional and 3 or 2)) * sizes.vector)
+  end
+  return bytes
+end
+
+-- What lies behind the struct `shared` for an attention: relative_tables.tpl, score.inc.tpl.
+local function family_behind(plan, family, sizes, T, S)
+  local relative, real, bytes = family.relative, sizes.real, 0
+  if relative.behind then
+    local codes = relative.biases and round_up(relative_rows(family, T, S), TILE_ROWS) * plan.width or 0
+    local stride = (round_up(T + S + sizes.lanes - 2, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
+    local rows = relative.toeplitz and stride * relative.width or codes
+    local sets = relative.biases and relative.sets + (relative.toeplitz and family.layers or 0) or 0
+    local offsets = relative.toeplitz and 0 or relative.sets * T * round_up(T, sizes.lanes)
+    bytes = taken((sets * codes + family.layers * rows) * real + offsets * INTEGER)
+  end
+  return bytes + (family.score.kind ~= "none" and family.score.sets * score_set(family, sizes, T, S) or 0)
+end
+
+-- ---- a workspace ----
+
+local function bytes_of(buffer, sizes, tokens)
+  local rows = round_up(tokens, TILE_ROWS)
+  if buffer.form == "rows" then
+    return sizes.reals(rows * buffer.channels)
+  elseif buffer.form == "row" then
+    return sizes.reals(rows)
+  end
+  return taken(rows * buffer.channels + sizes.vector) -- "keep"
+end
+
+-- Everything in the workspace of some sequences in training: { name, block, kept, bytes }; block: the name of that
+-- whose repetitions have one each; bytes of all of them.
+function M.rooms(plan, size, sequences, level)
+  local sizes, list = sizes_of(plan, level), {}
+  local function add(name, bytes, kept, block)
+    list[#list + 1] = { name = name, bytes = bytes, kept = kept, block = block }
+  end
+  local function buffer_bytes(b)
+    if b.family then
+      local T, S = sides(b.family, size)
+      return family_kept(b.family, sizes, T, S, sequences)
+    end
+    return bytes_of(b, sizes, sequences * size[b.stream + 1])
+  end
+  for _, block in ipairs(plan.cpu.blocks) do
+    for _, b in ipairs(block.kept) do
+      add(b.name, buffer_bytes(b) * block.repetitions, true, block.name)
+    end
+  end
+  for _, b in ipairs(plan.cpu.workspace) do
+    add(b.name, buffer_bytes(b), b.kept)
+  end
+  for _, family in ipairs(plan.attentions) do
+    local T, S = sides(family, size)
+    local sums = family.sums and family_sums(plan, family, sizes, T, S) or 0
+    add(family.name .. "_scratch", family_scratch(family, sizes, T, S) + sums, false)
+    if family.positions.kind == "sequence" then
+      add("position", taken(sequences * T * INTEGER) + taken(family.positions.max_position * INTEGER), false)
+    end
+  end
+  return list
+end
+
+-- Bytes of all of it: lay_out.
+function M.workspace(plan, size, sequences, level)
+  local sum = 0
+  for _, room in ipairs(M.rooms(plan, size, sequences, level)) do
+    sum = sum + room.bytes
+  end
+  return sum
+end
+
+-- Sequences that go through all layers together: block_sequences of step.c.tpl, but no more than a shard has.
+local function block_sequences(plan, size)
+  local train, tokens = plan.resolved.train, 0
   for _, length in ipairs(size) do
     tokens = tokens + length
   end
-  local shard = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
-  local sequences = math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
-  for s, length in ipairs(size) do
-    rows[s] = (sequences * length + 5) // 6 * 6
-  end
-  local bytes, kept = row_bytes(cpu.rooms_per_row, rows, real), {}
-  for _, family in ipairs(plan.attentions) do
-    local of_layer, of_head = family_elements(plan, family, size, sequences, lanes)
-    kept[family.name], bytes = of_layer, bytes + of_head * real
-  end
-  for _, block in ipairs(cpu.blocks) do
-    local of_layers = 0
-    for _, name in ipairs(block.families) do
-      of_layers = of_layers + kept[name]
-    end
-    bytes = bytes + block.repetitions * (row_bytes(block.rooms_per_row, rows, real) + of_layers * real)
-  end
-  local by_sequence = plan.attentions[1].positions.kind == "sequence"
-  return bytes + (by_sequence and (sequences * tokens + plan.max_position) * 4 or 0)
+  local shard = (train.batch + train.shards - 1) // train.shards
+  return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
--- Bytes of one thread's workspace: room for the blocks of every length up to the longest. Blocks of shorter sequences
--- can be larger, because a block is whole sequences. Streams grow together.
-local function workspace_bytes(plan, sizes, longest)
-  local most = block_bytes(plan, longest)
-  for _, size in ipairs(longest[2] and sizes or {}) do
-    most = math.max(most, block_bytes(plan, size))
+local function covers(size, other)
+  return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
+end
+
+-- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks of equally many sequences
+-- that of the longest is the largest.
+function M.largest_workspace(plan, all, level)
+  local longest, counts, most = {}, {}, { bytes = 0 }
+  for _, size in ipairs(all) do
+    local sequences = block_sequences(plan, size)
+    if not longest[sequences] then
+      counts[#counts + 1] = sequences
+    end
+    local list = longest[sequences] or {}
+    longest[sequences] = list
+    if not list[1] or not covers(list[#list], size) then
+      list[list[1] and covers(size, list[#list]) and #list or #list + 1] = size
+    end
   end
-  for T = 1, longest[2] and 0 or longest[1] do
-    most = math.max(most, block_bytes(plan, { T }))
+  for _, sequences in ipairs(counts) do
+    for _, size in ipairs(longest[sequences]) do
+      local bytes = M.workspace(plan, size, sequences, level)
+      if bytes > most.bytes then
+        most = { bytes = bytes, size = size, sequences = sequences }
+      end
+    end
   end
   return most
 end
 
--- Bytes of the position tables, of the draws and of what hangs on distances.
-local function position_bytes(plan, longest)
-  local real = real_bytes(plan)
-  local lanes = 64 // real
-  local rows = plan.max_position or math.max(table.unpack(longest))
-  local row, elements, integers = plan.sinusoids and plan.width or 0, 0, 0
-  for _, family in ipairs(plan.attentions) do
-    local T, S = sides(family, longest)
-    local relative, distance = family.relative, family.positions.distance
-    row = row + (family.rotation.kind == "rope" and 2 * family.rotation.period or 0)
-    elements = elements + behind_elements(plan, family, T, S) + score_elements(family, T, S, lanes)
-    integers = integers
-      + (2 * (family.positions.draws or 0) + (distance.draws or 0) * (distance.independent and 3 or 2)) * rows
-    if relative.behind and not relative.toeplitz then -- where the rows of pairs start
-      integers = integers + relative.sets * (2 * rows + S * ((T + lanes - 1) // lanes * lanes))
-    end
+-- ---- what threads share ----
+
+local function draws(family)
+  local positions, distance, numbers = family.positions, family.positions.distance, 0
+  if positions.kind == "randomized" then
+    numbers = 2 * positions.draws * positions.max_position
   end
-  return (rows * row + elements) * real + (plan.max_position and integers * 4 or 0)
+  if distance.draws then
+    numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
+  end
+  if family.relative.biases and not family.relative.toeplitz then
+    numbers = numbers + family.relative.sets * (2 * (positions.max_position or distance.max_position) + 1)
+  end
+  return numbers * INTEGER
 end
 
--- sizes: tokens of every stream, for each length of training; longest: of each stream.
-function M.derive(plan, sizes, longest)
-  plan.vector_bytes = plan.parameter_storage * real_bytes(plan)
-  plan.workspace_bytes = workspace_bytes(plan, sizes, longest)
-  -- Parameters, the optimiser's state, the folded gradient, two forms of packed weights; and for each of two threads a
-  -- gradient and a workspace.
-  plan.memory_bytes = plan.vector_bytes * (4 + #plan.optimizer.states) + 2 * (plan.vector_bytes + plan.workspace_bytes)
-    + position_bytes(plan, longest)
+-- Packed weights, the output's among them, draws, and tables behind them.
+function M.shared(plan, size, level)
+  local sizes = sizes_of(plan, level)
+  local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
+  for _, struct in ipairs(plan.structs) do
+    for _, panel in ipairs(struct.panels) do
+      reals = reals + struct.repetitions * panel.elements
+    end
+  end
+  for _, family in ipairs(plan.attentions) do
+    bytes = bytes + draws(family)
+    behind = behind + (family.behind and family_behind(plan, family, sizes, sides(family, size)) or 0)
+  end
+  bytes = round_up(reals * sizes.real + bytes, sizes.real)
+  return plan.last_behind and taken(bytes) + behind or bytes
+end
+
+-- Tables of positions: parts/position_tables.tpl.
+function M.tables(plan, size)
+  local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
+  for _, family in ipairs(plan.attentions) do
+    local most = family.positions.max_position or family.positions.distance.max_position
+    rows = most and (plan.attentions[2] and math.max(rows, most) or most) or rows
+    channels = channels + (family.rotation.kind == "rope" and 2 * family.rotation.period or 0)
+  end
+  return rows * channels * sizes_of(plan).real
 end
 
 return M

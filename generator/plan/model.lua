@@ -5,10 +5,12 @@
 -- tensors, tensor_count, parameters (elements of learned tensors), parameter_elements (size of the struct),
 -- parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
 -- network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name, count } of
--- those that need a constant; trace_sites, what trace_block can write, in its order.
+-- those that need a constant; trace_sites, what trace_block can write, in its order; for people network
+-- (network/outline.lua) and passes (network/passes.lua).
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
 
+local buffers = require("network.buffers")
 local builder = require("network.builder")
 local canonical = require("base.canonical")
 local cpu = require("network.cpu")
@@ -16,8 +18,10 @@ local dimensions = require("plan.dimensions")
 local handles = require("network.handles")
 local identity = require("network.identity")
 local lists = require("network.lists")
+local outline = require("network.outline")
 local own_network = require("spec.own_network")
 local parameters = require("network.parameters")
+local passes = require("network.passes")
 
 local M = {}
 
@@ -43,7 +47,7 @@ local function completed(given, defaults)
 end
 
 local function families_of(plan)
-  local families = {}
+  local families = { [plan.first.name] = plan.first }
   for _, family in ipairs(plan.attentions) do
     families[family.name] = family
   end
@@ -60,8 +64,7 @@ local function trace_sites(net)
   local function repetition(block, path)
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
-        local alone = net.families[op.family.name] and not op.family.cross
-        local own = alone and path or path .. "." .. op.family.name
+        local own = (op.family.cross or op.named) and path .. "." .. op.family.name or path
         sites[#sites + 1] = { name = own, channels = 0, heads = op.family.heads, query = op.q.stream.index,
           key = op.kv.stream.index }
       end
@@ -91,12 +94,12 @@ local function widths(net)
   return list
 end
 
-local function given_of(plan, model)
+local function given_of(plan, model, families)
   return {
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
-    families = families_of(plan),
+    families = families or families_of(plan),
     additive = plan.additive,
   }
 end
@@ -180,28 +183,21 @@ local function check_attentions(net, file)
   end
 end
 
--- What counts layers in the encoding: draws, tables and parameters of each, and scores that read x.layer.
-local function counts_layers(family)
-  local positions = family.positions
-  return family.relative.kind ~= "none" or family.score.kind ~= "none" or family.normaliser.kind == "geometric"
-    or (positions.draws or 0) > 1 or (positions.distance.draws or 0) > 1
-end
-
+-- A score knows how many layers there are: model.layers.
 local function check_layers(plan, net, file)
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    for _, op in ipairs(scope.ops) do
-      local times = scope.count or 1
-      if op.kind == "attention" and counts_layers(op.family) and (times ~= plan.layers or scope == net) then
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
         error({ problem = true, path = file.path, line = op.line, col = 1,
-          what = ("attention %s is there %d times"):format(op.family.name, times),
-          expected = ("in a block of model.layers = %d repetitions: this encoding counts layers"):format(plan.layers)
-        }, 0)
+          what = ("attention %s is there %d times"):format(op.family.name, block.count),
+          expected = ("in a block of model.layers = %d repetitions: scores count layers"):format(plan.layers) }, 0)
       end
     end
   end
 end
 
-local function build_own(plan, model, file)
+-- The network that a file describes, and which options it has read.
+local function run_own(plan, model, file, families)
   if plan.streams[2] then
     error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",
       expected = "encoder, decoder" }, 0)
@@ -212,13 +208,18 @@ local function build_own(plan, model, file)
       local network, section
       network, section, read = handles.open(net, model, own_network.method)
       describe(network, section)
-    end, given_of(plan, model), chunk)
+    end, given_of(plan, model, families), chunk)
   end
   local net, problem = own_network.run(file.text, build)
   if not net then
     problem.problem, problem.path = true, file.path
     error(problem, 0)
   end
+  return net, read
+end
+
+local function build_own(plan, model, file)
+  local net, read = run_own(plan, model, file)
   check_streams(net, file)
   check_tied(plan, net, file)
   check_attentions(net, file)
@@ -245,15 +246,47 @@ local function derive_identity(plan, net, model)
   end
 end
 
--- The graph of a plan's model, as its description left it, and the section that the description saw.
-function M.network(plan, file)
+-- What a description sees of the model.
+local function section_of(plan, file)
   local model = completed(plan.resolved.model, LEFT_OUT)
   model.source, model.spare_token = nil, nil
+  model.options = file and (model.options or {}) or nil
+  return model
+end
+
+-- The graph of a plan's model, as its description left it, and the section that the description saw.
+function M.network(plan, file)
+  local model = section_of(plan, file)
   if not file then
     return builder.build(DESCRIPTIONS[model.kind], given_of(plan, model)), model
   end
-  model.options = model.options or {}
   return build_own(plan, model, file), model
+end
+
+-- Families without facets, by name; of: the family of the plan.
+local function bare_families(plan)
+  local bare = {}
+  for _, family in ipairs(plan.attentions) do
+    bare[family.name] = setmetatable({ of = family, prefix = "", normaliser = { kind = "softmax" },
+      relative = { kind = "none" }, score = {} }, { __index = family })
+  end
+  return bare
+end
+
+-- The attentions that a network of the user's own has, each with the block that it is in: the description is run once
+-- without facets, since these hang on names and counts of layers. plan.first stays where there are none.
+function M.survey(plan, file)
+  if not file then
+    return
+  end
+  local net, list = run_own(plan, section_of(plan, file), file, bare_families(plan)), {}
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
+    end
+  end
+  plan.attentions, plan.first = list, list[1] or plan.first
+  dimensions.settle_families(list)
 end
 
 -- Whether a list has activations or gates that no other operation does on the way.
@@ -326,7 +359,9 @@ function M.derive(plan, file)
   plan.trace_site_count = #plan.trace_sites
   local executed = lists.derive(net)
   plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
-  plan.cpu = cpu.derive(net, executed, derived.structs, plan.eval_dropout)
+  local room = buffers.derive(net, executed, plan.eval_dropout)
+  plan.cpu = cpu.derive(net, executed, derived.structs, room)
+  plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)
   return net, executed

@@ -19,6 +19,7 @@ end
 
 M.grouped = grouped
 
+-- Of an operation of the graph.
 local function shape_words(operation)
   return operation.rows == "none" and "" or ("[%s][%d]"):format(operation.rows, operation.columns)
 end
@@ -36,43 +37,96 @@ local function title_of(scope, i)
   return ("  %s, %s%s"):format(scope.name, times_of(scope), scope.about and ": " .. scope.about or "")
 end
 
--- A section for the page: an operation a line, in the order in which they are done.
-function M.lines(plan)
-  local lines = { "network, operations of the forward pass; GFLOP of a step's forward and backward pass" }
-  for i, scope in ipairs(plan.network) do
-    lines[#lines + 1] = title_of(scope, i)
-    for _, operation in ipairs(scope.operations) do
-      local parameters = operation.parameters > 0 and grouped(operation.parameters) or ""
-      local flops = operation.flops > 0 and ("%.3f GFLOP"):format(operation.flops / 1e9) or ""
-      lines[#lines + 1] = (("    %-22s %-40s %-16s %9s  %14s"):format(operation.name, operation.words,
-        shape_words(operation), parameters, flops):gsub("%s+$", ""))
+local function kilobytes(bytes)
+  return bytes > 0 and ("%.1f"):format(bytes / 1e3) or ""
+end
+
+-- The columns of an operation, as text.
+local function cells(operation)
+  local reads = #operation.reads > 0 and ": " .. table.concat(operation.reads, ", ") or ""
+  return { operation.name,
+    operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
+    operation.parameters > 0 and grouped(operation.parameters) or "", kilobytes(operation.kept_bytes),
+    kilobytes(operation.scratch_bytes), operation.flops > 0 and ("%.3f"):format(operation.flops / 1e9) or "",
+    operation.words .. reads }
+end
+
+local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
+local TO_THE_LEFT = { true, true, [7] = true } -- columns
+local ABOUT = "network     what a step does, and its GFLOP. Memory of a thread, with room for %s of %s: kept\n"
+  .. "            for the way back, by all repetitions; scratch, which is used again, where it is first written"
+
+-- Rows and titles (text) as lines: columns are as wide as they must be.
+local function aligned(rows)
+  local wide = {}
+  for _, r in ipairs(rows) do
+    for i, cell in ipairs(type(r) == "table" and r or {}) do
+      wide[i] = math.max(wide[i] or 0, #cell)
     end
+  end
+  local lines = {}
+  for n, r in ipairs(rows) do
+    local cut = {}
+    for i, cell in ipairs(type(r) == "table" and r or {}) do
+      local blank = (" "):rep(wide[i] - #cell)
+      cut[i] = TO_THE_LEFT[i] and cell .. blank or blank .. cell
+    end
+    lines[n] = type(r) == "string" and r or "    " .. table.concat(cut, "  "):gsub("%s+$", "")
   end
   return lines
 end
 
--- The same as data: flops is of a whole step.
+-- A section for the page: an operation a line, in the order in which they are done.
+function M.lines(plan)
+  local block, lengths = plan.largest_block, {}
+  for i, length in ipairs(plan.largest_block.size) do
+    lengths[i] = wording.count(length, "token")
+  end
+  local rows = { HEADS }
+  for i, scope in ipairs(plan.passes) do
+    rows[#rows + 1] = title_of(scope, i)
+    for _, operation in ipairs(scope.forward) do
+      rows[#rows + 1] = cells(operation)
+    end
+    rows[#rows + 1] = "    and back"
+    for _, operation in ipairs(scope.backward) do
+      rows[#rows + 1] = cells(operation)
+    end
+  end
+  local lines = aligned(rows)
+  table.insert(lines, 1, ABOUT:format(wording.count(block.sequences, "sequence"), table.concat(lengths, " and ")))
+  return lines
+end
+
+local PASSES = { "forward", "backward" }
+
+-- The same as data: bytes and flops are of all repetitions.
 function M.json(plan)
   local list = {}
-  for i, scope in ipairs(plan.network) do
-    for _, operation in ipairs(scope.operations) do
-      list[#list + 1] = { block = i > 1 and scope.name or nil, times = scope.times, name = operation.name,
-        what = operation.words, reads = operation.reads, rows = operation.rows,
-        columns = operation.columns, parameters = operation.parameters, flops = operation.flops }
+  for i, scope in ipairs(plan.passes) do
+    for _, pass in ipairs(PASSES) do
+      for _, operation in ipairs(scope[pass]) do
+        list[#list + 1] = { block = i > 1 and scope.name or nil, times = scope.times, pass = pass,
+          name = operation.name, what = operation.words, reads = operation.reads, shape = operation.shape,
+          parameters = operation.parameters, kept_bytes = operation.kept_bytes,
+          scratch_bytes = operation.scratch_bytes, flops = operation.flops }
+      end
     end
   end
   return list
 end
 
-local function node(id, label, shape)
-  return ('    "%s" [label="%s"%s];'):format(id, label, shape and ", shape=" .. shape or "")
+local function node(id, label, look)
+  return ('    "%s" [label="%s"%s];'):format(id, label, look and ", " .. look or "")
 end
+
+local KEPT = "style=filled, fillcolor=lightgrey" -- what the way back reads
 
 -- Of one scope: its operations as boxes, arrows from what they read.
 local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do
     local label = { operation.name, operation.words, shape_words(operation) }
-    lines[#lines + 1] = node(prefix .. j, table.concat(label, "\\n"))
+    lines[#lines + 1] = node(prefix .. j, table.concat(label, "\\n"), operation.kept and KEPT)
     for _, from in ipairs(operation.from) do
       lines[#lines + 1] = ('    "%s%s" -> "%s%d";'):format(prefix, from, prefix, j)
     end
@@ -81,14 +135,15 @@ end
 
 -- A graph for dot: the network, and beside it each block, which is drawn once.
 function M.graph(plan)
-  local lines = { "digraph network {", "  rankdir=TB;", '  node [shape=box, fontname="sans-serif", fontsize=10];' }
+  local lines = { "digraph network {", "  rankdir=TB;", '  node [shape=box, fontname="sans-serif", fontsize=10];',
+    '  label="grey: kept for the way back"; fontname="sans-serif"; fontsize=10;' }
   for i, scope in ipairs(plan.network) do
     lines[#lines + 1] = ("  subgraph cluster_%d {"):format(i)
     lines[#lines + 1] = ('    label="%s"; fontname="sans-serif"; fontsize=11;'):format(i == 1 and "the network"
       or ("%s, %s"):format(scope.name, times_of(scope)))
     local prefix = "s" .. i .. "."
     for _, outside in ipairs(scope.outside) do
-      lines[#lines + 1] = node(prefix .. outside, outside:gsub("_%d+$", ""), "plaintext")
+      lines[#lines + 1] = node(prefix .. outside, outside:gsub("_%d+$", ""), "shape=plaintext")
     end
     draw_scope(lines, scope, prefix)
     lines[#lines + 1] = "  }"

@@ -26,7 +26,7 @@ local ABI = 3 -- LH_ABI
 -- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; family: whose
 -- names its template sees first.
 local function file_list(plan)
-  local first = plan.attentions[1]
+  local first = plan.first
   local files = {
     { template = "common/spec.c.tpl", path = "spec.c", family = first },
     { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
@@ -60,6 +60,8 @@ local function build(resolved, facts)
   }
   experiment.derive(plan, facts.task, facts.network)
   dimensions.derive(plan)
+  encoding.add(plan)
+  model.survey(plan, facts.network)
   encoding.derive(plan, facts)
   plan.files = file_list(plan)
   local net, lists = model.derive(plan, facts.network)

@@ -25,7 +25,7 @@ end
 
 M.JSON_ORDER = {
   "id", "digest", "parameters", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block", "times",
-  "name", "shape", "offset", "what", "reads", "rows", "columns", "flops", "value", "why",
+  "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value", "why",
 }
 
 local function tensor_lines(plan, lines)
@@ -36,7 +36,7 @@ local function tensor_lines(plan, lines)
 end
 
 function M.text(plan)
-  local family = plan.attentions[1]
+  local family = plan.first
   local lines = {
     plan.id .. "  " .. plan.digest,
     "",

@@ -1,5 +1,5 @@
-/* Steps of a fleet: one launch makes a number of steps of every replica that still trains; of a wide model it is as many
- * launches as the steps have phases and products, put into the stream together.
+/* Steps of a fleet: one launch makes a number of steps of every replica that still trains; of a wide model it is as
+ * many launches as the steps have phases and products, put into the stream together.
  *
  * What a loop looks at between steps (parameters, metrics) must be that of the step it is at. So a launch makes at most
  * as many steps as the most modest of the engines was asked for, and none starts before every engine has handed out the
@@ -15,8 +15,8 @@
 
 static const double LAUNCH_SECONDS = 0.2; /* about, at most */
 
-/* Of wide models, in the stream at once: about what a driver takes before it lets its caller wait, who has batches to make
- * meanwhile. */
+/* Of wide models, in the stream at once: about what a driver takes before it lets its caller wait, who has batches to
+ * make meanwhile. */
 enum { MOST_LAUNCHES = 1024 };
 
 /* --- failures --------------------------------------------------------------------------------------------------- */

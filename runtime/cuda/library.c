@@ -221,8 +221,8 @@ static lh_status set_bias(lh_cuda_library *library, const method *m, const void 
     return check(library, result, "cublasLtMatmulDescSetAttribute", error);
 }
 
-/* The algorithm with this epilogue that the library thinks best; *found: whether it knows any. It reads a bias' alignment
- * from its address: one that has no more than all have makes the choice the same wherever things lie. */
+/* The algorithm with this epilogue that the library thinks best; *found: whether it knows any. It reads a bias'
+ * alignment from its address: one that has no more than all have makes the choice the same wherever things lie. */
 static lh_status ask(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference, bool *found,
                      lh_error *error) {
     const functions *call = &library->call;

@@ -126,7 +126,7 @@ end
 
 -- What comes from outside, as it is or through a product.
 function branches.outside(w)
-  if w.outside_width == w.width and w.random:chance(2) then
+  if w.width == w.model and w.random:chance(2) then
     return w.outside
   end
   return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("inject", w.width), w.outside,
@@ -220,7 +220,6 @@ local function block(w, number, x, width, attends)
     loops > 1 and (", { loops = %d }"):format(loops) or "")
   inner.memory = w.source_memory and width == w.model and w:value("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:chance(3) and w:value("b%d:external(%s)", number, w.random:pick(w.older)) or nil
-  inner.outside_width = w.model
   local h = inside(inner, w:value("b%d:input(%s)", number, x), attends)
   w:line("b%d:output(%s)", number, h)
   w:line("local h%d = b%d.result", number, number)

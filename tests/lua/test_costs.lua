@@ -7,6 +7,7 @@ local lu = require("luaunit")
 local plans = require("plans")
 
 local plan_of, scored, task = plans.plan_of, plans.scored, plans.task
+local project = require("project").new(".")
 
 TestCosts = {}
 
@@ -118,11 +119,20 @@ function TestCosts.test_operations_have_all_parameters()
   end
 end
 
--- Two threads: six vectors of parameters, then a gradient and a workspace each; tables and draws of positions.
+-- Bytes as the generated code takes them, on whole cache lines.
+local function taken(bytes)
+  return (bytes + 63) // 64 * 64
+end
+
+-- Weights of five layers and their transposes, and the output's; in columns that are filled up.
+local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
+
+-- Four vectors of parameters, packed weights, and for two threads a gradient and a workspace each; tables and draws of
+-- positions. tests/unit/test_parity.c compares with what programs take.
 function TestCosts.test_memory()
   local plan = plan_of({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
-  lu.assertEquals(plan.memory_bytes, 8 * plan.vector_bytes + 2 * plan.workspace_bytes)
+  lu.assertEquals(plan.memory_bytes, 6 * plan.vector_bytes + PANELS + 2 * plan.workspace_bytes)
   lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
   local rope = plan_of({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
   lu.assertEquals(rope.memory_bytes, plan.memory_bytes + 41 * 32 * 4)
@@ -132,39 +142,62 @@ function TestCosts.test_memory()
 end
 
 -- Layers keep activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
+-- tokens of each sequence, their queries and keys padded.
+local function workspace(sequences, tokens, queries, keys, drops)
+  local rows = (sequences * tokens + 5) // 6 * 6
+  local row = 4 * rows
+  local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * taken(row)
+    + taken(4 * sequences * 8 * queries * keys) + taken(4 * sequences * 8 * queries) + 2 * drops * taken(rows * 64 + 64)
+  local scratch = row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192) + 4 * queries * keys + taken(4 * tokens * 2 * 8)
+  return 5 * layer + scratch
+end
+
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
 function TestCosts.test_workspace()
   local plan = plan_of({}, task(2, 2))
-  local layer = 102 * (8 * 64 + 256 + 2) + 3 * 8 * 48 * (40 + 1)
-  local backward = 102 * (8 * 64 + 256) + 48 * 40 + 2 * 33 * 8
-  local want = 5 * (4 * layer + 102 * 64 * 2) + 4 * backward
-  lu.assertEquals(plan.workspace_bytes, want)
+  lu.assertEquals(plan.largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
   local whole = plan_of({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no gradient of its own for a branch
-  lu.assertEquals(whole.workspace_bytes, want - 5 * 102 * 64 * 2 - 4 * 102 * 64)
+  lu.assertEquals(whole.workspace_bytes, workspace(3, 33, 48, 40, 0))
   local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
-  lu.assertEquals(dropped.workspace_bytes, want + 102 * 64)
+  lu.assertEquals(dropped.workspace_bytes, plan.workspace_bytes + 102 * 64 + 64)
 end
 
--- No block is larger than a shard: of 128 sequences in one shard 84 of one token fit, of 3 in two shards the larger
--- shard has 2, of 1 there is 1; the largest block is then one of the longest sequences.
+-- A block has as many sequences as its length allows, and no more than a shard: of 3 in two shards the larger one has
+-- 2, of 1 there is 1; the largest block is then one of the longest sequences. So it is where all are as long.
 function TestCosts.test_workspace_ends_at_the_shard()
-  local function check(batch, shards, sequences, length, rows, queries, keys)
-    local layer = rows * (8 * 64 + 256 + 2) + sequences * 8 * queries * (keys + 1)
-    local backward = rows * (8 * 64 + 256) + queries * keys + 2 * length * 8
-    local plan = plan_of({ ["train.batch"] = batch, ["train.shards"] = shards }, task(2, 2))
-    lu.assertEquals(plan.workspace_bytes, 5 * (4 * layer + rows * 64 * 2) + 4 * backward, batch .. " in " .. shards)
+  local function check(sets, sequences, tokens, queries, keys)
+    local plan = plan_of(sets, task(2, 2))
+    lu.assertEquals(plan.workspace_bytes, workspace(sequences, tokens, queries, keys, 1))
   end
-  check("128", "1", 84, 1, 84, 16, 8)
-  check("3", "2", 2, 41, 84, 48, 48)
-  check("1", "1", 1, 41, 42, 48, 48)
+  check({ ["train.batch"] = "3", ["train.shards"] = "2" }, 2, 41, 48, 48)
+  check({ ["train.batch"] = "1", ["train.shards"] = "1" }, 1, 41, 48, 48)
+  check({ ["train.lengths"] = "{ 40, 40 }" }, 2, 41, 48, 48)
+  check({ ["train.lengths"] = "{ 1, 120 }" }, 1, 121, 128, 128)
 end
 
--- One sequence of 121 tokens is the largest block of this task: 126 rows with whole tiles.
-function TestCosts.test_workspace_of_long_sequences()
-  local layer = 126 * (8 * 64 + 256 + 2) + 8 * 128 * (128 + 1)
-  local backward = 126 * (8 * 64 + 256) + 128 * 128 + 2 * 121 * 8
-  local plan = plan_of({ ["train.lengths"] = "{ 1, 120 }" }, task(2, 2))
-  lu.assertEquals(plan.workspace_bytes, 5 * (4 * layer + 126 * 64 * 2) + 4 * backward)
+-- What operations are said to keep and to write is a thread's workspace, and their work is the step's.
+function TestCosts.test_the_passes_make_up_memory_and_work()
+  local cases = { plan_of({}), plan_of({ ["model.dropout"] = "0" }), plan_of({ ["model.kind"] = "decoder",
+    ["model.norm.place"] = "pre", ["model.activation"] = "geglu", ["model.tied"] = "true" }),
+    plan_of({ ["encoding.relative.kind"] = "transformer_xl", ["encoding.additive.kind"] = "sinusoid" }),
+    plan_of({ ["encoding.normaliser.kind"] = "geometric" }), plan_of({ ["encoding.additive.kind"] = "learned",
+    ["encoding.positions.kind"] = "randomized", ["encoding.positions.draw"] = "sequence" }),
+    scored("{ kind = 'alibi_learned' }"), scored("{ kind = 't5' }"),
+    assert(project:plan("tests/specs/emulated_blocks.lua")).plan }
+  for i, plan in ipairs(cases) do
+    local bytes, flops, parameters = 0, 0, 0
+    for _, scope in ipairs(plan.passes) do
+      for _, pass in ipairs({ "forward", "backward" }) do
+        for _, operation in ipairs(scope[pass]) do
+          bytes = bytes + operation.kept_bytes + operation.scratch_bytes
+          flops, parameters = flops + operation.flops, parameters + scope.count * operation.parameters
+        end
+      end
+    end
+    lu.assertEquals(bytes, plan.workspace_bytes, "case " .. i)
+    lu.assertAlmostEquals(flops, plan.flops_per_step, 50, "case " .. i)
+    lu.assertEquals(parameters, plan.parameters, "case " .. i)
+  end
 end
 
 -- Tables of 80 tokens: 176 elements by query - key and head, 176 by query + key; the gradients lie in each workspace,
@@ -184,11 +217,11 @@ function TestCosts.test_memory_of_scores()
   both("{ kind = 'alibi' }", 2 * by_distance, 0.0)
   both("{ kind = 'alibi_learned' }", 3 * by_distance, 3.0 * by_distance)
   both("{ kind = 'window' }", by_distance, 0.0)
-  both("{ kind = 'kerple_log' }", 2 + 2 + 3 * by_distance, 2.0 + 2 + 3 * by_distance)
+  both("{ kind = 'kerple_log' }", 16 + 16 + 3 * by_distance, 16.0 + 16 + 3 * by_distance)
   both("{ score = function(x) return x.score + sin(x.key_index + x.query_index) end }", 2 * 80 + 16, 0.0)
   both("{ score = function(x) return x.score + sin(x.key_index * x.query_index) + x.head * cos(x.query_index) end }",
     80 * 80 + 2 * 80, 0.0)
-  both("{ kind = 'log_length' }", 1, 0.0)
+  both("{ kind = 'log_length' }", 16, 0.0)
 end
 
 support.run()

@@ -30,7 +30,8 @@ function TestWords.test_json_has_the_documented_keys()
     lu.assertEquals(keys(choice), "value what why")
   end
   for _, operation in ipairs(object.operations) do
-    lu.assertEquals(keys(operation):gsub("^block ", ""), "columns flops name parameters reads rows times what")
+    lu.assertEquals(keys(operation):gsub("^block ", ""):gsub("shape ", ""),
+      "flops kept_bytes name parameters pass reads scratch_bytes times what")
   end
 end
 
@@ -48,16 +49,18 @@ function TestWords.test_json_comes_in_the_documented_order()
   lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_module.json(plan)))
 end
 
--- The network on the page: operations in order, block by block, with shapes, parameters and FLOPs.
+-- The network on the page: operations of both passes in order, block by block, with shapes, parameters, memory and
+-- FLOPs.
 function TestWords.test_the_network_is_on_the_page()
   local text = plan_module.text(plan_of({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
-  local page = text:match("\n(network, operations.-)\n\ntensors\n")
+  local page = text:match("\n(network %s.-)\n\ntensors\n")
   lu.assertEquals(page, support.read("tests/golden/network.txt"))
   local own = plan_module.text(plan_of({ ["model.kind"] = "decoder", ["model.norm"] = "{ place = 'pre', kind = 'rms' }",
     ["model.activation"] = "swiglu", ["model.bias"] = "none", ["model.init"] = "xavier", ["model.tied"] = "true" }))
   lu.assertStrContains(own, "dropout 0.1, float32, a decoder, pre-norm, RMS norm, swiglu, no biases, first values of "
     .. "xavier, tied output\n")
-  lu.assertStrContains(own, "\n    hidden                 silu gate ")
+  lu.assertStrMatches(own, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
+  lu.assertStrMatches(own, ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
 end
 
@@ -76,6 +79,10 @@ function TestWords.test_the_network_as_a_graph()
   lu.assertEquals(select(2, graph:gsub("subgraph", "")), 2)
   lu.assertStrContains(graph, 'label="layer, 5 times"')
   lu.assertStrContains(graph, '"s2.input_1" -> "s2.1";')
+  for name, kept in pairs({ attended = true, norm1 = true, attention_output = false, sum1 = false }) do
+    local line = graph:match(('[^\n]*label="%s\\n[^\n]*'):format(name))
+    lu.assertEquals(line:find("fillcolor=lightgrey", 1, true) ~= nil, kept, name)
+  end
   for line in graph:gmatch("[^\n]+") do
     lu.assertNotNil(line:find("[;{}]$"), line)
   end

@@ -4,8 +4,8 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local checks = require("network.checks")
 local grid = require("study.grid.grid")
+local names = require("base.names")
 local handles = require("network.handles")
 local lfs = require("lfs")
 local lu = require("luaunit")
@@ -115,7 +115,7 @@ function TestOwnNetwork.test_limits()
   lu.assertStrContains(networks, "128 MB")
   lu.assertEquals({ sandbox.INSTRUCTIONS, sandbox.MEMORY }, { 5000000, 128 * 1024 })
   lu.assertStrContains(networks, "up to 40 of a-z, 0-9 and _")
-  lu.assertStrContains(checks.NAME_TEXT, "up to 40 of a-z, 0-9 and _")
+  lu.assertStrContains(names.TEXT, "up to 40 of a-z, 0-9 and _")
 end
 
 -- What the page and the example's README show of `plan` is what it prints, and the mistake is told as it says.
@@ -129,7 +129,7 @@ function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
     lu.assertStrContains(text, "\n" .. line .. "\n")
     lines = lines + 1
   end
-  lu.assertEquals(lines, 4)
+  lu.assertEquals(lines, 6)
   lu.assertNotNil(project:plan("examples/own_network/own_network.lua", { "model.options.gate=gelu" }))
   local wide = read("examples/own_network/parallel_block.lua"):gsub("block:gate%([^\n]*",
     'block:product("gated", halves, 2 * model.width)')

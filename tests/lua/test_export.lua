@@ -109,6 +109,14 @@ local function text_of(encoding, more)
   return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
 end
 
+-- Of an encoder-decoder that the network's own tensors name, with a score in each attention.
+function TestPytorch.test_an_encoder_decoder()
+  local sizes = ", model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
+  local text = text_of("kind = 'rope', encoder = { mask = { kind = 'window', left = 2 } }", sizes)
+  assert_has(text, "self.cross_attention", "self.encoder", "self.decoder")
+  assert_has(text_of("kind = 'alibi'", sizes), "change_score")
+end
+
 function TestPytorch.test_geometric_has_what_it_uses()
   local full = text_of('kind = "geometric"')
   assert_has(full, "class Direction(nn.Linear)", "score = self.geometric(query, key) + self.direction(h)")

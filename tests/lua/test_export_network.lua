@@ -172,6 +172,29 @@ function TestNetworks.test_blocks_and_what_is_around_them()
   lu.assertFalse(facts.math)
 end
 
+-- What every repetition reads stays as it was, also where the first one begins with it.
+function TestNetworks.test_a_block_that_reads_its_first_input()
+  local facts = described(in_block(function(b, h, _, x)
+    b:output(b:add(b:norm("first", h), b:external(x)))
+  end))
+  lu.assertEquals(facts.network.lines, { 'embedding = self.embed["token"](tokens) * 2', "h = embedding",
+    "for half in self.halfs:", "    h = half(h, embedding)", "return self.output(h)" })
+  facts = described(function(net)
+    local x = net:embed("embedding", net:stream("source"))
+    for _, name in ipairs({ "first", "second" }) do
+      local b = net:block(name, 1, "A block.")
+      local outside = name == "second" and b:external(x)
+      local h = b:input(x)
+      b:output(b:add(b:norm("norm", h), outside or h))
+      x = b.result
+    end
+    net:classify(net:readout(x, "last"))
+  end)
+  lu.assertEquals(facts.network.lines, { 'h = self.embed["token"](tokens)', "for first in self.firsts:",
+    "    h = first(h)", "second_output = h", "for second in self.seconds:",
+    "    second_output = second(second_output, h)", "return self.output(second_output)" })
+end
+
 -- A comment becomes a docstring, whatever is in it.
 function TestNetworks.test_comments_of_blocks()
   local text = rendered(described(function(net)
@@ -206,6 +229,14 @@ function TestNetworks.test_names_that_are_taken()
     "    lambda_ = self.lambda_(self.train_(h))", '    "train_": "train",\n', '    "think_": "think",\n',
     'value = stored[f"{name_in_file(owner)}.{name}"]')
   assert_lacks(text, '"up', "IN_NORMS", "import math")
+  for name, class in pairs({ none = "NoneBlock", f = "FBlock", encoder = "EncoderBlock", half_way = "HalfWay" }) do
+    local block = described(function(net)
+      local b = net:block(name, 1, "A block.")
+      b:output(b:norm("first", b:input(net:embed("embedding", net:stream("source")))))
+      net:classify(net:readout(b.result, "last"))
+    end)
+    lu.assertEquals(block.list[1].name, class)
+  end
 end
 
 -- Families of one network: what one has otherwise than those before it has its name.

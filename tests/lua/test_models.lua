@@ -9,6 +9,7 @@ local handles = require("network.handles")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local own_network = require("spec.own_network")
+local plan_module = require("plan.plan")
 local plans = require("plans")
 local project_module = require("project")
 local random = require("random")
@@ -321,7 +322,7 @@ end
 
 function TestOwn.test_a_decoder_of_ones_own()
   local plan = good(with_block(FULL), { "model.kind=decoder", "model.tied=true" })
-  lu.assertEquals({ plan.decoder.separator, plan.attentions[1].mask.kind }, { 10, "causal" })
+  lu.assertEquals({ plan.decoder.separator, plan.first.mask.kind }, { 10, "causal" })
 end
 
 function TestOwn.test_two_streams_are_refused()
@@ -350,7 +351,7 @@ b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block
   { [[local n = b:norm("n", h)
 b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
   { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5, "a second attention self",
-    "one of each family" },
+    "another name: { name = ... }" },
   { [[b:output(b:add(h, b:attention("self", b:norm("n", h), h)))]], 5, "queries of one value and keys of another",
     "the same value twice" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
@@ -478,15 +479,34 @@ function TestOwn.test_a_study_varies_options()
   lu.assertNotEquals(gelu.plan.digest, relu.plan.digest)
 end
 
--- Positions that are drawn in every layer count model.layers of them.
+-- Positions that are drawn in every layer, and tables of each, are counted in the attention's block; a score knows
+-- model.layers.
 function TestOwn.test_an_encoding_that_counts_layers()
-  local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "relative" },
+  local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
-  local three = PLAIN:gsub("model.layers", "3")
-  local made, message = planned(three, nil, spec)
+  local three = PLAIN:gsub('"layer", model.layers', '"tower", 3')
+  local family = good(three, nil, spec:format("relative")).first
+  lu.assertEquals({ family.layers, family.stack.member, family.stack.count }, { 3, "tower", "TOWER_LAYERS" })
+  lu.assertEquals(good(three, { "encoding.positions.kind=randomized" }, spec:format("rope")).first.positions.draws, 3)
+  local made, message = planned(three, nil, spec:format("alibi"))
   lu.assertTrue(made == nil)
   lu.assertStrContains(message, "net.lua:8:1: error: attention self is there 3 times")
-  good(three)
+  lu.assertStrContains(message, "model.layers = 2 repetitions")
+end
+
+-- What no attention needs is in no code; a second attention has the same facets under names of its own.
+function TestOwn.test_no_attention_and_two()
+  local none = good(with_block(FULL))
+  lu.assertEquals(none.attentions, {})
+  lu.assertStrContains(plan_module.text(none), "no positional encoding")
+  local two = good(with_block([[
+  local a = b:norm("n", b:add(h, b:attention("self", h, h)))
+  b:output(b:norm("m", b:add(a, b:attention("self", a, a, { name = "far" }))))]]), { "encoding.rotation.kind=rope" })
+  lu.assertEquals({ two.attentions[1].name, two.attentions[2].name }, { "self", "far" })
+  lu.assertEquals({ two.attentions[1].PREFIX, two.attentions[2].PREFIX }, { "SELF_", "FAR_" })
+  lu.assertEquals(two.attentions[2].rotation, two.attentions[1].rotation)
+  lu.assertEquals(two.trace_sites[3].name, "layers.0.far")
+  lu.assertStrContains(plan_module.text(two), "\n  layers.0.far.query.weight ")
 end
 
 -- ---- whatever a description does ----

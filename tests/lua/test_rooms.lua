@@ -12,7 +12,7 @@ local ROOMS = {
   { "base" },
   { "expression", "base" },
   { "spec", "base expression" },
-  { "network" },
+  { "network", "base" },
   { "plan", "base expression spec network" },
   { "render", "base plan" },
   { "project", "base spec plan render" },

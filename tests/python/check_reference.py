@@ -43,10 +43,15 @@ def check_logits(exported, vectors, least):
     model = exported.load()
     worst = 0.0
     for n in LENGTHS:
-        tokens = exported.with_outputs(tensor(vectors, f"data.n{n}.input"), n)
+        inputs = tensor(vectors, f"data.n{n}.input")
+        if hasattr(exported, "with_target"):
+            tokens = exported.with_target(inputs, tensor(vectors, f"data.n{n}.target"))
+        else:
+            tokens = exported.with_outputs(inputs, n)
+        wanted = tensor(vectors, f"result.n{n}.logits")
         with torch.no_grad():
-            found = model(tokens, **given(exported, vectors, n, least))[:, -n:]
-        worst = max(worst, float((found - tensor(vectors, f"result.n{n}.logits")).abs().max()))
+            found = model(tokens, **given(exported, vectors, n, least))[:, -wanted.shape[1]:]
+        worst = max(worst, float((found - wanted).abs().max()))
     assert worst < 1e-12, worst
     return worst
 
@@ -94,7 +99,7 @@ def check(path):
         check_positions(exported, words, first)
     if hasattr(exported, "draw_distances"):
         check_distances(exported, words, first)
-    if hasattr(exported, "COMPUTATION"):
+    if "computation" in words:
         check_computation(exported)
         return
     vectors = longhand.Tensors(ROOT / f"{name}.safetensors")

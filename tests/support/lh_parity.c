@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/level.h"
 #include "base/real.h"
 #include "lh_test.h"
 
@@ -184,6 +185,33 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const d
         out.exact += wrong == 0;
     }
     return out;
+}
+
+/* ---- memory ---- */
+
+static const lh_planned *planned_of(const char *id, const char *level) {
+    for (int i = 0; i < lh_planned_count; i++)
+        if (strcmp(lh_planned_memory[i].id, id) == 0 && strcmp(lh_planned_memory[i].level, level) == 0)
+            return &lh_planned_memory[i];
+    fail_msg("%s at %s is in no plan", id, level);
+    return NULL;
+}
+
+void lh_parity_check_memory(const lh_spec *spec) {
+    static const char *const WHAT[] = {"a workspace", "shared memory", "tables"};
+    for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
+        if (!lh_level_runs((*program)->level)) continue;
+        const lh_planned *want = planned_of(spec->id, (*program)->level);
+        lh_shape shape = {want->sequences, {want->length[0], want->length[1]}, 1};
+        size_t tables = (*program)->tables_bytes ? (*program)->tables_bytes(shape.length) : 0;
+        size_t got[] = {(*program)->workspace_bytes(&shape, LH_MODE_TRAIN),
+                        (*program)->shared_bytes(&shape, LH_MODE_TRAIN), tables};
+        size_t planned[] = {want->workspace, want->shared, want->tables};
+        for (int i = 0; i < 3; i++)
+            if (got[i] != planned[i])
+                fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, want->level, WHAT[i], got[i],
+                         planned[i]);
+    }
 }
 
 /* ---- a program at work ---- */

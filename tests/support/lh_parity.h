@@ -27,6 +27,9 @@ const lh_parity_tolerance *lh_parity_tolerance_of(int real_bytes);
 /* Of random networks in float64, whose sums may grow where they have no norms. */
 extern const lh_parity_tolerance lh_parity_random_tolerance;
 
+/* Every program of the spec takes the memory that its plan says. */
+void lh_parity_check_memory(const lh_spec *spec);
+
 /* Zeroed and on a cache line, as the engine gives it; for free. */
 void *lh_parity_reserve(size_t bytes);
 

@@ -59,6 +59,13 @@ static const lh_ref_network networks[] = {
      tensors_${n}, ${list}, scopes_${n}},
 % end
 };
-% local count = #networks
+static const lh_planned planned[] = {
+% for _, p in ipairs(planned) do
+    {"${p.id}", "${p.level}", {${p.first}, ${p.second}}, ${p.sequences}, ${p.workspace}, ${p.shared}, ${p.tables}},
+% end
+};
+% local count, sizes = #networks, #planned
 const lh_ref_network *const lh_networks = networks;
 const int lh_network_count = ${count};
+const lh_planned *const lh_planned_memory = planned;
+const int lh_planned_count = ${sizes};

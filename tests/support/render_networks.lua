@@ -5,6 +5,7 @@ package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package
 
 local random_specs = require("random_specs") -- before whatever plans
 local builder = require("network.builder")
+local memory = require("plan.memory")
 local model = require("plan.model")
 local networks = require("networks")
 local reference = require("network.reference")
@@ -49,8 +50,18 @@ local function any_network(number)
 end
 
 local project = require("project").new(".")
-local list = {}
+local list, planned = {}, {}
+local function add_memory(plan)
+  local block = plan.largest_block
+  for _, level in ipairs(memory.LEVELS) do
+    planned[#planned + 1] = { id = plan.id, level = level.name, first = block.size[1], second = block.size[2] or 0,
+      sequences = block.sequences, workspace = memory.workspace(plan, block.size, block.sequences, level),
+      shared = memory.shared(plan, block.size, level), tables = memory.tables(plan, block.size) }
+  end
+end
+
 local function add(plan)
+  add_memory(plan)
   local network = reference.derive(model.network(plan))
   network.id = plan.id
   list[#list + 1] = network
@@ -67,7 +78,7 @@ for number = 1, tonumber(arg[2]) do
   network.id = "any_" .. number
   list[#list + 1] = network
 end
-local text, err = render.render("networks.c.tpl", { networks = list }, function(name)
+local text, err = render.render("networks.c.tpl", { networks = list, planned = planned }, function(name)
   return write.read("tests/support/" .. name)
 end)
 assert(text, err and ("%s:%s: %s"):format(err.path, err.line, err.what))

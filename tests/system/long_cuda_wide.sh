@@ -51,8 +51,10 @@ same_numbers() {
         END { exit bad || seen < 12 }'
 }
 
-# A thread's part of a head fits its registers.
+# A thread's part of a head fits its registers: the text is that of make cuda-all (tests/cuda/check.sh).
 fits_registers() {
+    ./longhand gen tests/specs/$SPEC.lua --target cpu,cuda --set precision=float32 --out build/cuda/specs/$SPEC \
+        >/dev/null || return
     words=$(echo "$toolkit" | cut -d ' ' -f 1-3)
     for architecture in sm_80 sm_90; do
         goal=build/cuda/$(echo "$words" | cut -d ' ' -f 1,2 | tr ' ' -)/$SPEC.$architecture

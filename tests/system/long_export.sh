@@ -1,6 +1,6 @@
 # Every encoding and every form of a network, trained for a few steps, exported to PyTorch, and its logits compared there
-# with those of the trainer. Needs PyTorch (LONGHAND_PYTHON names another Python than python3). LH_EXPORT picks cases by
-# a pattern of the shell.
+# with those of the trainer; and LH_RANDOM=200 random networks, without a trainer, with an interpreter of their graphs.
+# Needs PyTorch (LONGHAND_PYTHON names another Python than python3). LH_EXPORT picks cases by a pattern of the shell.
 
 . tests/system/common.sh
 
@@ -71,6 +71,14 @@ case_of own_block_drawn 'source = "parallel_block.lua", options = { gate = "gelu
 case_of own_blocks 'source = "blocks.lua"' 'kind = "t5"'
 case_of own_decoder "$DECODER, source = \"blocks.lua\"" 'kind = "sinusoid"'
 
+# What a line of a forward pass says, beside the operations that it is of.
+networks_agree() {
+    mkdir "$work/networks" && "${LUA:-lua5.4}" tests/support/render_exports.lua "$work/networks" "${LH_RANDOM:-200}" &&
+        "$PYTHON" tests/python/check_networks.py "$work/networks"
+}
+
+expect random_networks_agree_in_torch networks_agree
+cat "$work/.output"
 expect models_agree_in_torch "$PYTHON" tests/python/use_model.py "$work"/torch/*
 cat "$work/.output"
 finish

@@ -1,6 +1,6 @@
-# Random networks beyond those of the suite, against the interpreter in double: LH_RANDOM=25 of them, and LH_RANDOM_WIDE=6
-# whose products are a library's on a GPU, compiled for two levels and for the emulation where there is device code; and
-# LH_NETWORKS=2000 on numbers, over the buffers of their lists.
+# Random networks beyond those of the suite, against the interpreter in double: LH_RANDOM=25 of them, and
+# LH_RANDOM_WIDE=6 whose products are a library's on a GPU, compiled for two levels and for the emulation where there is
+# device code; and LH_NETWORKS=2000 on numbers, over the buffers of their lists.
 
 . tests/system/common.sh
 
@@ -26,6 +26,8 @@ else
     echo "skip device code of random networks: ${CXX:-g++} does not compile C++"
 fi
 expect "random networks match the interpreter at two levels" build/release/tests/unit/test_random
+expect "no name stands twice in random networks" env "LH_NETWORKS=${LH_RANDOM:-25}" \
+    "${LUA:-lua5.4}" tests/lua/test_random.lua
 expect "gradients of more random networks are their differences" env "LH_NETWORKS=${LH_NETWORKS:-2000}" \
     "${LUA:-lua5.4}" tests/lua/test_network.lua
 

@@ -128,18 +128,21 @@ torch_agrees() {
 render() {
     spec=$1 name=$2
     shift 2
-    $LUA tests/support/render_model.lua "tests/specs/parity_$spec.lua" "$work/reference/$name.py" \
+    $LUA tests/support/render_model.lua "tests/specs/$spec.lua" "$work/reference/$name.py" \
         'precision="float64"' "$@"
 }
 
 # Models that no run here has, with the weights of tests/reference.
 torch_agrees_with_jax() {
-    mkdir "$work/reference" && render float64_geometric geometric && render geometric_raw geometric_raw &&
-        render geometric_plain geometric_plain && render none none.computation task.computation=2 &&
-        render rand_learned rand_learned.one_based 'encoding.positions.range="one_based"' &&
-        render rand_alibi rand_alibi.one_based 'encoding.positions.range="one_based"' &&
-        render rand_relative rand_relative.sides 'encoding.positions.sides="independent"' &&
-        render rand_rope rand_rope.sequence.unsorted 'encoding.positions.draw="sequence"' \
+    mkdir "$work/reference" && render parity_float64_geometric geometric && render parity_geometric_raw geometric_raw &&
+        render parity_geometric_plain geometric_plain && render parity_none none.computation task.computation=2 &&
+        render parity_rand_learned rand_learned.one_based 'encoding.positions.range="one_based"' &&
+        render parity_rand_alibi rand_alibi.one_based 'encoding.positions.range="one_based"' &&
+        render parity_float64_decoder_alibi decoder_alibi && render parity_decoder_relative decoder_relative &&
+        render parity_decoder_rope decoder_rope && render networks/decoder_window decoder_window &&
+        render networks/encoder_gelu_pre encoder_gelu_pre &&
+        render parity_rand_relative rand_relative.sides 'encoding.positions.sides="independent"' &&
+        render parity_rand_rope rand_rope.sequence.unsorted 'encoding.positions.draw="sequence"' \
             encoding.positions.sorted=false &&
         "$PYTHON" tests/python/check_reference.py "$work/reference"
 }

@@ -45,7 +45,11 @@ traces() {
 
 has_no_device_code() {
     ./longhand gen "$work/reverse_pair.lua" --target cpu,cuda --out "$work/none" 2>"$work/message"
-    [ $? -eq 1 ] && grep -q "there is no device code for a network of 2 streams" "$work/message"
+    [ $? -eq 1 ] && grep -q "there is no device code for a network of 2 streams" "$work/message" && [ ! -e "$work/none" ] ||
+        return
+    ./longhand gen "$work/reverse_pair.lua" --out "$work/half" 2>"$work/message" &&
+        grep -q "the CPU half alone: there is no device code" "$work/message" &&
+        [ -e "$work/half/step.c" ] && [ ! -e "$work/half/device.cu" ]
 }
 
 expect encoder_decoder_builds ./longhand build "$work/reverse_pair.lua" --levels best --out "$work/trainer"

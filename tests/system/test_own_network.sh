@@ -56,6 +56,20 @@ mistakes_write_nothing() {
         refused 'while true do end' 'still running'
 }
 
+# Two layers, done twice over, with two attentions each: gradients, two steps, and what each of the four runs attends to.
+loops_train() {
+    for seed in 0 1; do
+        "$work/loops/trainer" gradcheck --seed $seed >"$work/.check" || { cat "$work/.check" && return 1; }
+    done
+    "$work/loops/trainer" train --steps 2 --out "$work/loops/runs" --no-eval --threads 2 || return
+    run=$(echo "$work"/loops/runs/own_loops/*/lr*-seed0)
+    "$work/loops/trainer" trace --checkpoint "$run/checkpoint.safetensors" --what attention --length 5 \
+        --out "$work/loops/trace.safetensors" || return
+    for site in towers.0 towers.0.far towers.3 towers.3.far; do
+        grep -aq "\"n5.$site.attention\"" "$work/loops/trace.safetensors" || { echo "no $site" && return 1; }
+    done
+}
+
 expect own_network_is_checked ./longhand check $SPEC
 expect own_network_plan_names_it plan_names_the_network
 expect own_network_mistakes_write_nothing mistakes_write_nothing
@@ -65,6 +79,9 @@ if [ "$failures" -eq 0 ]; then
     trains >"$work/.trains" 2>&1 && echo ok own_network_trains || {
         echo not ok own_network_trains && cat "$work/.trains" && failures=$((failures + 1)); }
     expect own_network_evaluates_longer_sequences evaluates
+    expect own_network_with_loops_builds ./longhand build tests/specs/networks/own_loops.lua --set precision=float64 \
+        --levels best --out "$work/loops"
+    expect own_network_with_loops_trains loops_train
     expect own_network_of_other_operations_is_another_model another_network_is_another_model
     expect own_network_is_exported exports
     if "$PYTHON" -c 'import torch' 2>/dev/null; then

@@ -375,8 +375,14 @@ static void test_update_three_steps_match_reference(void **state) {
     for_each_program(check_update);
 }
 
+static void test_programs_take_the_memory_of_their_plans(void **state) {
+    (void)state;
+    for (int i = 0; i < CASE_COUNT; i++) lh_parity_check_memory(CASES[i].spec);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_programs_take_the_memory_of_their_plans),
         cmocka_unit_test(test_forward_block_stored_batches_give_stored_logits),
         cmocka_unit_test(test_train_block_stored_batch_gives_stored_gradients),
         cmocka_unit_test(test_assemble_stored_examples_give_stored_tokens),

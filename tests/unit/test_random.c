@@ -1,5 +1,6 @@
 /* Generated CPU code of random networks (tests/support/random_specs.lua) against kernels/ref, which has nothing of it
- * but the description: values and gradients of every parameter, on every instruction-set level that runs here.
+ * but the description: values and gradients of every parameter, on every instruction-set level that runs here; and the
+ * memory that their plans say.
  * LH_RANDOM_SPECS: X(id) for each of them.
  */
 #include "support/lh_test.h"
@@ -52,6 +53,7 @@ static void check_at(const lh_parity_case *c, const lh_cpu_program *program, lh_
 
 static void test_network_matches_reference(void **state) {
     const lh_spec *spec = *state;
+    lh_parity_check_memory(spec);
     lh_ref_model *model = lh_parity_random_model(spec);
     lh_parity_case c = lh_parity_random_case(spec);
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {

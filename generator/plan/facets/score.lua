@@ -23,25 +23,12 @@ local literals = require("base.literals")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
 local score_cuda = require("plan.facets.score_cuda")
+local score_tables = require("plan.facets.score_tables")
 
 local M = {}
 
-local STAGES = { "uniform", "query", "key", "distance", "sum", "pair" }
-
 local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
   pair = "s->pairs" }
-local ABOUT = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
-  pair = "[keys][queries]" }
-
-local function by_class(tables, class)
-  local list = {}
-  for _, t in ipairs(tables) do
-    if t.class == class then
-      list[#list + 1] = t
-    end
-  end
-  return list
-end
 
 -- Literals of a list as lines of text.
 local function literal_lines(build, values)
@@ -100,27 +87,11 @@ local function describe_tables(tables, heads, cross)
     t.stride = cross and t.class == "key" and "%s->keys" or nil
     local count = t.class == "uniform" and "1" or t.stride and t.stride:format("s") or COUNT[t.class]
     t.count_text = not t.per_head and count or t.class == "uniform" and heads or heads .. " * " .. count
-    local shape = (t.per_head and "[HEADS]" or "") .. ABOUT[t.class]
-    t.about = shape ~= "" and (" /* %s */"):format(shape) or ""
+    t.about = score_tables.about(t, t.per_head)
     if t.learned and (t.class == "distance" or t.class == "sum") then
       t.row, t.row_count_text = t.name .. "_row", COUNT[t.class]
     end
   end
-end
-
--- Adds the words of statements to a set, to tell which arguments and locals their function needs.
-local function words_of(statements, set)
-  for _, statement in ipairs(statements) do
-    for _, field in ipairs({ "value", "target", "index", "place", "element", "address" }) do
-      for word in (statement[field] or ""):gmatch("[%a_][%w_]*") do
-        set[word] = true
-      end
-    end
-    if statement.kind == "gather_distance" or statement.kind == "gather_sum" then
-      set.d, set.i, set.j = true, true, true
-    end
-  end
-  return set
 end
 
 local function unused(set, names)
@@ -137,16 +108,16 @@ local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bo
 
 -- What a function of loop nests needs to declare.
 local function uses_of(list, family)
-  local positions, prefix, S = family.positions, family.prefix, family.cross and "S" or "T"
+  local positions, S = family.positions, family.cross and "S" or "T"
   local set = {}
   for _, nest in ipairs(list) do
-    for _, level in ipairs({ "outer", "key", "lane", "head", "after" }) do
-      words_of(nest[level], set)
+    for name in next, nest.mentioned do
+      set[name] = true
     end
     set.s = set.s or nest.class ~= "uniform"
     set[S] = set[S] or WIDE[nest.class] or false
   end
-  set.distance = set[prefix .. "distances_from"] or false
+  set.distance = set.drawn or false
   set.l = set.l or set.distance and positions.distance.per_layer or set.position and positions.per_layer
   set.S = family.cross and set.S or false
   set.step = set.p or set.position or set.distance or set.T or set.S or false
@@ -157,8 +128,8 @@ local function describe_functions(out, family)
   out.uses = uses_of(out.making, family)
   out.end_uses = uses_of(out.gradients, family)
   out.end_unused = unused(out.end_uses, { "l", "s" })
-  out.pair_unused = unused(words_of(out.pair, {}), { "s", "h", "i", "j", "logit" })
-  local words = words_of(out.pair_gradient, {})
+  out.pair_unused = unused(out.pair.mentioned, { "s", "h", "i", "j", "logit" })
+  local words = out.pair_gradient.mentioned
   out.grad_unused = unused(words, { "s", "h", "i", "j", "dscore" })
   for _, entry in ipairs({ { out.trains, "d" }, { out.recomputes, "logit" }, { out.trains, "weighted" } }) do
     if entry[1] and not words[entry[2]] then
@@ -166,7 +137,7 @@ local function describe_functions(out, family)
     end
   end
   local S = family.cross and "S" or "T"
-  words = words_of(out.gathered, {})
+  words = out.gathered.mentioned
   for _, t in ipairs(out.gathered) do
     local wide = t.class == "distance" or t.class == "sum"
     words[S] = words[S] or wide
@@ -188,13 +159,14 @@ local function gathered_in_pair(statements, t)
   return false
 end
 
-local function gathered_tables(tables, statements)
-  local list = {}
+local function gathered_tables(build, tables, statements)
+  local list = { mentioned = leaves.collect(build) }
   for _, t in ipairs(tables) do
     if t.learned and gathered_in_pair(statements, t) then
       local uniform = t.class == "uniform"
       list[#list + 1] = { name = t.name, class = t.class, row = t.row,
-        element = uniform and cpu.element("d", t, "score"), address = not uniform and cpu.address("d", t, t.class) }
+        element = uniform and cpu.element(build, "d", t, "score"),
+        address = not uniform and cpu.address(build, "d", t, t.class) }
     end
   end
   return list
@@ -203,8 +175,8 @@ end
 -- Loop nests that fill the tables, each after those it reads; those that take gradients back, in the opposite order.
 local function loop_nests(build, tables)
   local making, gradients = {}, {}
-  for _, class in ipairs(STAGES) do
-    local members = by_class(tables, class)
+  for _, class in ipairs(score_tables.CLASSES) do
+    local members = score_tables.by_class(tables, class)
     if #members > 0 then
       making[#making + 1] = nests.making(build, class, members)
       local nest = nests.gradients(build, class, members)
@@ -274,7 +246,7 @@ function M.plan(source, family, precision)
   out.making, out.gradients = loop_nests(build, out.tables)
   out.pair = nests.pair(build, lowered.score)
   out.pair_gradient, out.recomputes, out.factor = cpu.pair_gradient(build, lowered.score)
-  out.gathered = gathered_tables(out.tables, out.pair_gradient)
+  out.gathered = gathered_tables(build, out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
   describe_functions(out, family)

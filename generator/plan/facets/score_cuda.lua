@@ -15,33 +15,20 @@
 
 local cuda = require("expression.cuda")
 local nests = require("expression.nests")
+local score_tables = require("plan.facets.score_tables")
 
 local M = {}
 
-local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair" }
+local CLASSES = score_tables.CLASSES
 local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
 local COUNT = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
-local ABOUT = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
-  pair = "[keys][queries]" }
-
-local function by_class(tables, class)
-  local list = {}
-  for _, t in ipairs(tables) do
-    if t.class == class then
-      list[#list + 1] = t
-    end
-  end
-  return list
-end
 
 -- A table as a member of a struct, which is called `set` where members are placed.
 local function member(t, per_head, set)
   local count = COUNT[t.class]:format(set)
   local text = not per_head and count or t.class == "uniform" and "HEADS" or "HEADS * " .. count
-  local shape = (per_head and "[HEADS]" or "") .. ABOUT[t.class]
-  return { name = t.name, class = t.class, count_text = text,
-    about = shape ~= "" and (" /* %s */"):format(shape) or "" }
+  return { name = t.name, class = t.class, count_text = text, about = score_tables.about(t, per_head) }
 end
 
 local function members_of(tables)
@@ -75,36 +62,11 @@ end
 
 -- ---- what functions declare ----
 
-local function add_words(set, ...)
-  for _, text in ipairs({ ... }) do
-    for word in text:gmatch("[%a_][%w_]*") do
-      set[word] = true
-    end
-  end
-  return set
-end
-
-local function words_of(statements, set)
-  for _, s in ipairs(statements) do
-    add_words(set, s.value or "", s.target or "", s.place or "", s.index or "")
-  end
-  return set
-end
-
--- The words of a loop nest and of what stands around it.
+-- What a loop nest mentions, and what stands around it.
 local function uses_of(nest)
-  local set = {}
-  for _, level in ipairs({ "outer", "lane", "head", "after" }) do
-    words_of(nest[level], set)
-  end
-  for _, sum in ipairs(nest.sums) do
-    add_words(set, sum.member, "staging")
-  end
-  for _, part in ipairs(nest.parts) do
-    add_words(set, part.array, part.place)
-  end
-  for _, list in ipairs(nest.scatters) do
-    add_words(set, list.member, list.index, list.index_stride, list.value, list.count)
+  local set = { staging = nest.sums[1] ~= nil }
+  for name in next, nest.mentioned do
+    set[name] = true
   end
   set.T = set.T or nest.class ~= "uniform"
   set.s = set.s or nest.class == "pair"
@@ -121,7 +83,7 @@ local function all_uses(list)
     end
   end
   set.T = set.T or set.w or false
-  set.drawn = set.drawn_distance or false
+  set.drawn = set.drawn or false
   set.l = set.l or set.drawn or set.position or false
   set.v = set.p or set.T or set.drawn or set.position or false
   set.scratch = set.w or false
@@ -174,7 +136,7 @@ local function making(build, tables)
   for _, rank in ipairs(RANKS) do
     local stage = { number = #stages }
     for _, class in ipairs(rank) do
-      local own = by_class(tables, class)
+      local own = score_tables.by_class(tables, class)
       if #own > 0 then
         stage[#stage + 1] = describe(nests.making(build, class, own), true)
         all[#all + 1] = stage[#stage]
@@ -194,7 +156,7 @@ end
 local function back(build, tables)
   local list = {}
   for i = #CLASSES, 1, -1 do
-    local nest = nests.gradients(build, CLASSES[i], by_class(tables, CLASSES[i]))
+    local nest = nests.gradients(build, CLASSES[i], score_tables.by_class(tables, CLASSES[i]))
     if nest then
       list[#list + 1] = describe(nest, false)
     end
@@ -220,15 +182,15 @@ local function describe_gathered(list, class)
     names[i] = t.name
   end
   list.class, list.count, list.about = class, #list, table.concat(names, ", ")
-  list.arguments = arguments(TABLE_GRADIENT, words_of(list.statements, {}))
+  list.arguments = arguments(TABLE_GRADIENT, list.statements.mentioned)
 end
 
 local function describe_pair(out, build, score)
   out.pair = nests.pair(build, score)
-  out.pair_arguments = arguments(PAIR, words_of(out.pair, {}))
+  out.pair_arguments = arguments(PAIR, out.pair.mentioned)
   local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
   out.logit_grad = differs and logit_grad
-  out.logit_arguments = arguments(LOGIT_GRADIENT, words_of(logit_grad, {}))
+  out.logit_arguments = arguments(LOGIT_GRADIENT, logit_grad.mentioned)
   out.gathers, out.lists = gathers, {}
   for _, class in ipairs(CLASSES) do
     local list = gathers[class]

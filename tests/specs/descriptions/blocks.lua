@@ -10,7 +10,7 @@ return function(net, model)
   local mixer = net:block("mixer", 2, "Products alone.", { loops = 2 })
   local m = mixer:input(net:add(front.result, x))
   mixer:output(mixer:product("out", mixer:product("middle", m, 2 * model.width), model.width))
-  local block = net:block("layer", model.layers, "Attention without a norm, and a norm behind a product.",
+  local block = net:block("tower", model.layers, "Attention without a norm, and a norm behind a product.",
     { loops = 2 })
   local a = block:input(mixer.result)
   local s = block:add(a, block:attention("self", a, a), model.dropout)

@@ -1,0 +1,209 @@
+-- The operations of a backward list on numbers, for machine.lua: back.<kind>(machine, entry, use, at); at(value) is the
+-- value's buffer.
+
+local numbers = require("machine_numbers")
+
+local ACTIVATIONS, apart, each_pair = numbers.ACTIVATIONS, numbers.apart, numbers.each_pair
+
+local function put(to, i, value, adds)
+  to.data[i] = adds and to.data[i] + value or value
+end
+
+local back = {}
+
+function back.classify_grad(m, b, _, at)
+  local op, x, to, classes = b.op, at(b.op.x), m:gradient(b.to), m.net.classes.count
+  local p = op.tied and op.tied or m:output_parameter()
+  local of, g = m.values[m.net][0][p], m.gradients[m.net][0][p]
+  for i = 1, #to.data do
+    to.data[i] = 0
+  end
+  for l = 0, m.labels - 1 do
+    local row = (x.rows - m.labels + l) * x.width
+    for v = 1, classes do
+      local d = m.objective[l * classes + v]
+      if g.bias then
+        g.bias[v] = g.bias[v] + d
+      end
+      for c = 1, x.width do
+        local w = op.tied and (v - 1) * x.width + c or (c - 1) * classes + v
+        g.weight[w] = g.weight[w] + d * x.data[row + c]
+        to.data[row + c] = to.data[row + c] + d * of.weight[w]
+      end
+    end
+  end
+end
+
+function back.weight_grad(m, b, use, at)
+  local x, dy, g = at(b.x), m:gradient(b.dy), m:g(b.op, use)
+  for t = 0, dy.rows - 1 do
+    for c = 1, dy.width do
+      local d = dy.data[t * dy.width + c]
+      if g.bias then
+        g.bias[c] = g.bias[c] + d
+      end
+      for k = 1, x.width do
+        local w = (k - 1) * dy.width + c
+        g.weight[w] = g.weight[w] + x.data[t * x.width + k] * d
+      end
+    end
+  end
+end
+
+function back.input_grad(m, b, use, at)
+  local dy, to, p = m:gradient(b.dy), m:gradient(b.to), m:p(b.op, use)
+  local rectified = b.relu and at(b.relu).data
+  apart(b, dy, to)
+  for t = 0, dy.rows - 1 do
+    for k = 1, to.width do
+      local sum, i = 0, t * to.width + k
+      for c = 1, dy.width do
+        sum = sum + dy.data[t * dy.width + c] * p.weight[(k - 1) * dy.width + c]
+      end
+      put(to, i, (not rectified or rectified[i] > 0) and sum or 0, b.adds)
+    end
+  end
+end
+
+function back.relu_grad(m, b, _, at)
+  local y, dy, to = at(b.op.out).data, m:gradient(b.dy), m:gradient(b.to)
+  for i = 1, #y do
+    to.data[i] = y[i] > 0 and dy.data[i] or 0
+  end
+end
+
+function back.activation_grad(m, b, _, at)
+  local x, dy, to = at(b.op.x).data, m:gradient(b.dy), m:gradient(b.to)
+  for i = 1, #x do
+    to.data[i] = dy.data[i] * select(2, ACTIVATIONS[b.op.activation](x[i]))
+  end
+end
+
+function back.gate_grad(m, b, _, at)
+  local x, dy, to = at(b.op.x).data, m:gradient(b.dy), m:gradient(b.to)
+  apart(b, dy, to)
+  local C = dy.width
+  for t = 0, dy.rows - 1 do
+    for c = 1, C do
+      local gate, up, d = 2 * t * C + c, 2 * t * C + C + c, dy.data[t * C + c]
+      local value, slope = ACTIVATIONS[b.op.activation](x[gate])
+      to.data[gate], to.data[up] = d * x[up] * slope, d * value
+    end
+  end
+end
+
+-- A row's sums are taken before the row is written: dy and what is written may be one buffer.
+function back.norm_grad(m, b, use)
+  local op, dy, to = b.op, m:gradient(b.dy), m:gradient(b.to)
+  local p, g, C = m:p(op, use), m:g(op, use), dy.width
+  local xhat = m:saved(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream).data
+  local rstd = m:saved(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream).data
+  for t = 0, dy.rows - 1 do
+    local mean, along = 0, 0
+    for c = 1, C do
+      local d, h = dy.data[t * C + c], xhat[t * C + c]
+      g.scale[c] = g.scale[c] + d * h
+      if g.offset then
+        g.offset[c] = g.offset[c] + d
+      end
+      mean = mean + (op.norm == "layer" and d * p.scale[c] / C or 0)
+      along = along + d * p.scale[c] * h / C
+    end
+    for c = 1, C do
+      local i = t * C + c
+      put(to, i, (dy.data[i] * p.scale[c] - mean - xhat[i] * along) * rstd[t + 1], b.adds)
+    end
+  end
+  if b.dbranch then
+    local dbranch, mask = m:gradient(b.dbranch), m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
+    apart(b, dbranch, to)
+    for i = 1, #mask do
+      dbranch.data[i] = to.data[i] * mask[i]
+    end
+  end
+end
+
+function back.dropout_grad(m, b, use)
+  local op, dy, to = b.op, m:gradient(b.dy), m:gradient(b.to)
+  local mask = m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  for i = 1, #mask do
+    to.data[i] = dy.data[i] * mask[i]
+  end
+end
+
+function back.accumulate(m, b)
+  local from, to = m:gradient(b.from), m:gradient(b.to)
+  for i = 1, #to.data do
+    to.data[i] = to.data[i] + from.data[i]
+  end
+end
+
+function back.copy(m, b)
+  local from, to = m:gradient(b.from), m:gradient(b.to)
+  table.move(from.data, 1, #from.data, 1, to.data)
+end
+
+function back.clear(m, b)
+  local to = m:gradient(b.to).data
+  for i = 1, #to do
+    to[i] = 0
+  end
+end
+
+local function filled(buffer)
+  for i = 1, #buffer.data do
+    buffer.data[i] = 0
+  end
+  return buffer
+end
+
+function back.attention_grad(m, b, use, at)
+  local op, dy = b.op, m:gradient(b.dy)
+  local q, kv, weights = at(op.q), at(op.kv), m.weights[op.out][use]
+  local dq, dkv = filled(m:gradient(b.dq)), b.dkv ~= b.dq and filled(m:gradient(b.dkv)) or m:gradient(b.dq)
+  local dway = b.ddirection and filled(m:gradient(b.ddirection))
+  local D, C, along = dy.width // op.family.heads, dy.width, {}
+  local function dweight(h, i, value)
+    local sum = 0
+    for d = 1, D do
+      sum = sum + dy.data[i * C + h * D + d] * kv.data[value + d]
+    end
+    return sum
+  end
+  each_pair(op, q, kv, function(h, i, j, _, _, value)
+    local row = h * q.rows + i
+    along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * dweight(h, i, value)
+  end)
+  each_pair(op, q, kv, function(h, i, j, query, key, value, way)
+    local weight = weights[(h * q.rows + i) * kv.rows + j + 1]
+    local dlogit = weight * (dweight(h, i, value) - along[h * q.rows + i])
+    for d = 1, D do
+      put(dkv, value + d, weight * dy.data[i * C + h * D + d], true)
+      put(dq, query + d, dlogit * kv.data[key + d] / math.sqrt(D), true)
+      put(dkv, key + d, dlogit * q.data[query + d] / math.sqrt(D), true)
+    end
+    if way then
+      put(dway, way, dlogit, true)
+    end
+  end)
+end
+
+function back.block_grad(m, b)
+  local block = b.op.block
+  for use = block.count * block.loops - 1, 0, -1 do
+    m:run_backward(block, use)
+  end
+end
+
+function back.embed_grad(m, b, use)
+  local op, dy, g = b.op, m:gradient(b.dy), m:g(b.op, use).weight
+  local mask = op.dropout and m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  for t = 0, dy.rows - 1 do
+    for c = 1, dy.width do
+      local at = m.tokens[op.stream.index + 1][t + 1] * dy.width + c
+      g[at] = g[at] + op.scale * dy.data[t * dy.width + c] * (mask and mask[t * dy.width + c] or 1)
+    end
+  end
+end
+
+return back

@@ -1,0 +1,171 @@
+-- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, use, at); at(value)
+-- is the value's buffer.
+
+local numbers = require("machine_numbers")
+
+local EPSILON = 1e-5
+local ACTIVATIONS, apart, each_pair = numbers.ACTIVATIONS, numbers.apart, numbers.each_pair
+
+local forward = {}
+
+function forward.embed(m, op, use, at)
+  local out, table_of = at(op.out), m:p(op, use).weight
+  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
+  for t = 0, out.rows - 1 do
+    for c = 1, out.width do
+      local sum = op.scale * table_of[m.tokens[op.stream.index + 1][t + 1] * out.width + c]
+        + (op.encoding and math.sin(t * c) or 0)
+      out.data[t * out.width + c] = sum * (mask and mask[t * out.width + c] or 1)
+    end
+  end
+end
+
+function forward.product(m, op, use, at)
+  local x, out, p = at(op.x), at(op.out), m:p(op, use)
+  apart(op, x, out)
+  for t = 0, out.rows - 1 do
+    for c = 1, out.width do
+      local sum = p.bias and p.bias[c] or 0
+      for k = 1, x.width do
+        sum = sum + x.data[t * x.width + k] * p.weight[(k - 1) * out.width + c]
+      end
+      out.data[t * out.width + c] = op.relu and math.max(sum, 0) or sum
+    end
+  end
+end
+
+function forward.activation(_, op, _, at)
+  local x, out, f = at(op.x), at(op.out), ACTIVATIONS[op.activation]
+  for i = 1, #x.data do
+    out.data[i] = f(x.data[i])
+  end
+end
+
+function forward.gate(_, op, _, at)
+  local x, out, f = at(op.x), at(op.out), ACTIVATIONS[op.activation]
+  apart(op, x, out)
+  local C = out.width
+  for t = 0, out.rows - 1 do
+    for c = 1, C do
+      out.data[t * C + c] = f(x.data[2 * t * C + c]) * x.data[2 * t * C + C + c]
+    end
+  end
+end
+
+function forward.add(m, op, use, at)
+  local residual, branch, out = at(op.residual), at(op.branch), at(op.sum or op.out)
+  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
+  for i = 1, #out.data do
+    out.data[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
+  end
+end
+
+local function mean_of(data, first, width)
+  local sum = 0
+  for c = first + 1, first + width do
+    sum = sum + data[c]
+  end
+  return sum / width
+end
+
+-- Row by row, so that out may be x.
+local function normalise(m, op, use, x, out)
+  local p, C = m:p(op, use), out.width
+  local xhat = m:saved(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream)
+  local rstd = m:saved(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream)
+  for t = 0, out.rows - 1 do
+    local mean, square = op.norm == "layer" and mean_of(x, t * C, C) or 0, 0
+    for c = t * C + 1, t * C + C do
+      square = square + (x[c] - mean) ^ 2 / C
+    end
+    rstd.data[t + 1] = 1 / math.sqrt(square + EPSILON)
+    for c = 1, C do
+      xhat.data[t * C + c] = (x[t * C + c] - mean) * rstd.data[t + 1]
+      out.data[t * C + c] = xhat.data[t * C + c] * p.scale[c] + (p.offset and p.offset[c] or 0)
+    end
+  end
+end
+
+function forward.norm(m, op, use, at)
+  normalise(m, op, use, at(op.x).data, at(op.out))
+end
+
+function forward.add_norm(m, op, use, at)
+  local residual, branch, out = at(op.residual), at(op.branch), at(op.out)
+  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
+  local sum = op.sum and at(op.sum).data or {}
+  for i = 1, #out.data do
+    sum[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
+  end
+  normalise(m, op, use, sum, out)
+end
+
+-- weights[h][i][j] of all pairs.
+local function attend_weights(op, q, kv, direction)
+  local family, D, logits, most, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
+  each_pair(op, q, kv, function(h, i, j, query, key, _, way)
+    local logit = (way and direction.data[way] or 0) - (family.slope or 0) * math.abs(i - j)
+    for d = 1, D do
+      logit = logit + q.data[query + d] * kv.data[key + d] / math.sqrt(D)
+    end
+    local row = (h * q.rows + i) * kv.rows
+    logits[row + j + 1] = family.causal and j > i and -math.huge or logit
+    most[row] = math.max(most[row] or -math.huge, logits[row + j + 1])
+  end)
+  local weights = {}
+  for at, logit in ipairs(logits) do
+    local row = (at - 1) // kv.rows * kv.rows
+    weights[at] = math.exp(logit - most[row])
+    sums[row] = (sums[row] or 0) + weights[at]
+  end
+  for at = 1, #weights do
+    weights[at] = weights[at] / sums[(at - 1) // kv.rows * kv.rows]
+  end
+  return weights
+end
+
+function forward.attention(m, op, use, at)
+  local q, kv, out = at(op.q), at(op.kv), at(op.out)
+  apart(op, q, out)
+  apart(op, kv, out)
+  local weights = attend_weights(op, q, kv, op.direction and at(op.direction))
+  local D, C = out.width // op.family.heads, out.width
+  m.weights[op.out] = m.weights[op.out] or {}
+  m.weights[op.out][m.training and use or 0] = weights
+  for i = 1, #out.data do
+    out.data[i] = 0
+  end
+  each_pair(op, q, kv, function(h, i, j, _, _, value)
+    local weight = weights[(h * q.rows + i) * kv.rows + j + 1]
+    for d = 1, D do
+      out.data[i * C + h * D + d] = out.data[i * C + h * D + d] + weight * kv.data[value + d]
+    end
+  end)
+end
+
+function forward.block(m, op)
+  local block = op.block
+  for use = 0, block.count * block.loops - 1 do
+    m:run_forward(block, use)
+  end
+end
+
+-- Logits of the last tokens.
+function forward.classify(m, op, _, at)
+  local x, classes = at(op.x), m.net.classes.count
+  local p = op.tied and op.tied or m:output_parameter()
+  local of = m.values[m.net][0][p]
+  m.logits = {}
+  for l = 0, m.labels - 1 do
+    for v = 1, classes do
+      local sum = of.bias and of.bias[v] or 0
+      for c = 1, x.width do
+        local weight = op.tied and of.weight[(v - 1) * x.width + c] or of.weight[(c - 1) * classes + v]
+        sum = sum + x.data[(x.rows - m.labels + l) * x.width + c] * weight
+      end
+      m.logits[l * classes + v] = sum
+    end
+  end
+end
+
+return forward

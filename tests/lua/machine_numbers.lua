@@ -1,0 +1,74 @@
+-- What the operations of machine.lua are made of: functions of one number, pairs of tokens.
+
+local M = {}
+
+local function sigmoid(x)
+  return 1 / (1 + math.exp(-x))
+end
+
+-- The normal distribution: Abramowitz and Stegun 26.2.11.
+local function phi(x)
+  if math.abs(x) > 8 then
+    return x > 0 and 1 or 0
+  end
+  local term, sum, n = x, x, 1
+  while math.abs(term) > 1e-17 * math.abs(sum) do
+    term, n = term * x * x / (2 * n + 1), n + 1
+    sum = sum + term
+  end
+  return 0.5 + sum * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+end
+
+local ROOT = math.sqrt(2 / math.pi)
+
+local function tanh_argument(x)
+  return ROOT * (x + 0.044715 * x ^ 3)
+end
+
+-- name -> value, slope.
+M.ACTIVATIONS = {
+  relu = function(x)
+    return x > 0 and x or 0, x > 0 and 1 or 0
+  end,
+  gelu = function(x)
+    return x * phi(x), phi(x) + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+  end,
+  gelu_tanh = function(x)
+    local t = 2 * sigmoid(2 * tanh_argument(x)) - 1
+    return x * (1 + t) / 2, (1 + t) / 2 + x * (1 - t * t) * ROOT * (1 + 3 * 0.044715 * x * x) / 2
+  end,
+  silu = function(x)
+    local s = sigmoid(x)
+    return x * s, s + x * s * (1 - s)
+  end,
+}
+
+-- An operation that cannot be done in place on a real machine.
+function M.apart(op, a, b)
+  if a == b then
+    error(("%s reads and writes %s"):format(op.kind, a.name), 0)
+  end
+end
+
+-- Where queries, keys and values begin in their rows.
+local function packing(op)
+  local C = op.out.width.count
+  return op.q == op.kv and { key = C, value = 2 * C } or { key = 0, value = C }
+end
+
+-- f(h, i, j, a query's, a key's and a value's first index less one, the direction's index or nil) for every pair.
+function M.each_pair(op, q, kv, f)
+  local family, at, C = op.family, packing(op), op.out.width.count
+  local D = C // family.heads
+  for h = 0, family.heads - 1 do
+    for i = 0, q.rows - 1 do
+      for j = 0, kv.rows - 1 do
+        local key = j * kv.width + h * D
+        f(h, i, j, i * q.width + h * D, key + at.key, key + at.value,
+          op.direction and j ~= i and i * op.direction.width.count + 2 * h + (j > i and 1 or 2) or nil)
+      end
+    end
+  end
+end
+
+return M

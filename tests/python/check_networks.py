@@ -1,0 +1,128 @@
+"""Exported models of random networks beside an interpreter of their graphs, one operation at a time, with weights that
+are drawn here: python3 tests/python/check_networks.py FOLDER
+
+FOLDER is what tests/support/render_exports.lua wrote. An attention's scores and weighted sums are the exported module's.
+"""
+
+import importlib.util
+import inspect
+import json
+import pathlib
+import sys
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu}
+
+
+class Network:
+    def __init__(self, path):
+        spec = importlib.util.spec_from_file_location("exported", path)
+        self.file = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.file)
+        graph = json.loads(path.with_suffix(".json").read_text())
+        self.scopes, self.asked = graph["scopes"], set()
+        self.tensors = {name: 0.3 * torch.randn(shape) for name, shape in graph["shapes"].items()}
+        self.file.read = lambda _: self
+        self.model = self.file.load()
+        self.names = {word: name for name, word in getattr(self.file, "IN_FILE", {}).items()}
+        if hasattr(self.file, "with_target"):
+            self.tokens = self.file.with_target([[0, 1, 2]], [[1, 2, 3]])
+        else:
+            self.tokens = self.file.with_outputs([[0, 1, 2]], 3)
+
+    def __getitem__(self, name):
+        """What a checkpoint has of that name, for load."""
+        self.asked.add(name)
+        return self.tensors[name]
+
+    def module(self, path):
+        module = self.model
+        for word in path.split("."):
+            known = dict(module.named_children())
+            module = known[word] if word in known else known[self.names[word]]
+        return module
+
+    def embed(self, op, prefix, read):
+        place = torch.arange(self.tokens.shape[1])
+        y = op["scale"] * self.tensors[op["table"]][self.tokens]
+        if op["additive"] == "sinusoid":
+            y = y + self.file.sinusoid(place)
+        elif op["additive"] == "learned":
+            y = y + self.tensors["embed.position.weight"][place]
+        return y
+
+    def product(self, op, prefix, read):
+        parts = [read("x") @ self.tensors[f"{prefix}{name}.weight"] for name in op["tensors"]]
+        if op["bias"]:
+            parts = [y + self.tensors[f"{prefix}{name}.bias"] for y, name in zip(parts, op["tensors"])]
+        return torch.cat(parts, dim=-1)
+
+    def norm(self, op, prefix, read):
+        x, scale = read("x"), self.tensors[f"{prefix}{op['name']}.scale"]
+        if op["norm"] == "layer":
+            x = x - x.mean(dim=-1, keepdim=True)
+            return x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt() * scale \
+                + self.tensors[f"{prefix}{op['name']}.offset"]
+        return x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt() * scale
+
+    def activation(self, op, prefix, read):
+        return ACTIVATIONS[op["activation"]](read("x"))
+
+    def gate(self, op, prefix, read):
+        opened, x = read("x").chunk(2, dim=-1)
+        return ACTIVATIONS[op["activation"]](opened) * x
+
+    def add(self, op, prefix, read):
+        return read("residual") + read("branch")
+
+    def attention(self, op, prefix, read):
+        """Ahead of the product of its output, which is an operation of its own."""
+        module = self.module(prefix + op["path"].rstrip("."))
+        place = torch.arange(self.tokens.shape[1])
+        given = {"positions": place, "distance": place - place[:, None], "shared": getattr(self.model, "score", None)}
+        output, module.output = module.output, nn.Identity()
+        y = module(read("x"), *(given[name] for name in list(inspect.signature(module.forward).parameters)[1:]))
+        module.output = output
+        return y
+
+    def block(self, op, prefix, read):
+        scope, h = self.scopes[op["block"]], read("x")
+        outside = dict(zip(scope["externals"], (read(value) for value in op["externals"])))
+        for _ in range(op["loops"]):
+            for layer in range(op["count"]):
+                h = self.run(scope, op["path"] % layer, {**outside, scope["input"]: h})
+        return h
+
+    def classify(self, op, prefix, read):
+        if "tied" in op:
+            first = self.file.FIRST_OUTPUT
+            return read("x") @ self.tensors[op["tied"]][first:first + self.file.CLASSES].T
+        return read("x") @ self.tensors["output.weight"] + self.tensors["output.bias"]
+
+    def run(self, scope, prefix, values):
+        for op in scope["operations"]:
+            def read(role):
+                return values[op.get(role, role)]
+
+            values[op["out"]] = getattr(self, op["kind"])(op, prefix, read)
+        return values[scope["output"]]
+
+
+@torch.no_grad()
+def check(path):
+    """The largest difference of the logits."""
+    network = Network(path)
+    assert network.asked == set(network.tensors), network.asked ^ set(network.tensors)
+    found, wanted = network.model(network.tokens), network.run(network.scopes[0], "", {})
+    return float((found - wanted).abs().max() / wanted.abs().max().clamp(min=1))
+
+
+torch.manual_seed(1)
+torch.set_num_threads(1)
+paths = sorted(pathlib.Path(sys.argv[1]).glob("*.py"))
+worst, name = max((check(path), path.stem) for path in paths)
+print(f"{len(paths)} networks: largest difference {worst:.1e}, of {name}")
+assert worst < 1e-10

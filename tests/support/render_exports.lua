@@ -1,0 +1,93 @@
+-- Writes the models that `export pytorch` would write of random specs, each with its graph as data, for
+-- tests/python/check_networks.py: render_exports.lua FOLDER HOW_MANY
+
+package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
+
+local random_specs = require("random_specs") -- before whatever plans
+local json = require("dkjson")
+local pytorch = require("export.pytorch")
+local render = require("render.render")
+
+local folder, count = arg[1], tonumber(arg[2])
+local project = require("project").new(".")
+
+local function write(name, text)
+  local file = assert(io.open(folder .. "/" .. name, "wb"))
+  file:write(text)
+  file:close()
+end
+
+-- Numbers of a scope's values, in the order in which they are asked for.
+local function numbers()
+  local list, next_number = {}, 0
+  return function(value)
+    if not list[value] then
+      next_number = next_number + 1
+      list[value] = next_number
+    end
+    return list[value]
+  end
+end
+
+local function numbers_of(values, number)
+  local list = setmetatable({}, { __jsontype = "array" })
+  for i, value in ipairs(values) do
+    list[i] = number(value)
+  end
+  return list
+end
+
+local function operation_of(op, number, block_numbers)
+  local entry = { kind = op.kind, out = number(op.out), activation = op.activation, norm = op.norm,
+    scale = op.scale or 1, path = op.path, tensors = op.p and op.p.tensors, bias = op.p and op.p.bias or false,
+    name = op.p and op.p.name, table = op.p and op.p.tensor, tied = op.tied and op.tied.tensor,
+    additive = op.encoding and op.encoding.kind or "none" }
+  for _, role in ipairs({ "x", "residual", "branch" }) do
+    entry[role] = op[role] and number(op[role])
+  end
+  if op.kind == "attention" then
+    entry.x = number(op.q.op.x)
+  elseif op.kind == "block" then
+    entry.block, entry.count, entry.loops = block_numbers[op.block], op.block.count, op.block.loops
+    entry.path, entry.externals = op.block.path, numbers_of(op.externals, number)
+  end
+  return entry
+end
+
+local function graph_of(net)
+  local scopes, block_numbers = {}, {}
+  for i, block in ipairs(net.scopes) do
+    block_numbers[block] = i
+  end
+  for i, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    local number, operations = numbers(), {}
+    for k, op in ipairs(scope.ops) do
+      operations[k] = operation_of(op, number, block_numbers)
+    end
+    scopes[i] = { operations = operations, input = scope.entry and number(scope.entry),
+      output = number(scope.last or net.classified), externals = numbers_of(scope.externals, number) }
+  end
+  return scopes
+end
+
+local function add(name)
+  local text, description = random_specs.random(name)
+  write("spec.lua", (text:gsub("dropout = true", "dropout = false")))
+  random_specs.describe(assert(load(description))(), function()
+    local spec = assert(project:plan(folder .. "/spec.lua"))
+    local net = project:network(spec)
+    local facts = assert(pytorch.facts(spec, { info = { seed = 0, learning_rate = 1 }, metadata = {} }, net))
+    write(name .. ".py", assert(render.render("python/model.py.tpl", facts, function(...)
+      return project:template(...)
+    end)))
+    local shapes = {}
+    for _, tensor in ipairs(spec.plan.tensors) do
+      shapes[tensor.name] = tensor.shape
+    end
+    write(name .. ".json", json.encode({ shapes = shapes, scopes = graph_of(net) }))
+  end)
+end
+
+for number = 1, count do
+  add("random_" .. number)
+end
