@@ -96,6 +96,11 @@ function TestBootstrap.test_spread_and_interval_of_a_mean()
 end
 
 function TestBootstrap.test_the_seed_decides()
+  local drawing, drawn = inference.random(1), {}
+  for i = 1, 5 do
+    drawn[i] = drawing(100)
+  end
+  lu.assertEquals(drawn, { 82, 99, 8, 50, 60 }) -- xoshiro256** as Lua 5.4 seeds it, on every machine
   local items = { 3, 5, 8 }
   lu.assertEquals(resampled(items, statistics.mean, 3), resampled(items, statistics.mean, 3))
   lu.assertNotEquals(resampled(items, statistics.mean, 3), resampled(items, statistics.mean, 4))

@@ -129,7 +129,8 @@ local function finish(options, out, files, damage)
   local _, problem, drawn = draw.run(files, { options.what })
   local written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
   if not written or problem then
-    stop(4, message or problem)
+    message = message or problem
+    stop(4, damage and message .. "\n" .. damage or message)
   end
   options.say(("%s: %s.svg, %s.png, %s"):format(out, options.what, options.what, table.concat(names, ", ")))
   if damage then

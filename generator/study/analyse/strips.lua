@@ -10,8 +10,8 @@ local tongues = require("base.tongues")
 
 local M = {}
 
-local WIDTH, ROW, FRAME = 760, 24, 78 -- pixels: across; a group; around the groups of a set
-local HEAD = 70                       -- and above all
+local WIDTH, ROW, FRAME = 760, 24, 104 -- pixels: across; a group; around the groups of a set
+local HEAD = 40                        -- and above all
 -- Where things stand in a group's row, whose middle is 0 and whose lower end is 0.5: its points, in their order, and
 -- the bar.
 local FIRST, LAST, BAR = -0.35, 0.1, 0.28
