@@ -160,7 +160,7 @@ local function add_comparison(analyze)
   compare:option("--study"):argname("STUDY"):description("as in report")
   compare:option("--scale"):argname("NAME"):description("as in report")
   compare:option("--split"):choices({ "test", "train", "validation" }):default("test"):description("which evaluation "
-    .. "counts; default test, the score of reports")
+    .. "counts; that of test is the score of reports")
   compare:option("--axis"):argname("NAME"):description("the study's axis along which cells are compared; default: the "
     .. "last with several values")
   compare:option("--reference"):argname("VALUE"):description("a value of the axis: compare with it alone")
