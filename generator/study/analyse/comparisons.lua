@@ -20,6 +20,8 @@ local wording = require("base.wording")
 
 local M = {}
 
+local MOST_NAMED = 12 -- cells in a message
+
 local function axis_of(study, wanted)
   local names = {}
   for _, axis in ipairs(study.axes) do
@@ -200,8 +202,10 @@ local function nothing_to_compare(sets, split)
       counts[#counts + 1] = ("%s: %d"):format(tongues.plain(title_of(set, group)), #group.scores)
     end
   end
+  local more = #counts - MOST_NAMED
+  local found = table.concat(counts, "; ", 1, math.min(#counts, MOST_NAMED))
   return ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds of two "
-    .. "cells, trained to the end"):format(split, table.concat(counts, "; "))
+    .. "cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found)
 end
 
 -- What one should know of the groups before one believes the tests.
