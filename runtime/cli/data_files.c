@@ -1,6 +1,7 @@
 /* See data_files.h. */
 #include "cli/data_files.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,13 +103,16 @@ lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_data
                    lh_corpus_set(spec->corpus, LH_SET_VALIDATION) != NULL ? ", validation" : "");
 }
 
-lh_status lh_data_files_select(const lh_spec *spec, lh_lengths *wanted, lh_error *error) {
+lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *wanted, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
+    const lh_lengths any = {NULL, 0, 1, INT_MAX, 1};
     if (corpus == NULL) return LH_OK;
-    *wanted = lh_corpus_select(corpus, wanted);
+    if (set == NULL) set = &corpus->eval;
+    *wanted = lh_corpus_select(corpus, set, wanted);
     if (lh_lengths_count(wanted) > 0) return LH_OK;
+    lh_lengths all = lh_corpus_select(corpus, set, &any);
     return lh_fail(error, LH_ERR_INPUT, "--lengths: %s has no example with such an input\n  expected: some of %d to %d",
-                   corpus->eval.path, corpus->lengths[0], corpus->lengths[corpus->length_count - 1]);
+                   set->path, lh_lengths_at(&all, 0), lh_lengths_at(&all, all.count - 1));
 }
 
 static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape, lh_error *error) {

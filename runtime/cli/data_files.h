@@ -28,8 +28,8 @@ lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_data
  * length are missing. */
 lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool given, lh_error *error);
 
-/* In place of `wanted`, input lengths that a flag gave or the spec's: with finite data, those that the file to evaluate
- * has. LH_ERR_INPUT where it has none of them. */
-lh_status lh_data_files_select(const lh_spec *spec, lh_lengths *wanted, lh_error *error);
+/* In place of `wanted`, input lengths that a flag gave or the spec's: with finite data, those that the set has, or where it
+ * is NULL what the spec evaluates. LH_ERR_INPUT where it has none of them. */
+lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *wanted, lh_error *error);
 
 #endif

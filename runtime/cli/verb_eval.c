@@ -128,8 +128,6 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     lh_groups groups = {.count = 0};
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
-    status = lh_data_files_select(cli->spec, &f.lengths.lengths, error);
-    if (status != LH_OK) return status;
     if (lh_lengths_count(&f.lengths.lengths) == 0)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
     status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);

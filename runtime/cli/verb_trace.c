@@ -68,9 +68,11 @@ static lh_status read_kinds(const char *text, bool *wanted, lh_error *error) {
     }
 }
 
-/* The shortest length that the spec evaluates; 0: none. */
-static int shortest_length(const lh_spec *spec) {
+/* The shortest length that the spec evaluates, or of the set that is asked for; 0: none. */
+static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
     int shortest = 0;
+    for (int n = 1; set != NULL && n <= spec->corpus->shapes; n++)
+        if (lh_dataset_count(set, n) > 0) return spec->corpus->sizes[n - 1].input;
     for (int i = 0; i < lh_lengths_count(&spec->eval.lengths); i++) {
         int n = lh_lengths_at(&spec->eval.lengths, i);
         if (shortest == 0 || n < shortest) shortest = n;
@@ -96,7 +98,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     const bool *wanted = request->wanted;
     if (f->out == NULL && (wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS]))
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
-    int n = f->length > 0 ? (int)f->length : shortest_length(spec);
+    int n = f->length > 0 ? (int)f->length : shortest_length(spec, request->set);
     request->lengths = f->lengths_given ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
     if (n == 0 && !f->lengths_given && f->input == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing; the spec has no evaluation lengths");
@@ -105,13 +107,15 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
 
 /* The lengths that there are, and whether the task's examples can be had. */
 static lh_status settle_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
-    lh_status status = lh_data_files_select(spec, &request->lengths, error);
+    lh_status status = lh_data_files_select(spec, request->set, &request->lengths, error);
     if (status != LH_OK) return status;
     return lh_trial_lengths(spec->task, &request->lengths, lh_key_of_seed(request->seed), error);
 }
 
-static const char *source_of(const flags *f, const lh_spec *spec) {
-    return f->input != NULL ? f->input : spec->corpus != NULL ? spec->corpus->eval.path : "task";
+static const char *source_of(const flags *f, const lh_spec *spec, const lh_dataset *set) {
+    if (f->input != NULL) return f->input;
+    if (spec->corpus == NULL) return "task";
+    return set != NULL ? set->path : spec->corpus->eval.path;
 }
 
 static void show_progress(void *context, int n, int64_t done, int64_t count) {
@@ -138,13 +142,15 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         {"step", step},
         {"what", f->what},
         {"average", f->average ? "true" : "false"},
-        {"source", source_of(f, engine->spec)},
+        {"source", source_of(f, engine->spec, request->set)},
         {"examples", examples},
         {"seed", seed},
         {"draws", draws},
+        {"split", f->split}, /* the last where one was asked for */
     };
+    int count = (int)(sizeof meta / sizeof *meta) - (f->split == NULL);
     lh_identity(engine->spec, engine->level, engine->compiler, meta + 1);
-    return lh_traces_write(traces, f->out, meta, sizeof meta / sizeof *meta, error);
+    return lh_traces_write(traces, f->out, meta, count, error);
 }
 
 static void put_shape(const lh_traced *t, const char *before, const char *between, const char *after) {

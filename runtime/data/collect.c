@@ -78,6 +78,8 @@ static lh_status read_validation(const lh_spec *spec, const char *path, char **t
         return lh_fail(error, status,
                        "%.1500s\n  hint: --validation FILE; a path of the spec is relative to the spec's folder",
                        problem.text);
+    if (strlen(*text) != bytes)
+        return lh_fail(error, LH_ERR_INPUT, "%s: byte %zu is 0\n  expected: text", path, strlen(*text));
     lh_sha256(*text, bytes, digest);
     return check_planned(spec, path, digest, error);
 }

@@ -175,10 +175,13 @@ bool lh_lengths_have(const lh_lengths *wanted, int length) {
     return false;
 }
 
-lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_lengths *wanted) {
+lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted) {
     lh_lengths found = {.list = corpus->selected};
-    for (int i = 0; i < corpus->length_count; i++)
-        if (lh_lengths_have(wanted, corpus->lengths[i])) corpus->selected[found.count++] = corpus->lengths[i];
+    for (int n = 1; n <= corpus->shapes; n++) {
+        int input = corpus->sizes[n - 1].input;
+        if (lh_dataset_count(set, n) == 0 || !lh_lengths_have(wanted, input)) continue;
+        if (found.count == 0 || found.list[found.count - 1] != input) corpus->selected[found.count++] = input;
+    }
     return found;
 }
 

@@ -70,8 +70,8 @@ static inline int64_t lh_dataset_count(const lh_dataset *set, int n) { return se
 /* The shape of the example at a place of a set. */
 int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place);
 
-/* Those of the wanted input lengths that eval has, in corpus->selected. */
-lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_lengths *wanted);
+/* Those of the wanted input lengths that a set has, in corpus->selected. */
+lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted);
 
 /* Whether a range or list has the value. */
 bool lh_lengths_have(const lh_lengths *lengths, int value);

@@ -23,7 +23,8 @@ typedef struct gathering {
     const lh_by *by;
     candidate *found;
     int64_t count;
-    bool any_value; /* some example has a value on some axis */
+    bool any_value;          /* some example has a value on some axis */
+    int32_t lowest, highest; /* values on the first axis */
 } gathering;
 
 unsigned lh_sets_of(const char *text) {
@@ -55,6 +56,8 @@ static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place,
         value[i] = axis == LH_BY_LENGTH ? g->corpus->sizes[n - 1].input : set->values[place * g->task->axes + axis];
         if (value[i] == LH_NO_VALUE) continue;
         g->any_value = true;
+        if (i == 0 && value[i] < g->lowest) g->lowest = value[i];
+        if (i == 0 && value[i] > g->highest) g->highest = value[i];
         wanted = wanted && (g->by->of[i].all || lh_lengths_have(&g->by->of[i].values, value[i]));
     }
     return wanted;
@@ -87,9 +90,19 @@ static void cut(gathering *g) {
     }
 }
 
+static const char *first_path(const gathering *g) {
+    int set = 0;
+    while (!(g->groups->sets >> set & 1)) set++;
+    return lh_corpus_set(g->corpus, (lh_set)set)->path;
+}
+
 static lh_status check_found(const gathering *g, lh_error *error) {
+    if (g->count == 0 && g->by->count == 1 && g->by->of[0].axis == LH_BY_LENGTH)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "lengths: %s has no example with such an input\n  expected: some of %d to %d", first_path(g),
+                       g->lowest, g->highest);
     if (g->count == 0)
-        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", g->corpus->eval.path);
+        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", first_path(g));
     if (g->any_value) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets says anything of %s", g->groups->name[0]);
 }
@@ -129,7 +142,13 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
 lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
-    gathering g = {.groups = groups, .corpus = corpus, .task = spec->task, .by = by->count > 0 ? by : &length};
+    gathering g = {
+        .groups = groups,
+        .corpus = corpus,
+        .task = spec->task,
+        .by = by->count > 0 ? by : &length,
+        .lowest = INT32_MAX,
+    };
     memset(groups, 0, sizeof *groups);
     groups->axes = g.by->count;
     for (int i = 0; i < g.by->count; i++)

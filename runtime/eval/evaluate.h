@@ -43,8 +43,8 @@ typedef struct lh_eval_request {
 /* Task lengths or groups. */
 int lh_eval_conditions(const lh_eval_request *request);
 
-/* Evaluates every condition in order; results: [lh_eval_conditions]. Makes the engine's room itself. LH_STOPPED when *stop was set; what was written stays. LH_ERR_INPUT where a condition has more
- * than LH_MOST_DRAWS draws. */
+/* Evaluates every condition in order; results: [lh_eval_conditions]. Makes the engine's room itself. LH_STOPPED when
+ * *stop was set; what was written stays. LH_ERR_INPUT where a condition has more than LH_MOST_DRAWS draws. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* Whether request->path has a line for every condition already. */

@@ -2,8 +2,9 @@
  *
  * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata:
  * format, id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate,
- * optimizer, data_sha256 (with finite data), checksum (of everything else in the file). Where there is a checksum it must hold. A
- * file with neither format nor checksum, as a person makes it who edits parameters, is enough wherever parameters are.
+ * optimizer, data_sha256 (with finite data), checksum (of everything else in the file). Where there is a checksum it
+ * must hold. A file with neither format nor checksum, as a person makes it who edits parameters, is enough wherever
+ * parameters are.
  * Rotation: the new file replaces checkpoint.safetensors only after it was written, fsynced and read back; the one
  * before stays as checkpoint.previous.safetensors.
  */
@@ -42,7 +43,8 @@ lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const
 
 /* Reads parameters alone (eval, predict, --init): the model must fit. LH_ERR_INPUT names the file and the first
  * tensor that is missing, has another shape or is not of this model (model digest, where the file has one), or says that
- * the file is damaged. State of whatever optimiser is passed over. *step is the file's step, 0 where it has none. Float and double files both load. */
+ * the file is damaged. State of whatever optimiser is passed over. *step is the file's step, 0 where it has none. Float
+ * and double files both load. */
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
 

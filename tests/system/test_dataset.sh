@@ -102,6 +102,20 @@ evaluates() {
         "$trainer" eval --checkpoint "$file" --lengths 40:50 --out "$work/eval"
 }
 
+# Lengths that another set alone has.
+evaluates_other_sets() {
+    file=$(folder whole)/checkpoint.safetensors
+    echo '{"input":[1,2],"target":[1]}' >"$work/short.jsonl"
+    ends_with 0 'all validation 2..2' "$trainer" eval --checkpoint "$file" --validation "$work/short.jsonl" \
+        --splits validation --lengths 2 --out "$work/other" || return
+    for length in '' '--length 2'; do
+        "$trainer" trace --checkpoint "$file" --validation "$work/short.jsonl" --split validation $length \
+            --out "$work/traced" >/dev/null || return
+        [ "$($LUA tests/support/check_trace.lua meta "$work/traced" source)" = "$work/short.jsonl" ] &&
+            [ "$($LUA tests/support/check_trace.lua meta "$work/traced" split)" = validation ] || return
+    done
+}
+
 # Without a file of its own an evaluation takes the training examples, and says so.
 evaluates_training_examples() {
     mkdir "$work/plain" && cp examples/dataset/train.jsonl "$work/plain" &&
@@ -229,6 +243,7 @@ if [ "$failures" -eq 0 ]; then
     expect dataset_epochs epochs
     expect dataset_names_and_ids names_and_ids
     expect dataset_evaluates evaluates
+    expect dataset_other_sets evaluates_other_sets
     expect dataset_evaluates_training_examples evaluates_training_examples
     expect dataset_other_bytes_refused other_bytes_refused
     expect dataset_bad_json refused '{"input":[1,10,2],"target":[3}\n' '3:30: '

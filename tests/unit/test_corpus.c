@@ -102,7 +102,9 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     assert_int_equal(lh_dataset_count(&c.train, 2), 0); /* (2, 1) */
     assert_int_equal(lh_dataset_count(&c.eval, 2), 1);
     lh_lengths some = {NULL, 0, 2, 9, 1};
-    assert_int_equal(lh_corpus_select(&c, &some).count, 1);
+    assert_int_equal(lh_corpus_select(&c, &c.eval, &some).count, 1);
+    assert_int_equal(lh_corpus_select(&c, &c.eval, &some).list[0], 2);
+    assert_int_equal(lh_corpus_select(&c, &c.train, &some).list[0], 3);
     lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
     assert_int_equal(lh_lengths_longest(&f.spec.train.lengths), 4);
     assert_int_equal(f.spec.train.steps, lh_toy_spec.train.steps);

@@ -152,6 +152,10 @@ static void test_groups_of_sets(void **state) {
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &far, 0, &error), LH_ERR_INPUT, &error,
                     "eval.by: no example of");
     lh_groups_close(&g);
+    const lh_by longer = {1, {{LH_BY_LENGTH, false, {NULL, 0, 1000, 1001, 1}}}};
+    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &longer, 0, &error), LH_ERR_INPUT, &error,
+                    "has no example with such an input\n  expected: some of ");
+    lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
 }
 

@@ -462,6 +462,18 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "hint: --validation FILE");
 }
 
+/* What follows would be left out in silence. */
+static void test_file_with_a_byte_0_is_refused(void **state) {
+    static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE "\0" ONE ONE ONE;
+    const char *path = lh_test_path(*state, "items.csv");
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    lh_test_write(path, text, sizeof text - 1);
+    make_spec(&f, 0, 30, false, path);
+    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "is 0\n  expected: text");
+}
+
 /* The plan's digest counts the bytes of the file; a flag may say where they lie. */
 static void test_file_is_the_one_that_was_planned_with(void **state) {
     static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
@@ -570,6 +582,7 @@ int main(void) {
         WITH_DIRECTORY(test_file_that_is_wrong_is_told),
         WITH_DIRECTORY(test_file_with_a_puzzle_of_several_steps_is_refused),
         WITH_DIRECTORY(test_file_is_the_one_that_was_planned_with),
+        WITH_DIRECTORY(test_file_with_a_byte_0_is_refused),
         WITH_DIRECTORY(test_mutated_files_are_read_or_refused),
         cmocka_unit_test(test_published_file_is_as_its_sheet_says),
     };

@@ -85,7 +85,7 @@ static lh_status too_few(const making *m, lh_error *error) {
 static lh_status draw_puzzles(making *m, lh_error *error) {
     lh_rng rng = stream(m, TRAINING);
     int wanted = m->c->options[PUZZLES];
-    for (int draw = 1, last = 0; m->drawn.count < LATIN_VECTORS * wanted; draw++) {
+    for (int64_t draw = 1, last = 0; m->drawn.count < LATIN_VECTORS * wanted; draw++) {
         latin_puzzle p = latin_draw(&rng, m->squares);
         int vectors = latin_classify(&p, is_strict(m)).vectors;
         if (draw % DRAWS_AT_ONCE == 0) m->c->progress(m->c, (double)m->drawn.count / (LATIN_VECTORS * wanted));
