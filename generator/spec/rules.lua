@@ -370,12 +370,14 @@ local function warn_cadence(resolved, warn)
   end
 end
 
+local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
+
 -- A window's right side where nothing to the right is seen.
 local function warn_mask(context, warn)
-  local mask = context.resolved.encoding.mask
-  if context.resolved.model.kind == "decoder" and mask and (mask.right or 0) > 0
-    and place(context, "encoding.mask.right") then
-    warn(("encoding.mask.right: %d has no effect: a decoder sees no key behind the query"):format(mask.right))
+  local path = MASK_OF_DECODER[context.resolved.model.kind]
+  local mask = path and features.value_at(context.resolved, path)
+  if mask and (mask.right or 0) > 0 and place(context, path .. ".right") then
+    warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
   end
 end
 
