@@ -108,6 +108,17 @@ function TestValidate.test_axes_have_names_of_their_own()
   refused(spec('"Digits"'), "expected: a list of names: up to 40 of a-z, 0-9 and _, a letter first")
 end
 
+-- What is written for all is of those families alone that have nothing in its place.
+function TestValidate.test_geometric_attention_is_for_an_encoder()
+  local text = "return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
+    encoding = { normaliser = { kind = "geometric" }, %s } }]]
+  local softmax = '%s = { normaliser = { kind = "softmax" } }'
+  local both = softmax:format("decoder") .. ", " .. softmax:format("cross")
+  lu.assertEquals(good(text:format(both)).encoding.normaliser.kind, "geometric")
+  refused(text:format(softmax:format("cross")), "goes with the encoder's attention to itself alone")
+  refused(text:format(softmax:format("encoder")), "goes with the encoder's attention to itself alone")
+end
+
 function TestValidate.test_a_family_uses_no_preset_that_adds_vectors()
   local text = "return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
     encoding = { kind = "alibi", cross = { use = "sinusoid" } } }]]
