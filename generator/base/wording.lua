@@ -1,12 +1,21 @@
--- Words that several verbs say: counts with their noun, spans of time.
+-- Words that several verbs say: counts with their noun, the layers of a model, spans of time.
 --
--- Input: numbers. Output: text.
+-- Input: numbers; a model's section of a resolved spec. Output: text.
 
 local M = {}
 
 -- "1 run", "2 runs".
 function M.count(count, noun)
   return ("%s %s%s"):format(count, noun, count == 1 and "" or "s")
+end
+
+-- How many layers a model has, of every stack; nil where that is not known.
+function M.layers(model)
+  if model.encoder_layers and model.decoder_layers then
+    return ("%s and %s"):format(M.count(model.encoder_layers, "encoder layer"),
+      M.count(model.decoder_layers, "decoder layer"))
+  end
+  return model.layers and M.count(model.layers, "layer")
 end
 
 -- "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" where it is not known.

@@ -86,16 +86,6 @@ function M.encoding(plan, family)
   return table.concat(words, "; ")
 end
 
--- How many layers there are, of every stack.
-function M.layers(plan)
-  local model = plan.resolved.model
-  if model.decoder_layers then
-    return ("%s and %s"):format(wording.count(model.encoder_layers, "encoder layer"),
-      wording.count(model.decoder_layers, "decoder layer"))
-  end
-  return ("%d layers"):format(plan.layers)
-end
-
 local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
@@ -171,8 +161,9 @@ end
 
 function M.comments(plan)
   local family = plan.first
-  local size = string.format("%s, %d heads x %d, width %d, feed-forward %d, %s%s.", M.layers(plan), family.heads,
-    family.head_width, plan.width, plan.feedforward, plan.precision, M.model(plan))
+  local size = string.format("%s, %d heads x %d, width %d, feed-forward %d, %s%s.",
+    wording.layers(plan.resolved.model), family.heads, family.head_width, plan.width, plan.feedforward,
+    plan.precision, M.model(plan))
   local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
   return {
     config = wrapped("Dimensions and the layout of the parameters.", size),

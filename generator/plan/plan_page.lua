@@ -6,6 +6,7 @@ local canonical = require("base.canonical")
 local choices = require("plan.choices")
 local describe = require("plan.describe")
 local network_page = require("plan.network_page")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -41,9 +42,9 @@ function M.text(plan)
     plan.id .. "  " .. plan.digest,
     "",
     "encoding    " .. describe.encoding(plan),
-    string.format("model       %s, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s", describe.layers(plan),
-      family.heads, family.head_width, plan.width, plan.feedforward, plan.dropout.rate_text or "0", plan.precision,
-      describe.model(plan)),
+    string.format("model       %s, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s",
+      wording.layers(plan.resolved.model), family.heads, family.head_width, plan.width, plan.feedforward,
+      plan.dropout.rate_text or "0", plan.precision, describe.model(plan)),
     string.format("task        %s%s%s, %d input symbols, %d classes%s", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,

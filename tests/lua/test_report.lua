@@ -2,6 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local cells = require("study.read.cells")
 local lu = require("luaunit")
 local published = require("study.read.published")
 local readings = require("study.read.readings")
@@ -159,6 +160,33 @@ function TestSettings.test_beside_the_papers()
   lu.assertEquals(map["test lengths"].ours, "2 of 20 to 30")
   lu.assertFalse(map.precision.differs)
   lu.assertEquals(map.seeds.ours, "3")
+end
+
+-- Of examples that are told apart by other numbers than their lengths, and of a model with two stacks.
+function TestSettings.test_other_axes_and_models()
+  local spec = spec_of("latin_square")
+  spec.train.lengths, spec.eval.lengths = nil, nil
+  spec.model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 6, heads = 2, width = 16,
+    feedforward = 32 }
+  local function line(vectors)
+    return (reports.eval_line(100, "test", 16, 0.5):gsub('"length":16', ('"vectors":%d'):format(vectors)))
+  end
+  local dir = reports.write_run("puzzles", "latin_square_learned", 0, 0.1, { exit = 0, eval = line(1) .. line(2),
+    facts = { spec = spec, data = { train = "latin_square", by = { "vectors" } } } })
+  local root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
+  local map = {}
+  for _, item in ipairs(settings.of(cells.of_folder(root))) do
+    map[item.what] = item.ours
+  end
+  lu.assertEquals({ map.model, map["training lengths"], map["test lengths"] }, {
+    "1 encoder layer and 6 decoder layers, 2 heads, width 16, feed-forward 32", "those of the examples",
+    "those of the examples, by vectors 1 to 2" })
+  local said = ""
+  report.run({ project = project, runs = root, say = function(text)
+    said = said .. text
+  end })
+  lu.assertStrContains((said:gsub("%s+", " ")), "the plain mean of the token accuracies at all numbers of vectors, "
+    .. "over the examples that are held out from training, at the last step")
 end
 
 support.run()

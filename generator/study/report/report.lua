@@ -136,15 +136,22 @@ local function count_runs(study)
   return counts
 end
 
--- What a score is the mean of; all runs with one may have been evaluated at nothing but training lengths.
+-- What a score is the mean of; all runs with one may have been evaluated at nothing but training lengths, or along
+-- another axis.
 local function score_text(study)
-  local beyond, within = false, false
+  local beyond, within, axis, axes = false, false, nil, {}
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
       beyond, within = beyond or run.score and not run.within, within or run.score and run.within
+      axis = run.score and run.axis or axis
+      axes[axis or false] = true
     end
   end
-  if within and not beyond then
+  axes[false] = nil
+  if axis and axis ~= "length" and next(axes, next(axes)) == nil then
+    return ("all numbers of %s, over the examples %s"):format(axis, within and not beyond and "of training"
+      or "that are held out from training")
+  elseif within and not beyond then
     return "all evaluated lengths, which are all training lengths (in distribution)"
   end
   return "all lengths beyond training (out of distribution)"

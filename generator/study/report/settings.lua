@@ -45,9 +45,10 @@ end
 -- Of evaluated runs.
 local PICKS = {
   { "model", function(run)
-    local layers, heads = field(run, "model", "layers"), field(run, "model", "heads")
-    return layers and ("%s, %s, width %s, feed-forward %s"):format(wording.count(layers, "layer"),
-      wording.count(heads, "head"), field(run, "model", "width"), field(run, "model", "feedforward"))
+    local model = run.facts.spec and run.facts.spec.model
+    local layers = type(model) == "table" and wording.layers(model) or nil
+    return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
+      model.width, model.feedforward)
   end },
   { "steps", function(run)
     return ("%d"):format(run.test.step)
@@ -56,10 +57,12 @@ local PICKS = {
     return field(run, "train", "batch")
   end },
   { "training lengths", function(run)
-    return readings.lengths_text(field(run, "train", "lengths")) or listed(runs.lengths(run, "train"))
+    return run.axis ~= "length" and "those of the examples" or readings.lengths_text(field(run, "train", "lengths"))
+      or listed(runs.lengths(run, "train"))
   end },
   { "test lengths", function(run)
-    return listed(run.test.lengths)
+    local text = listed(run.test.lengths)
+    return run.axis ~= "length" and ("those of the examples, by %s %s"):format(run.axis, text) or text
   end },
   { "examples per length", function(run)
     return run.test.mixed and "mixed" or ("%d"):format(run.test.examples)
