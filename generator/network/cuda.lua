@@ -46,6 +46,7 @@ local function attention_of(net, lists)
   return found or records.refuse(nil, "a network without attention"), within
 end
 
+-- Whether attention has learned numbers of its encoding's, or relative vectors of each layer.
 local function counts_layers(family)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
@@ -59,7 +60,7 @@ local function check(net, lists)
       if op.kind == "place" then
         records.refuse(op, "positions that are added behind the embedding")
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
-        records.refuse(scope, "block %s, which runs %d times over, with an encoding that has parameters in each layer",
+        records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)
       end
     end

@@ -100,13 +100,14 @@ end
 
 local PASSES = { "forward", "backward" }
 
--- The same as data: bytes and flops are of all repetitions.
+-- The same as data: bytes and flops are of all repetitions, which are `times`; parameters are of one, and there are
+-- `count` of these.
 function M.json(plan)
   local list = {}
   for i, scope in ipairs(plan.passes) do
     for _, pass in ipairs(PASSES) do
       for _, operation in ipairs(scope[pass]) do
-        list[#list + 1] = { block = i > 1 and scope.name or nil, times = scope.times, pass = pass,
+        list[#list + 1] = { block = i > 1 and scope.name or nil, count = scope.count, times = scope.times, pass = pass,
           name = operation.name, what = operation.words, reads = operation.reads, shape = operation.shape,
           parameters = operation.parameters, kept_bytes = operation.kept_bytes,
           scratch_bytes = operation.scratch_bytes, flops = operation.flops }

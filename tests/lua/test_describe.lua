@@ -29,10 +29,13 @@ function TestWords.test_json_has_the_documented_keys()
   for _, choice in ipairs(object.choices) do
     lu.assertEquals(keys(choice), "value what why")
   end
+  local learned = 0
   for _, operation in ipairs(object.operations) do
     lu.assertEquals(keys(operation):gsub("^block ", ""):gsub("shape ", ""),
-      "flops kept_bytes name parameters pass reads scratch_bytes times what")
+      "count flops kept_bytes name parameters pass reads scratch_bytes times what")
+    learned = learned + operation.count * operation.parameters
   end
+  lu.assertEquals(learned, object.parameters)
 end
 
 function TestWords.test_json_comes_in_the_documented_order()
