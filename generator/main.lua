@@ -21,11 +21,11 @@ local plan_module = require("plan.plan")
 local project_module = require("project")
 local render_module = require("render.render")
 local report = require("study.report.report")
+local resolved_spec = require("spec.resolved")
 local schema = require("spec.schema")
 local shell = require("base.shell")
 local sweep = require("study.run.sweep")
 local trainer_flags = require("spec.trainer_flags")
-local validate = require("spec.validate")
 local write = require("base.write")
 
 local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
@@ -70,7 +70,7 @@ function verbs.check(project, arguments)
   end
   warn(spec)
   if arguments.print then
-    io.stdout:write(validate.print_resolved(spec.resolved, spec.origins))
+    io.stdout:write(resolved_spec.text(spec.resolved, spec.origins))
   else
     io.stdout:write(("%s: ok\n"):format(spec.path))
   end

@@ -9,7 +9,6 @@
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
-local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
@@ -17,7 +16,6 @@ local features = require("spec.features")
 local finite = require("spec.finite")
 local locate = require("spec.locate")
 local options = require("spec.options")
-local parameters = require("spec.score.parameters")
 local rules = require("spec.rules")
 local schema = require("spec.schema")
 local score = require("spec.score.score")
@@ -373,95 +371,6 @@ function M.resolve(loaded, d, given)
   end
   return context.resolved, { origins = origins, warnings = warnings, task = context.task, files = context.files,
     score = formula or nil, network = context.own_network }
-end
-
-local function list_text(list)
-  return "{ " .. table.concat(list, ", ") .. " }"
-end
-
-local value_text
-
--- What an evaluation goes by.
-local function by_text(by)
-  local words = {}
-  for _, name in ipairs(canonical.sorted_keys(by)) do
-    words[#words + 1] = ("%s = %s"):format(name, value_text(by[name]))
-  end
-  return list_text(words)
-end
-
-function value_text(value)
-  if type(value) ~= "table" then
-    return show(value)
-  elseif value.list then
-    return "{ list = " .. list_text(value.list) .. " }"
-  elseif value.first then
-    local step = value.step > 1 and ", step = " .. value.step or ""
-    return ("{ %d, %d%s }"):format(value.first, value.last, step)
-  end
-  return #value > 0 and list_text(value) or by_text(value)
-end
-
--- A line for each parameter of the score.
-local function parameter_rows(field, list, origins, rows)
-  local names = {}
-  for name in next, list or {} do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local path = ("%s.%s"):format(field.path, name)
-    rows[#rows + 1] = { path, parameters.text(list[name]), origins[path] }
-  end
-end
-
--- A line for each option of a task or a network: `field` is their table.
-local function option_rows(field, chosen, origins, rows)
-  for _, name in ipairs(canonical.sorted_keys(chosen or {})) do
-    local path = ("%s.%s"):format(field, name)
-    rows[#rows + 1] = { path, show(chosen[name]), origins[path] }
-  end
-end
-
--- All fields, those of a family where its table stands.
-local function printed_fields()
-  local list = {}
-  for _, field in ipairs(schema.fields) do
-    list[#list + 1] = field
-    for _, own in ipairs(schema.copies[field.family] or {}) do
-      list[#list + 1] = own
-    end
-  end
-  return list
-end
-
--- A resolved spec as text, one line per field with its value and origin: what `check --print` prints.
-function M.print_resolved(resolved, origins)
-  local rows, widest_path, widest_value = {}, 0, 0
-  for _, field in ipairs(printed_fields()) do
-    local value = resolved
-    for name in field.path:gmatch("[^%.]+") do
-      value = type(value) == "table" and value[name]
-    end
-    if field.type == "parameters" then
-      parameter_rows(field, value, origins, rows)
-    elseif field.type == "options" or field.type == "settings" then
-      option_rows(field.path, value, origins, rows)
-    elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
-      and origins[field.path] then
-      rows[#rows + 1] = { field.path, field.type == "score" and value or value_text(value),
-        origins[field.path] or "default" }
-    end
-  end
-  for _, row in ipairs(rows) do
-    widest_path = math.max(widest_path, #row[1])
-    widest_value = math.max(widest_value, math.min(#row[2], 32))
-  end
-  local out = {}
-  for i, row in ipairs(rows) do
-    out[i] = ("%-" .. widest_path .. "s = %-" .. widest_value .. "s  %s"):format(row[1], row[2], row[3])
-  end
-  return ("%s (%s)\n%s\n"):format(resolved.id, resolved.source, table.concat(out, "\n"))
 end
 
 return M

@@ -18,6 +18,7 @@ local lfs = require("lfs")
 local load_module = require("spec.load")
 local plan_module = require("plan.plan")
 local random = require("random")
+local resolved_spec = require("spec.resolved")
 local sandbox = require("spec.sandbox")
 local schema = require("spec.schema")
 local tasks = require("spec.tasks")
@@ -281,10 +282,10 @@ local function run(path, sets, render)
   end
   local plan, refusal = plan_module.build(resolved, { task = info.task, score = info.score })
   if not plan then
-    assert(#refusal.what > 0 and #validate.print_resolved(resolved, info.origins) > 0)
+    assert(#refusal.what > 0 and #resolved_spec.text(resolved, info.origins) > 0)
     return "planned"
   end
-  assert(#plan_module.text(plan) > 0 and #validate.print_resolved(resolved, info.origins) > 0)
+  assert(#plan_module.text(plan) > 0 and #resolved_spec.text(resolved, info.origins) > 0)
   if not render then
     return "planned"
   end

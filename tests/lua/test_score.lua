@@ -8,9 +8,9 @@ local lu = require("luaunit")
 local parameters = require("spec.score.parameters")
 local plan_module = require("plan.plan")
 local plans = require("plans")
+local resolved_spec = require("spec.resolved")
 local sandbox = require("spec.sandbox")
 local traced = require("expression.traced")
-local validate = require("spec.validate")
 
 local HEAD = 'return { task = { kind = "bucket_sort" }, model = { heads = 4, layers = 2 }, encoding = { '
 
@@ -447,14 +447,14 @@ end
 
 function TestResolved.test_print_shows_formula_and_parameters()
   local resolved, info = good("score = { { use = 'alibi_learned' }, { use = 't5' }, { use = 'window' } }")
-  local text = validate.print_resolved(resolved, info.origins)
+  local text = resolved_spec.text(resolved, info.origins)
   lu.assertStrContains(text, "encoding.score ", nil)
   lu.assertStrContains(text, "= " .. resolved.encoding.score .. " ")
   lu.assertStrContains(text, "per head, learned from { 0.25, 0.0625, 0.015625, 0.00390625 }")
   lu.assertStrContains(text, "per head, index 0 to 31, learned from normal(0.125)")
   lu.assertStrContains(text, "per model, constant { 8 }")
   lu.assertStrContains(text, "spec/encodings/t5.lua:34:18")
-  lu.assertEquals(text, validate.print_resolved(resolved, info.origins))
+  lu.assertEquals(text, resolved_spec.text(resolved, info.origins))
 end
 
 function TestResolved.test_the_same_spec_gives_the_same_formula()
