@@ -235,8 +235,9 @@ class Run:
 
     def evaluations(self, every=False):
         """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
-        draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training. Of a condition that was evaluated again at the same step the last line,
-        with `every` all of them. None where nothing was evaluated yet."""
+        draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training. Of a condition that
+        was evaluated again at the same step the last line, with `every` all of them. None where nothing was evaluated
+        yet."""
         lines = self._lines("eval.jsonl")
         if every:
             return lines

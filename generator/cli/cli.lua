@@ -147,8 +147,33 @@ local function add_analysis(analyze, name, summary, fewest)
   return command
 end
 
+local function points(text)
+  local number = tonumber(text)
+  return number and number > 0 and number <= 100 and number or nil, ("%s: not a number of points above 0, at most 100")
+    :format(text)
+end
+
+local function add_comparison(analyze)
+  local summary = "tests between the cells of a study, or of any runs, over their seeds"
+  local compare = analyze:command("compare"):summary(summary):description(summary .. ".")
+  compare:argument("runs"):argname("RUNS"):description("a folder of runs")
+  compare:option("--study"):argname("STUDY"):description("as in report")
+  compare:option("--scale"):argname("NAME"):description("as in report")
+  compare:option("--split"):choices({ "test", "train", "validation" }):default("test"):description("which evaluation "
+    .. "counts; that of test is the score of reports")
+  compare:option("--axis"):argname("NAME"):description("the study's axis along which cells are compared; default: the "
+    .. "last with several values")
+  compare:option("--reference"):argname("VALUE"):description("a value of the axis: compare with it alone")
+  compare:option("--margin"):argname("POINTS"):convert(points):description("means less than so many points of percent "
+    .. "apart count as equivalent; without it nothing does")
+  compare:option("--resamples"):argname("N"):default("10000"):convert(positive):description("of the bootstrap")
+  compare:option("--seed"):argname("S"):default("1"):convert(positive):description("of the bootstrap")
+  compare:option("--out"):argname("DIR"):description("where to; default: compare, or compare-STUDY, in RUNS")
+end
+
 local function add_trained_verbs(parser)
-  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention"):command_target("what")
+  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention; compare seeds")
+    :command_target("what")
   local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
   pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
   pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
@@ -156,6 +181,7 @@ local function add_trained_verbs(parser)
   local attention = add_analysis(analyze, "attention", "attention of one sequence, the maximum over a layer's heads", 1)
   attention:option("--sequence"):argname("I"):default("1"):convert(positive):description("which one")
   attention:option("--crop"):argname("N"):convert(positive):description("the first N queries and keys alone")
+  add_comparison(analyze)
 end
 
 local function add_report(parser)
@@ -319,7 +345,7 @@ local function conflict(result)
   end
   if result.verb == "report" and result.other and (result.study or result.scale) then
     return "--study and --scale are for a folder of runs: leave them out to compare two runs"
-  elseif result.verb == "report" and result.scale and not result.study then
+  elseif (result.verb == "report" or result.verb == "analyze") and result.scale and not result.study then
     return "--scale is that of a study: add --study"
   end
   if cuda and result.static then

@@ -22,12 +22,12 @@ local KNOWN = {
       kind = { linear = ANY, ntk = ANY, yarn = ANY }, factor = ANY, original_length = ANY, beta_slow = ANY,
       beta_fast = ANY, attention_factor = ANY } },
     relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY },
-    mask = { kind = { causal = ANY, window = ANY }, left = ANY, right = ANY },
+    mask = { kind = { full = ANY, causal = ANY, window = ANY }, left = ANY, right = ANY },
     positions = { kind = { index = ANY, randomized = ANY }, max_position = ANY, sorted = ANY,
       draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
       range = { one_based = ANY }, sides = { independent = ANY } },
     additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY },
-    normaliser = { kind = { geometric = ANY }, normalised = ANY, directional = ANY },
+    normaliser = { kind = { softmax = ANY, geometric = ANY }, normalised = ANY, directional = ANY },
     score = ANY, parameters = ANY,
   },
   task = { kind = ANY, source = ANY, data = ANY, eval = ANY, validation = ANY, input_symbols = ANY,
@@ -47,7 +47,7 @@ local function first_unknown(value, known, path)
   end
 end
 
--- What is written for one family stands under its name, and is false where it goes without.
+-- What one family has of its own stands under its name; a facet that it goes without has the kind that is off.
 local function known_encoding(plan)
   local known = {}
   for name, below in next, KNOWN.encoding do
@@ -225,7 +225,8 @@ local function about(spec, run)
   return {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
       run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
-    ("%d parameters; %s %s%s."):format(plan.parameters, model.kind:find("^[aeiou]") and "an" or "a", model.kind,
+    ("%d parameters; %s %s%s."):format(plan.parameters, model.kind:find("^[aeiou]") and "an" or "a",
+      (model.kind:gsub("_", "-")),
       model.source and ", whose network is " .. tongues.python(model.source:match("[^/]*$")) or ""),
   }
 end

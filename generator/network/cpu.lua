@@ -14,6 +14,7 @@
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
+local buffers = require("network.buffers")
 local builder = require("network.builder")
 local names = require("network.cpu_names")
 local records = require("network.cpu_records")
@@ -71,7 +72,7 @@ local function block_of(cpu, block, panels)
     drops = has(made, function(r)
       return r.dropout
     end),
-    forward = made, backward = back_made,
+    forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
     uses_parameters = { forward = has(made, mentions("p->")), backward = has(back_made, mentions("p->")) },
   }
 end

@@ -11,8 +11,21 @@ local M = {}
 M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
 
--- Axes that a file of the user's own has.
-function M.named(names)
+-- What no axis can be called: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
+M.IS_KEY = {}
+for key in ([[input target mask length step split set by examples batch draws accuracy exact_match loss sd_over_draws
+  id digest task encoding seed learning_rate]]):gmatch("%S+") do
+  M.IS_KEY[key] = true
+end
+
+-- Axes that a file of the user's own has, named by the spec; node: of that list.
+function M.named(context, names, node)
+  for i, item in ipairs(names and node.items or {}) do
+    if M.IS_KEY[item.value] then
+      context.diagnostics:add({ at = item.origin, field = locate.join("task.axes", i),
+        what = ("%s is a key of its own"):format(diagnostics.show(item.value)), expected = "another name" })
+    end
+  end
   local list = names and {}
   for i, name in ipairs(names or {}) do
     list[i] = { name = name, first = 0, last = M.LARGEST }

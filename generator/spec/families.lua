@@ -20,11 +20,20 @@ for _, facet in ipairs(M.FACETS) do
   M.is_facet[facet] = true
 end
 
-local OF_KIND = {}
+local OF_KIND, KINDS = {}, {}
 for _, field in ipairs(model_fields) do
   for _, kind in ipairs(field.path == "model.kind" and field.kinds or {}) do
     OF_KIND[kind.name] = kind.families
+    for _, name in ipairs(kind.families) do
+      KINDS[name] = KINDS[name] or {}
+      table.insert(KINDS[name], kind.name)
+    end
   end
+end
+
+-- The kinds of models that have a family.
+function M.kinds(name)
+  return KINDS[name]
 end
 
 -- The families of a model's section, by their names, in order; nil where it is not known what it is.

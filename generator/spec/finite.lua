@@ -50,7 +50,8 @@ function M.of_files(context, given, task)
     return files[name] and files[name].shown
   end
   return { kind = "data", input_symbols = task.input_symbols, output_symbols = task.output_symbols,
-    chance = task.output_symbols and 1 / #task.output_symbols, path = shown("data"), axes = axes.named(task.axes),
+    chance = task.output_symbols and 1 / #task.output_symbols, path = shown("data"),
+    axes = axes.named(context, task.axes, given.fields.axes),
     data = { train = shown("data"), eval = shown("eval"), validation = shown("validation"), longest = task.longest } }
 end
 

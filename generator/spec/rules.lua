@@ -131,7 +131,7 @@ local function causal(context)
       what = "geometric attention does not go with a decoder", notes = { note(context, "model.kind", '"decoder"') },
       expected = '"softmax"; geometric attention tries keys on both sides, and a decoder may see one of them alone',
       hint = 'model.kind = "encoder" has geometric attention' })
-  elseif model.kind == "encoder_decoder" and context.family ~= "encoder" and normaliser
+  elseif model.kind == "encoder_decoder" and context.holds_for[#context.holds_for] ~= "encoder" and normaliser
     and normaliser.kind == "geometric" then
     add(context, { "encoding.normaliser.kind", "model.kind" }, {
       what = "geometric attention goes with the encoder's attention to itself alone",
@@ -370,12 +370,14 @@ local function warn_cadence(resolved, warn)
   end
 end
 
+local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
+
 -- A window's right side where nothing to the right is seen.
 local function warn_mask(context, warn)
-  local mask = context.resolved.encoding.mask
-  if context.resolved.model.kind == "decoder" and mask and (mask.right or 0) > 0
-    and place(context, "encoding.mask.right") then
-    warn(("encoding.mask.right: %d has no effect: a decoder sees no key behind the query"):format(mask.right))
+  local path = MASK_OF_DECODER[context.resolved.model.kind]
+  local mask = path and features.value_at(context.resolved, path)
+  if mask and (mask.right or 0) > 0 and place(context, path .. ".right") then
+    warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
   end
 end
 
@@ -407,18 +409,20 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Calls check(context) for what is written directly, where some family goes by it, and for every family's own.
+-- Calls check(context) for what is written directly, where some family goes by it, and for every family's own;
+-- holds_for: the families that the facets are for, in order.
 local function each_encoding(context, check)
-  local resolved, shared = context.resolved, false
+  local resolved, shared = context.resolved, {}
   for _, name in ipairs(families.of(resolved.model) or {}) do
-    local own = resolved.encoding[name]
-    if own then
-      check(setmetatable({ resolved = families.view(resolved, name), family = name }, { __index = context }))
+    if resolved.encoding[name] then
+      check(setmetatable({ resolved = families.view(resolved, name), family = name, holds_for = { name } },
+        { __index = context }))
+    else
+      shared[#shared + 1] = name
     end
-    shared = shared or not own
   end
-  if shared then
-    check(context)
+  if shared[1] then
+    check(setmetatable({ holds_for = shared }, { __index = context }))
   end
 end
 

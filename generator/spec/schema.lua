@@ -28,6 +28,7 @@
 --                  `used`, a function of the resolved spec, is true where there is one
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 
+local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.features")
@@ -132,13 +133,13 @@ M.TEXT = {
   score = "function(x) return x.score + ... end, a list of such, or { use = preset }",
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
   source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
-  network = "a Lua file named <name>.lua",
+  network = "a Lua file named <name>.lua, the name being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
   file = "the path of a file, relative to the spec file",
   options = "{ name = choice, ... }",
   settings = "{ name = value, ... }: names of a-z, 0-9 and _, values numbers, words, true or false",
   by = "{ axis = true, ... }: for each axis true for all there are, { first, last } or { list = { 1, 3 } }",
   axis = "true for all there are, { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
-  names = "a list of names of a-z, 0-9 and _, at most 40 of them each",
+  names = "a list of names: " .. base_names.TEXT,
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 
@@ -230,7 +231,8 @@ end
 function M.fields_text()
   local out = { "use: at the top level a spec file to build upon, in a section also the name of a preset", "" }
   for _, field in ipairs(M.fields) do
-    local only = field.only and "  (kind " .. table.concat(field.only, ", ") .. ")" or ""
+    local kinds = field.only or field.family and families.kinds(field.family)
+    local only = kinds and ("  (%s %s)"):format(field.only and "kind" or "model.kind", table.concat(kinds, ", ")) or ""
     out[#out + 1] = field.path .. only
     out[#out + 1] = "    " .. field.doc
     if field.type ~= "table" and not field.kinds then

@@ -5,10 +5,12 @@
 -- `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is nil or a
 -- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }. A task
 -- of finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. The facts of a user's
--- own file have its text, too; those of a spec's task have `computation`, its computation tokens per input token.
+-- own file have its text, too; those of a spec's task have `computation`, its computation tokens per input token,
+-- and `apart` where its input and its target are streams of their own.
 -- Invariants: formulas hold digits, n, + - * / ( ) and blanks only; they give integers >= 1 for the lengths of
 -- LENGTHS_TRIED. `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
+local axes = require("spec.axes")
 local diagnostics = require("base.diagnostics")
 local lfs = require("lfs")
 
@@ -22,11 +24,7 @@ local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline", "sets" }
 
-M.SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
-local MOST_AXES = 4 -- LH_MOST_AXES
-
--- What no axis can be called: keys of examples and of evaluations.
-local KEYWORDS = { input = true, target = true, mask = true, length = true, split = true }
+local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
 
 -- What else than samplers longhand/task.h calls lh_task_<kind>.
 local TAKEN = { sample = true, collect = true }
@@ -189,7 +187,7 @@ end
 local function read_range(text)
   local first, last, rest = text:match("^(%d+) to (%d+)%s*(.-)%s*$")
   first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
-  if first and last and first < last and last <= 1000000000 then
+  if first and last and first < last and last <= axes.LARGEST then
     return { first = first, last = last }, rest
   end
 end
@@ -208,13 +206,13 @@ end
 local function read_axis(facts, key, value)
   local name, text, doc = key:match("^axis +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
   local range, rest = read_range(text or "")
-  if not name or KEYWORDS[name] then
+  if not name or axes.IS_KEY[name] then
     return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has",
       "axis <name>: 1 to 9; what it says"
   elseif not range or rest ~= "" then
     return nil, "it has no range", "the least value, to, the greatest, a semicolon, what it says"
-  elseif #(facts.axes or {}) == MOST_AXES then
-    return nil, ("there are more than %d"):format(MOST_AXES), ("at most %d axes"):format(MOST_AXES)
+  elseif #(facts.axes or {}) == axes.MOST then
+    return nil, ("there are more than %d"):format(axes.MOST), ("at most %d axes"):format(axes.MOST)
   end
   range.name, range.doc = name, doc
   facts.axes = facts.axes or {}
@@ -228,11 +226,11 @@ function readers.sets(value)
   for word in value:gmatch("%S+") do
     repeat
       at = at + 1
-    until not M.SETS[at] or M.SETS[at] == word
-    sets[#sets + 1] = M.SETS[at] and word
+    until not SETS[at] or SETS[at] == word
+    sets[#sets + 1] = SETS[at] and word
   end
-  if sets[1] ~= "train" or at > #M.SETS then
-    return nil, diagnostics.show(value) .. " are no sets", "train, then others of " .. table.concat(M.SETS, ", ")
+  if sets[1] ~= "train" or at > #SETS then
+    return nil, diagnostics.show(value) .. " are no sets", "train, then others of " .. table.concat(SETS, ", ")
   end
   return sets
 end

@@ -93,8 +93,10 @@ local function unknown_field(context, node, path, kind, legal)
     unknown_family(context, node, path)
     return
   elseif families.is_name[family] and below == "additive" then
+    local preset = node.origin.path and node.origin.path ~= context.loaded.source
     add(context, node, path, "vectors of positions are added to the tokens, whatever looks at them",
-      "encoding.additive, which holds for both streams")
+      "encoding.additive, which holds for both streams", preset
+        and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
     return
   end
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")

@@ -6,6 +6,7 @@
 -- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
 
 local axes = require("spec.axes")
+local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local locate = require("spec.locate")
 local load_module = require("spec.load")
@@ -24,12 +25,13 @@ local function add(context, node, path, what, expected, hint)
   context.diagnostics:add({ at = at, field = path, what = what, expected = expected, hint = hint })
 end
 
+local function what_of(node)
+  return tree.is_table(node) and "a table" or show(node.value)
+end
+
 -- What a node holds, for a sentence that starts with it.
 local function found(node)
-  if tree.is_table(node) then
-    return "a table"
-  end
-  return show(node.value) .. (type(node.value) == "string" and " is a string" or "")
+  return what_of(node) .. (type(node.value) == "string" and " is a string" or "")
 end
 
 -- Says that a value is of the wrong type for its field.
@@ -245,7 +247,7 @@ function readers.by(context, field, node)
     elseif tree.is_table(inner) then
       by[name] = readers.lengths(context, { path = path, type = "axis", bounds = ON_AXIS }, inner)
     else
-      add(context, inner, path, found(inner) .. " does not fit here", schema.TEXT.axis)
+      add(context, inner, path, what_of(inner) .. " does not fit here", schema.TEXT.axis)
     end
   end
   return next(by) and by or nil
@@ -261,8 +263,8 @@ function readers.names(context, field, node)
   for i, item in ipairs(node.items) do
     local at = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
     local name = field.choices and one_of(context, at, item, field.choices, schema.expected(at)) or item.value
-    if not field.choices and not (type(name) == "string" and name:find("^%l[%l%d_]*$") and #name <= 40) then
-      add(context, item, at.path, found(item) .. " does not fit here", schema.expected(field))
+    if not field.choices and not base_names.is(name) then
+      add(context, item, at.path, what_of(item) .. " does not fit here", schema.expected(field))
     elseif name and given[name] then
       add(context, item, at.path, ("%s stands twice"):format(show(name)), "each once")
     else
@@ -383,11 +385,10 @@ function readers.settings(context, field, node)
   local settings = {}
   for name, inner in tree.each(node) do
     local value, path = inner.value, locate.join(field.path, name)
-    if not name:find("^%l[%l%d_]*$") or #name > 40 then
-      add(context, inner, path, show(name) .. " cannot be the name of an option", "up to 40 of a-z, 0-9 and _, a "
-        .. "letter first")
+    if not base_names.is(name) then
+      add(context, inner, path, show(name) .. " cannot be the name of an option", base_names.TEXT)
     elseif tree.is_table(inner) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
-      add(context, inner, path, (tree.is_table(inner) and "a table" or show(value)) .. " does not fit here",
+      add(context, inner, path, what_of(inner) .. " does not fit here",
         "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
     elseif type(value) == "function" then
       wrong_type(context, field, inner)

@@ -50,6 +50,10 @@ function TestParse.test_analyses_and_exports()
   got = parse("analyze attention a --crop 9")
   lu.assertEquals({ got.what, got.lengths, got.sequence, got.crop }, { "attention", { 40, 150 }, 1, 9 })
   lu.assertEquals(parse("analyze attention a --lengths 7").lengths, { 7 })
+  got = parse("analyze compare a --split validation --margin 2.5 --reference fixed --axis encoding --study s")
+  lu.assertEquals({ got.what, got.runs, got.split, got.margin, got.reference, got.axis, got.resamples, got.seed },
+    { "compare", "a", "validation", 2.5, "fixed", "encoding", 10000, 1 })
+  lu.assertEquals(parse("analyze compare a").split, "test")
   got = parse("export pytorch a --out b --spec c --trainer d")
   lu.assertEquals({ got.verb, got.what, got.run, got.out, got.spec, got.trainer },
     { "export", "pytorch", "a", "b", "c", "d" })
@@ -131,6 +135,9 @@ function TestParse.test_mistakes_have_suggestions()
     ["analyze pca a --lengths 40,x"] = "expected different lengths",
     ["analyze pca a --part middle"] = "must be one of 'input', 'output'",
     ["analyze attention a --sequences 3"] = "Did you mean '--sequence'?",
+    ["analyze compare a --margin 0"] = "0: not a number of points above 0, at most 100",
+    ["analyze compare a --split dev"] = "must be one of 'test', 'train', 'validation'",
+    ["analyze compare a --scale small"] = "--scale is that of a study: add --study",
     ["export jax a"] = "unknown command 'jax'",
     ["gen a b"] = "too many arguments",
     ["demo --steps few"] = "few: not a positive integer",

@@ -285,7 +285,7 @@ local function looks_across(net)
 end
 
 local function with_cross(own)
-  return { cross = setmetatable({ crosses = true, cross = true, name = "cross", prefix = "cross_",
+  return { cross = setmetatable({ cross = true, name = "cross", prefix = "cross_",
     mask = own.relative.kind == "none" and { kind = "none" } or nil }, { __index = own }) }
 end
 
@@ -377,6 +377,18 @@ function TestNetworks.test_pairs_of_two_streams()
     "score = change_score(score, distance)", "score = cross_attention_change_score(score, memory_distance)",
     "    memory_index = torch.arange(score.shape[-1]).to(score)\n    length = torch.tensor(float(score.shape[-2]))\n")
   assert_lacks(text, "class CrossAttentionRelative")
+end
+
+-- A family has facets of its own that say what it goes without.
+function TestNetworks.test_a_family_without_what_the_others_have()
+  local sizes = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1'
+  local seen = "hidden(h.shape[1], memory.shape[1])"
+  assert_has(model_of(sizes, 'mask = { kind = "causal" }'), seen)
+  local text = model_of(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "full" } }')
+  assert_has(text, "hidden(h.shape[1])", "an encoder-decoder.")
+  assert_lacks(text, seen)
+  assert_has(model_of(sizes, [[normaliser = { kind = "geometric" }, decoder = { normaliser = { kind = "softmax" } },
+    cross = { normaliser = { kind = "softmax" } }]]), "match_first(", "softmax(")
 end
 
 local function unknown_of(describe, ...)

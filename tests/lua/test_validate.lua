@@ -87,6 +87,43 @@ function TestValidate.test_a_decoder_sees_no_right_side()
   lu.assertEquals(warnings("decoder", '{ kind = "window", left = 3 }'), "")
   lu.assertEquals(warnings("decoder", '{ kind = "window", left = 3, right = 0 }'), "")
   lu.assertEquals(warnings("encoder", '{ kind = "window", left = 3, right = 2 }'), "")
+  lu.assertEquals(warnings("encoder_decoder", '{ kind = "window", left = 3, right = 2 }'), "") -- the encoder sees it
+  local _, info = good("return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
+    encoding = { decoder = { mask = { kind = "window", left = 3, right = 2 } } } }]])
+  lu.assertEquals(info.warnings, { "encoding.decoder.mask.right: 2 has no effect: a decoder sees no key behind the "
+    .. "query" })
+end
+
+-- An axis called like another key would be read as that key, or hide it in tables of evaluations.
+function TestValidate.test_axes_have_names_of_their_own()
+  local function spec(names)
+    return ('return { task = { data = "x.jsonl", input_symbols = 3, output_symbols = 3, axes = { %s } } }'):format(
+      names)
+  end
+  good(spec('"digits", "carry"'))
+  refused(spec('"digits", "length"'), 'task.axes[2]: "length" is a key of its own')
+  refused(spec('"input"'), 'task.axes[1]: "input" is a key of its own')
+  refused(spec('"seed"'), 'task.axes[1]: "seed" is a key of its own')
+  refused(spec('"Digits"'), 'task.axes[1]: "Digits" does not fit here')
+  refused(spec('"Digits"'), "expected: a list of names: up to 40 of a-z, 0-9 and _, a letter first")
+end
+
+-- What is written for all is of those families alone that have nothing in its place.
+function TestValidate.test_geometric_attention_is_for_an_encoder()
+  local text = "return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
+    encoding = { normaliser = { kind = "geometric" }, %s } }]]
+  local softmax = '%s = { normaliser = { kind = "softmax" } }'
+  local both = softmax:format("decoder") .. ", " .. softmax:format("cross")
+  lu.assertEquals(good(text:format(both)).encoding.normaliser.kind, "geometric")
+  refused(text:format(softmax:format("cross")), "goes with the encoder's attention to itself alone")
+  refused(text:format(softmax:format("encoder")), "goes with the encoder's attention to itself alone")
+end
+
+function TestValidate.test_a_family_uses_no_preset_that_adds_vectors()
+  local text = "return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
+    encoding = { kind = "alibi", cross = { use = "sinusoid" } } }]]
+  refused(text, "encoding.cross.additive: vectors of positions are added to the tokens")
+  refused(text, "hint: encoding.cross uses this preset: write the other facets of it there")
 end
 
 function TestValidate.test_defaults_follow_other_fields()

@@ -1,12 +1,14 @@
--- Analyses of trained runs, side by side: what their trainers trace becomes numbers, tables and pictures.
+-- Analyses of trained runs: what their trainers trace, or what their evaluations say, becomes numbers, tables and
+-- pictures.
 --
--- Input: { project, what, runs, lengths, out, seed, trainer, say, provide } and the options of the analysis: see
--- cli.lua; say prints a line, provide builds a spec and returns its folder. Output: an exit code and, where it is not
--- 0, a message; the files are in `out`. Temporary files are removed.
+-- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. Of
+-- traces also { lengths, trainer, provide }: provide builds a spec and returns its folder. Output: an exit code and,
+-- where it is not 0, a message; the files are in `out`. Temporary files are removed.
 
-local analyses = { attention = require("study.analyse.analyze_attention"), pca = require("study.analyse.analyze_pca") }
+local compare = require("study.analyse.analyze_compare")
 local draw = require("study.report.draw")
 local input = require("base.input")
+local open = require("study.report.open")
 local run_files = require("study.read.run_files")
 local shell = require("base.shell")
 local tensors = require("study.read.tensors")
@@ -16,7 +18,9 @@ local write = require("base.write")
 
 local M = {}
 
--- What an analysis may ask of one run; errors end the analysis (error with { code, text }).
+local traces = { attention = require("study.analyse.analyze_attention"), pca = require("study.analyse.analyze_pca") }
+
+-- What an analysis of traces may ask of one run; errors end the analysis (error with { code, text }).
 local Source = {}
 Source.__index = Source
 
@@ -116,23 +120,54 @@ local function open_all(options, folder)
   return sources
 end
 
-local function analyse(options, folder)
+-- Writes the files of an analysis with its picture, and says so. damage: what had to be left out, or nil.
+local function finish(options, out, files, damage)
+  local names = {}
+  for i, file in ipairs(files) do
+    names[i] = file.path
+  end
+  local _, problem, drawn = draw.run(files, { options.what })
+  local written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
+  if not written or problem then
+    message = message or problem
+    stop(4, damage and message .. "\n" .. damage or message)
+  end
+  options.say(("%s: %s.svg, %s.png, %s"):format(out, options.what, options.what, table.concat(names, ", ")))
+  if damage then
+    stop(1, damage)
+  end
+end
+
+local function analyse_traces(options, folder)
   local sources = open_all(options, folder)
   local out, message = trained.folder(sources[1].run, options.out, options.what)
   if not out then
     stop(1, message)
   end
-  local files, names = analyses[options.what].run(sources, options), {}
-  for i, file in ipairs(files) do
-    names[i] = file.path
+  finish(options, out, traces[options.what].run(sources, options))
+end
+
+local function analyse_scores(options)
+  local study, files, damage, message
+  local out = options.out
+  study, message = open.study(options, "")
+  if study then
+    files, message, damage = compare.run(study, options)
   end
-  local _, problem, drawn = draw.run(files, { options.what })
-  local written
-  written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
-  if not written or problem then
-    stop(4, message or problem)
+  if files and not out then
+    out, message = write.below(options.runs, options.what .. (study.name and "-" .. study.name or ""))
   end
-  options.say(("%s: %s.svg, %s.png, %s"):format(out, options.what, options.what, table.concat(names, ", ")))
+  if not files or not out then
+    stop(1, message)
+  end
+  finish(options, out, files, damage)
+end
+
+local function analyse(options, folder)
+  if traces[options.what] then
+    return analyse_traces(options, folder)
+  end
+  return analyse_scores(options)
 end
 
 function M.run(options)

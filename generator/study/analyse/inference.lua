@@ -10,6 +10,8 @@ local student = require("study.analyse.student")
 
 local M = {}
 
+local FLAT = 1e-12 -- of the means: a standard error below is what rounding leaves of numbers that are all the same
+
 M.ERROR = 0.05 -- of the first kind: the level of all tests, and what lies outside an interval
 
 -- The difference of the means, a - b: { difference, error, freedom, t, p, low, high }: its standard error, Welch's
@@ -17,8 +19,9 @@ M.ERROR = 0.05 -- of the first kind: the level of all tests, and what lies outsi
 -- difference and error alone.
 function M.welch(a, b)
   local of_a, of_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b
-  local result = { difference = statistics.mean(a) - statistics.mean(b), error = math.sqrt(of_a + of_b) }
-  if result.error == 0 then
+  local mean_a, mean_b = statistics.mean(a), statistics.mean(b)
+  local result = { difference = mean_a - mean_b, error = math.sqrt(of_a + of_b) }
+  if result.error <= FLAT * math.max(math.abs(mean_a), math.abs(mean_b)) then
     return result
   end
   result.freedom = (of_a + of_b) ^ 2 / (of_a ^ 2 / (#a - 1) + of_b ^ 2 / (#b - 1))

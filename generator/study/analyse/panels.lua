@@ -47,6 +47,21 @@ local function draw(picture, lines)
   end
 end
 
+-- The script that makes a drawing, lines of gnuplot, into <name>.svg and <name>.png. picture = { name, width, height,
+-- data }: the size in pixels of the SVG; lines in front of both.
+function M.twice(picture, drawing)
+  local lines = { "set encoding utf8" }
+  table.move(picture.data or {}, 1, #(picture.data or {}), 2, lines)
+  for _, terminal in ipairs(TERMINALS) do
+    local scale = terminal[3]
+    lines[#lines + 1] = terminal[2]:format(math.floor(scale * picture.width), math.floor(scale * picture.height))
+    lines[#lines + 1] = ("set output %s"):format(tongues.gnuplot(picture.name .. "." .. terminal[1]))
+    table.move(drawing, 1, #drawing, #lines + 1, lines)
+    lines[#lines + 1] = "unset output\nreset"
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
 -- picture = { name, title, note, panel, settings, data, rows }: the files' name; two lines above the panels; their size
 -- in pixels; lines of the script; rows = { { label, panel ... } ... }, a panel being { title, lines }.
 function M.script(picture)
@@ -56,21 +71,14 @@ function M.script(picture)
   end
   picture.width = LEFT + RIGHT + columns * (picture.panel + ACROSS) - ACROSS
   picture.height = TOP + BOTTOM + #picture.rows * (picture.panel + DOWN) - DOWN
-  local lines = { "set encoding utf8" }
-  table.move(picture.data or {}, 1, #(picture.data or {}), 2, lines)
-  for _, terminal in ipairs(TERMINALS) do
-    local scale = terminal[3]
-    lines[#lines + 1] = terminal[2]:format(math.floor(scale * picture.width), math.floor(scale * picture.height))
-    lines[#lines + 1] = ("set output %s"):format(tongues.gnuplot(picture.name .. "." .. terminal[1]))
-    lines[#lines + 1] = PALETTE
-    table.move(picture.settings, 1, #picture.settings, #lines + 1, lines)
-    lines[#lines + 1] = label(picture, 1, picture.title, 20, 14)
-    lines[#lines + 1] = label(picture, 2, picture.note, 40, 10)
-    lines[#lines + 1] = "set multiplot"
-    draw(picture, lines)
-    lines[#lines + 1] = "unset multiplot\nunset output\nreset"
-  end
-  return table.concat(lines, "\n") .. "\n"
+  local drawing = { PALETTE }
+  table.move(picture.settings, 1, #picture.settings, #drawing + 1, drawing)
+  drawing[#drawing + 1] = label(picture, 1, picture.title, 20, 14)
+  drawing[#drawing + 1] = label(picture, 2, picture.note, 40, 10)
+  drawing[#drawing + 1] = "set multiplot"
+  draw(picture, drawing)
+  drawing[#drawing + 1] = "unset multiplot"
+  return M.twice(picture, drawing)
 end
 
 return M

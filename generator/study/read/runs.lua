@@ -286,16 +286,18 @@ function M.clock(run)
   return damage and {} or marks
 end
 
--- The score of an evaluated run in percent: the plain mean over the lengths beyond training. Others have none.
-function M.score(run)
-  if run.state ~= "evaluated" then
+-- The score of an evaluated run in percent: the plain mean over the lengths beyond training, or over those of another
+-- evaluation, "train" or "validation". Others have none, and none where it was not evaluated there.
+function M.score(run, split)
+  local evaluation = run.state == "evaluated" and run[split or "test"]
+  if not evaluation then
     return nil
   end
   local sum = 0
-  for _, accuracy in ipairs(run.test.accuracy) do
+  for _, accuracy in ipairs(evaluation.accuracy) do
     sum = sum + accuracy
   end
-  return 100 * sum / #run.test.accuracy
+  return 100 * sum / #evaluation.accuracy
 end
 
 return M

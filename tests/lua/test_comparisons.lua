@@ -1,0 +1,226 @@
+-- Comparisons over seeds: which cells are compared, with what, what is said of them, and the files of the whole verb.
+
+local support = dofile("tests/lua/support.lua")
+
+local analyze = require("study.analyse.analyze")
+local comparisons = require("study.analyse.comparisons")
+local hostile = require("hostile")
+local lu = require("luaunit")
+local reports = require("reports")
+local strips = require("study.analyse.strips")
+
+local function options(more)
+  local given = { split = "test", resamples = 500, seed = 1 }
+  for name, value in pairs(more or {}) do
+    given[name] = value
+  end
+  return given
+end
+
+local function compare(name, scores, more)
+  return comparisons.of(reports.make_study(name, scores), options(more))
+end
+
+-- The scores of three seeds for each of the four cells, at one learning rate.
+local function scores_of(rope, rand_rope)
+  return { ["even_pairs rope"] = { [0.1] = rope }, ["even_pairs rand-rope"] = { [0.1] = rand_rope } }
+end
+
+TestComparisons = {}
+
+function TestComparisons.tearDown()
+  support.clean()
+end
+
+function TestComparisons.test_cells_are_compared_along_the_last_axis()
+  local result = assert(compare("along", reports.SCORES))
+  lu.assertEquals(result.axis, "encoding")
+  lu.assertEquals({ result.sets[1].name, result.sets[2].name }, { "even_pairs", "bucket_sort" })
+  local rope, rand = table.unpack(result.sets[1].groups)
+  -- The rate of the highest mean, as in reports, and all its seeds.
+  lu.assertEquals({ rope.name, rope.rate, rand.name, rand.rate }, { "rope", 0.1, "rand-rope", 0.1 })
+  lu.assertAlmostEquals(rope.mean, 52, 1e-9)
+  lu.assertAlmostEquals(rope.error, 2 / math.sqrt(3), 1e-9)
+  lu.assertEquals(#rope.scores, 3)
+  -- The other task has one score of one encoding, and none of the other: no pair.
+  lu.assertEquals(#result.pairs, 1)
+  local pair = result.pairs[1]
+  lu.assertAlmostEquals(pair.test.difference, 52 - 97, 1e-9)
+  lu.assertAlmostEquals(pair.test.t, -45 / math.sqrt(8 / 3), 1e-9)
+  lu.assertAlmostEquals(pair.test.freedom, 4, 1e-9)
+  lu.assertEquals({ pair.p, pair.equivalence, pair.verdict }, { pair.test.p, nil, "lower" })
+  lu.assertTrue(pair.low >= 50 - 99 - 1e-9 and pair.low < pair.high and pair.high <= 54 - 95 + 1e-9)
+  local notes = table.concat(result.notes, "\n")
+  lu.assertStrContains(notes, "bucket_sort, rope: 1 of 3 seeds have a score")
+  lu.assertStrContains(notes, "learning rate: of 2 cells it is the one of several")
+end
+
+function TestComparisons.test_another_axis_and_a_reference()
+  local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
+  scores["bucket_sort rope"] = { [0.1] = { 10, 12, 11 } }
+  local result = assert(compare("axis", scores, { axis = "task", reference = "even_pairs" }))
+  lu.assertEquals({ result.sets[1].name, result.sets[2].name }, { "rope", "rand-rope" })
+  lu.assertEquals(#result.pairs, 1)
+  lu.assertEquals({ result.pairs[1].a.name, result.pairs[1].b.name }, { "bucket_sort", "even_pairs" })
+  lu.assertAlmostEquals(result.pairs[1].test.difference, 11 - 52, 1e-9)
+end
+
+-- That nothing was found is no finding, and equality is never said without a margin.
+function TestComparisons.test_verdicts()
+  for _, case in ipairs({
+    { { 90, 91, 92 }, { 90.5, 91.5, 91 }, nil, "undecided" },
+    { { 90, 91, 92 }, { 90.5, 91.5, 91 }, 1, "undecided" },
+    { { 90, 91, 92 }, { 90.5, 91.5, 91 }, 5, "equivalent" },
+    { { 90, 90.1, 90.2 }, { 91, 91.1, 91.2 }, nil, "lower" },
+    { { 91, 91.1, 91.2 }, { 90, 90.1, 90.2 }, 3, "higher, within margin" },
+    { { 91, 91.1, 91.2 }, { 90, 90.1, 90.2 }, 1, "higher" },
+    { { 97.3, 97.3, 97.3 }, { 97.3, 97.3, 97.3 }, 5, "no spread" },
+  }) do
+    local result = assert(compare("verdicts", scores_of(case[1], case[2]), { margin = case[3] }))
+    lu.assertEquals(result.pairs[1].verdict, case[4])
+  end
+end
+
+-- Two pairs: the smaller p is doubled, the larger stays, and is no smaller than that.
+function TestComparisons.test_all_pairs_are_one_family()
+  local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
+  scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 20, 30 } }, { [0.1] = { 31, 29, 35 } }
+  local result = assert(compare("family", scores, { margin = 2 }))
+  local first, second = table.unpack(result.pairs)
+  lu.assertAlmostEquals(first.p, 2 * first.test.p, 1e-12)
+  lu.assertAlmostEquals(second.p, second.test.p, 1e-12)
+  lu.assertAlmostEquals(first.equivalence, 1, 1e-6)
+end
+
+function TestComparisons.test_same_seed_same_intervals()
+  local scores = scores_of({ 50, 52, 57 }, { 95, 99, 90 })
+  local function interval(seed)
+    local pair = assert(compare("seed", scores, { seed = seed, resamples = 50 })).pairs[1]
+    return { pair.low, pair.high }
+  end
+  lu.assertEquals(interval(1), interval(1))
+  lu.assertNotEquals(interval(1), interval(2))
+end
+
+function TestComparisons.test_mistakes()
+  local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
+  for i, case in ipairs({
+    { scores, { axis = "encodings" }, "--axis encodings: cells differ along no such axis\n  expected: task, encoding" },
+    { scores, { reference = "ropes" }, "--reference ropes: there is no such cell\n  expected: rope, rand-rope\n  "
+      .. "hint: did you mean rope?" },
+    { scores_of({ 50 }, { 95, 99 }), {}, "found: even_pairs, rope: 1; even_pairs, rand-rope: 2; " },
+    { scores, { split = "validation" }, "seeds each with a score on validation" },
+  }) do
+    local result, message = compare("mistakes" .. i, case[1], case[2])
+    lu.assertTrue(result == nil)
+    lu.assertStrContains(message, case[3])
+  end
+end
+
+TestVerb = {}
+
+function TestVerb.tearDown()
+  support.clean()
+end
+
+-- Four runs of two encodings in a folder; broken: the last has a file that is damaged.
+local function folder(broken)
+  local root
+  for i, percent in ipairs({ 50, 54, 95, 97 }) do
+    local validation = reports.eval_line(100, "validation", 20, percent / 200)
+    local dir = reports.write_run("verb", i < 3 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
+      eval = reports.scored(percent) .. (broken and i == 4 and "{\n" or "") .. validation })
+    root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  end
+  return root
+end
+
+local function run(root, more)
+  local said = {}
+  local given = options({ project = reports.project, what = "compare", runs = root, say = function(text)
+    said[#said + 1] = text
+  end })
+  for name, value in pairs(more or {}) do
+    given[name] = value
+  end
+  local code, message = analyze.run(given)
+  return code, message or "", table.concat(said, "\n")
+end
+
+local function without_gnuplot(code, message)
+  return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
+end
+
+function TestVerb.test_files()
+  local root = folder()
+  local code, message, said = run(root, { margin = 1 })
+  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  lu.assertStrContains(said, "none - rope")
+  local rows = support.read(root .. "/compare/compare.csv")
+  local header, row = rows:match("^([^\n]+)\n([^\n]+)\n$")
+  lu.assertEquals(select(2, row:gsub(",", "")), select(2, header:gsub(",", "")))
+  lu.assertStrContains(row, ",none,rope,2,2,44,2.23606798,")
+  lu.assertEquals(select(2, support.read(root .. "/compare/seeds.csv"):gsub("\n", "")), 5)
+  lu.assertStrContains(support.read(root .. "/compare/groups.csv"), ",rope,0.1,2,2,52,2.82842712,2,50,54\n")
+  lu.assertStrContains(support.read(root .. "/compare/compare.tex"), "\\label{tab:comparisons}")
+  local script = support.read(root .. "/compare/compare.gnuplot")
+  for _, score in ipairs({ "50", "54", "95", "97" }) do
+    lu.assertNotNil(script:find("\n" .. score .. " %d%.%d+ %d+\n"), score)
+  end
+end
+
+function TestVerb.test_another_evaluation()
+  local root = folder()
+  run(root, { split = "validation", out = root .. "/out" })
+  lu.assertStrContains(support.read(root .. "/out/groups.csv"), ",rope,0.1,2,2,26,")
+end
+
+function TestVerb.test_damaged_runs_are_told()
+  local code, message = run((folder(true)))
+  lu.assertEquals(code, 1)
+  lu.assertStrContains(message, "no two cells have two seeds each")
+  lu.assertStrContains(message, "damaged and left out:")
+  -- Where enough is left, the files are there all the same.
+  local root = folder()
+  reports.write_run("verb", "bucket_sort_none", 5, 0.1, { exit = 0, eval = "{\n" .. reports.scored(50) })
+  code, message = run(root)
+  lu.assertTrue(code == 1 or without_gnuplot(code, message), message)
+  lu.assertStrContains(message, "damaged and left out:\n")
+  lu.assertStrContains(message, "lr0.1-seed5/eval.jsonl: line 1: ")
+  lu.assertStrContains(support.read(root .. "/compare/compare.csv"), ",none,rope,2,2,44,")
+  code, message = run("no/such")
+  lu.assertEquals({ code, message }, { 1, "there is no folder no/such\n  expected: a folder of runs" })
+end
+
+-- Folders may be called anything; what is in the others is compared all the same.
+function TestVerb.test_names_from_elsewhere()
+  for _, text in ipairs(hostile.TEXTS) do
+    if not text:find("[/%z]") and #text < 200 then
+      local root = folder()
+      reports.write_run("verb", text, 1, 0.1, { exit = 0, eval = reports.scored(50) })
+      local code, message, said = run(root, { reference = "rope", out = root .. "/../out" })
+      lu.assertTrue(code ~= 4 or without_gnuplot(code, message), text .. message)
+      lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(said), text)
+      for _, name in ipairs({ "compare.csv", "groups.csv", "seeds.csv", "compare.tex", "compare.gnuplot" }) do
+        lu.assertNil(hostile.problem_of(name, support.read(root .. "/../out/" .. name)), text)
+      end
+      _, message = run(root, { reference = "x" })
+      lu.assertNil(hostile.problem_of_text(message), text)
+      support.clean()
+    end
+  end
+end
+
+TestStrips = {}
+
+function TestStrips.test_names_run_nothing()
+  local groups = { { name = "a'b`c", scores = { 1, 2 }, mean = 1.5, low = 1, high = 2 },
+    { name = "none", scores = {} } }
+  local script = strips.script({ name = "compare", title = "it's", xlabel = "x", sets = { { name = "`touch x`",
+    groups = groups } } })
+  lu.assertStrContains(script, "\"a'b\\140c\" 1, 'none' 2")
+  lu.assertStrContains(script, "set title '`touch x`'")
+  lu.assertStrContains(script, "title \"it's\"")
+end
+
+support.run()
