@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "lh_test.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "lh_disk.h"
 #include "toy_state.h"
+#include "train/checkpoint_parts.h"
 
 static void check_equal(const toy_state *got, const toy_state *want) {
     for (int i = 0; i < 3; i++) assert_memory_equal(got->values[i], want->values[i], sizeof got->values[i]);
@@ -154,6 +156,44 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     free(v);
 }
 
+/* Writes a checkpoint again without the entry of its metadata that names the optimiser. */
+static void leave_out_optimizer(const char *path) {
+    enum { MOST = 64 };
+    lh_st_file *file;
+    lh_st_tensor tensors[MOST];
+    lh_st_meta meta[MOST];
+    lh_error error;
+    char text[24];
+    uint64_t sum = 0;
+    int pairs = 0;
+    lh_assert_ok(lh_st_read(path, &file, &error), &error);
+    int count = lh_st_count(file), all = lh_st_metadata_count(file);
+    assert_true(count <= MOST && all <= MOST);
+    for (int i = 0; i < count; i++) tensors[i] = *lh_st_at(file, i);
+    for (int i = 0; i < count; i++) sum += lh_checkpoint_tensor_sum(&tensors[i]);
+    for (int i = 0; i < all; i++)
+        if (strcmp(lh_st_metadata_at(file, i)->key, "optimizer") != 0) meta[pairs++] = *lh_st_metadata_at(file, i);
+    assert_int_equal(pairs, all - 1);
+    for (int i = 0; i < pairs; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
+    snprintf(text, sizeof text, "%016" PRIx64, sum);
+    for (int i = 0; i < pairs; i++)
+        if (strcmp(meta[i].key, LH_CHECKSUM_KEY) == 0) meta[i].value = text;
+    lh_assert_ok(lh_st_write(path, tensors, count, meta, pairs, &error), &error);
+    lh_st_free(file);
+}
+
+/* Files from before there were others do not name it. */
+static void test_resume_without_a_named_optimiser_is_adam(void **state) {
+    toy_state *v = toy_state_filled(0);
+    lh_spec sgd = lh_toy_spec;
+    sgd.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
+    rotate(*state, v, 10);
+    leave_out_optimizer(current_of(*state));
+    check_resumes(*state, v, 10, NULL);
+    check_resume_refused(*state, &sgd, own_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
+    free(v);
+}
+
 /* Parameters alone are enough to evaluate, not to go on. */
 static void test_resume_parameters_alone_refused(void **state) {
     toy_write_parameters(current_of(*state), -1, -1, NULL);
@@ -275,6 +315,7 @@ int main(void) {
         in_directory(test_resume_other_origin_refused_naming_both),
         in_directory(test_resume_damaged_current_falls_back),
         in_directory(test_resume_both_damaged_refused_naming_both),
+        in_directory(test_resume_without_a_named_optimiser_is_adam),
         in_directory(test_resume_parameters_alone_refused),
         in_directory(test_rotate_three_times_last_two_stay),
         in_directory(test_rotate_damaged_current_previous_stays),
