@@ -4,12 +4,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Control characters of names and values from files of anybody's, which a terminal would obey. */
+static void tame(char *text) {
+    for (; *text; text++)
+        if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f) *text = '?';
+}
+
 lh_status lh_fail(lh_error *error, lh_status status, const char *format, ...) {
     if (error) {
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(error->text, sizeof error->text, format, arguments);
         va_end(arguments);
+        tame(error->text);
     }
     return status;
 }

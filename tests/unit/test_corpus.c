@@ -157,6 +157,8 @@ static void test_corpus_says_what_is_wrong_and_where(void **state) {
         {"{\"input\":[1],\"target\":[1],\"mask\":[1,1]}\n",
          "x.jsonl:1: mask has 2 items\n  expected: 1, as many as target"},
         {"{\"input\":[1],\"labels\":[1]}\n", "x.jsonl:1: there is no \"labels\"\n  expected: input, target, mask"},
+        {"{\"input\":[1],\"\\u001b[2J\\r\":[1]}\n",
+         "x.jsonl:1: there is no \"?[2J?\"\n  expected: input, target, mask"},
         {"{\"input\":[1],\"input\":[1],\"target\":[1]}\n", "x.jsonl:1:"},
         {"{\"input\":[1,1,1,1,1,1,1,1,1,1],\"target\":[1,1,1]}\n",
          "x.jsonl:1: input and target have 10 and 3 tokens\n  expected: at most task.longest = 12 together"},

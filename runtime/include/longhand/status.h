@@ -21,6 +21,7 @@ typedef struct lh_error {
 
 /* Formats a message into error (which may be NULL) and returns status, so that callers can write
  * `return lh_fail(error, LH_ERR_INPUT, "%s: %d rows, expected %d", path, got, want);`
+ * Control characters but newlines and tabs become question marks.
  */
 lh_status lh_fail(lh_error *error, lh_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
