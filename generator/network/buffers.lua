@@ -17,9 +17,11 @@ local ops = require("network.ops")
 
 local M = {}
 
--- What a buffer of the residual stream is called that a value and others of its width and stream share.
+-- What a buffer of the residual stream is called that a value and others of its width and stream share; a name may
+-- have its stream in it already.
 function M.of_stream(name, value)
-  local stream = value.stream.index > 0 and value.stream.name .. "_" or ""
+  local of = value.stream.name .. "_"
+  local stream = value.stream.index > 0 and not name:find(of, 1, true) and of or ""
   local width = value.width.text ~= "WIDTH" and "_" .. value.width.text:lower():gsub("%W+", "_") or ""
   return stream .. name .. width
 end

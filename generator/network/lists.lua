@@ -243,6 +243,17 @@ local function numbered(stem, taken)
   return ("%s_%d"):format(stem, number)
 end
 
+-- Gives a value another name, and with it those of its scope that share its buffer: same name, width and stream.
+local function rename_together(value, name)
+  local old = value.name
+  for _, op in ipairs(value.scope.ops) do
+    local other = op.out
+    if other.name == old and other.width == value.width and other.stream == value.stream then
+      other.name = name
+    end
+  end
+end
+
 -- Another name: of another stream than the first that stream's, else a number.
 local function rename(net, value)
   local taken = {}
@@ -254,7 +265,7 @@ local function rename(net, value)
   local stem = value.name:gsub("_%d+$", "")
   local of_stream = ("%s_%s"):format(value.stream.name, stem)
   if value.stream.index > 0 and not taken[of_stream] and stem:sub(1, #value.stream.name) ~= value.stream.name then
-    value.name = of_stream
+    rename_together(value, of_stream)
   else
     value.name = numbered(stem, taken)
   end

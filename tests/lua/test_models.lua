@@ -154,6 +154,21 @@ function TestFields.test_an_encoder_decoder_learns_every_task()
   end
 end
 
+-- The branches of a decoder's layer share a buffer, as those of an encoder's do.
+function TestFields.test_buffers_of_an_encoder_decoder()
+  local spec = assert(project:plan("tests/specs/parity_float64_encoder_decoder.lua", {}))
+  for _, file in ipairs(assert(project:files(spec.plan))) do
+    if file.path == "layers.inc" then
+      lu.assertStrContains(file.text, "w->target_branch")
+      lu.assertStrContains(file.text, "w->dtarget_branch")
+      lu.assertNotStrContains(file.text, "branch_2")
+      lu.assertNotStrContains(file.text, "target_dtarget")
+      return
+    end
+  end
+  lu.fail("there is no layers.inc")
+end
+
 function TestFields.test_tensors_of_an_encoder_decoder()
   local sizes = { ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "1", ["model.decoder_layers"] = "6",
     ["model.width"] = "128", ["model.feedforward"] = "512", ["model.bias"] = "all" }
