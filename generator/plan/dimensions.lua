@@ -116,15 +116,21 @@ function attentions.encoder_decoder(model)
   return list
 end
 
+-- Gives a family the layers of the block that it is in (network/builder.lua), and the names of what they have in C.
+function M.settle_stack(family, block)
+  family.layers = block.count
+  family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+    state = block.name .. "_state" }
+end
+
 -- A family of the plan where a network of the user's own has it: in a block (network/builder.lua), under a name.
 function M.in_block(family, name, block)
   local placed = {}
   for field, value in next, family do
     placed[field] = value
   end
-  placed.name, placed.layers = name, block.count
-  placed.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
-    state = block.name .. "_state" }
+  placed.name = name
+  M.settle_stack(placed, block)
   return placed
 end
 

@@ -340,9 +340,7 @@ local function settle_stacks(net)
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
-        op.family.layers = block.count
-        op.family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
-          state = block.name .. "_state" }
+        dimensions.settle_stack(op.family, block)
       end
     end
   end
