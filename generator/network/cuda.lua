@@ -29,36 +29,18 @@ local M = {}
 local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
 local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
--- The network's attention: its operation, and the block that it is in.
-local function attention_of(net, lists)
-  local found, within
-  for _, scope in ipairs(lists.order) do
-    for _, op in ipairs(lists[scope].forward) do
-      if op.kind == "attention" then
-        if found or scope == net or op.q ~= op.kv then
-          records.refuse(op, "%s", found and "a second attention" or scope == net and "attention outside of a block"
-            or "attention to another value than the queries' own")
-        end
-        found, within = op, scope
-      end
-    end
-  end
-  return found or records.refuse(nil, "a network without attention"), within
-end
-
 -- Whether attention has learned numbers of its encoding's, or relative vectors of each layer.
 local function counts_layers(family)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
-local function check(net, lists)
-  if #net.streams > 1 then
-    records.refuse(nil, "a network of %d streams", #net.streams)
-  end
+local function check(lists)
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
       if op.kind == "place" then
         records.refuse(op, "positions that are added behind the embedding")
+      elseif op.kind == "attention" and not scope.entry then
+        records.refuse(op, "attention outside of a block")
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)
@@ -85,20 +67,28 @@ end
 
 -- ---- dropout ----
 
--- What a place's rate is called; of several rates, asked for by place.
-local function below_text(list, places)
-  local below = {}
+local function drop_below(op)
+  return op.dropout.name .. "_DROP_BELOW"
+end
+
+local function stream_of(op)
+  return tostring(op.out.stream.index)
+end
+
+-- A text for each place of a scope; where they differ, asked for by place.
+local function by_place(scope, list, text_of, type)
+  local texts = {}
   for _, op in ipairs(list) do
     if op.dropout then
-      below[op.place + 1] = op.dropout.name .. "_DROP_BELOW"
+      texts[op.place + 1] = text_of(op)
     end
   end
-  local text, plain = "(unsigned int)" .. below[places], true
-  for i = places - 1, 1, -1 do
-    plain = plain and below[i] == below[places]
-    text = ("place == %d ? (unsigned int)%s : %s"):format(i - 1, below[i], text)
+  local text, plain = type .. texts[scope.places], true
+  for i = scope.places - 1, 1, -1 do
+    plain = plain and texts[i] == texts[scope.places]
+    text = ("place == %d ? %s%s : %s"):format(i - 1, type, texts[i], text)
   end
-  return plain and below[places] or text
+  return plain and texts[scope.places] or text
 end
 
 -- Sites of the network itself, then those of each block, repetition behind repetition.
@@ -106,7 +96,8 @@ local function derive_masks(device, scopes)
   for _, scope in ipairs(scopes) do
     if scope.places > 0 then
       local mask = { first = device.sites, places = scope.places, layer = scope.first_site or 0,
-        below_text = below_text(device.lists[scope].forward, scope.places) }
+        below_text = by_place(scope, device.lists[scope].forward, drop_below, "(unsigned int)"),
+        stream_text = by_place(scope, device.lists[scope].forward, stream_of, "") }
       device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
       device.sites = device.sites + scope.places * (scope.count or 1) * (scope.loops or 1)
       device.places = math.max(device.places, scope.places)
@@ -146,6 +137,12 @@ local function of_block(device, launch)
     reads = block[kind == "block" and "forward" or "backward"].reads }
 end
 
+-- How the host's list says over how many rows a product is, where there are several streams.
+local function list_rows(device, entry)
+  local op = entry.of_backward and entry.one.op or entry.one
+  return device.net.streams[2] and "list->" .. device.streams[op.x.stream].rows or false
+end
+
 -- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
 local function launched(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and index_of(scope) or "0"
@@ -164,6 +161,7 @@ local function launched(device, scope, training, list)
     else
       host[i] = records.record(device, scope, training, at, launch.entry)
       host[i].template = ("cuda/launch/%s.tpl"):format(launch.product)
+      host[i].of_rows = list_rows(device, launch.entry)
       host[i].product, host[i].first_use = launch.product, scope.first_use or false
       host[i].phase, host[i].layer = phase and phase.phase, layer
       device.biased = device.biased or phase ~= nil
@@ -228,6 +226,17 @@ local function ends_of(forward, backward)
   return first and first.name, last and last.name
 end
 
+-- The streams whose rows there are among members.
+local function streams_of(device, members)
+  local list = {}
+  for _, words in ipairs(device.streams) do
+    list[#list + 1] = find(members, function(m)
+      return m.words == words
+    end) and words or nil
+  end
+  return list
+end
+
 local function block_of(device, op)
   local block, lists = op.block, device.lists[op.block]
   local members = rooms.kept(device, block)
@@ -237,7 +246,7 @@ local function block_of(device, op)
     layer = block.loops > 1 and "use % " .. block.count_name or "l",
     first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    members = members, lines = rooms.lines(members),
+    members = members, lines = rooms.lines(members), row_words = rooms.row_words(streams_of(device, members)),
     mask = device.mask_of[block] or false, drops = find(lists.forward, drops) ~= nil,
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
@@ -271,17 +280,69 @@ local function has_rms(lists)
   end) ~= nil
 end
 
-local function attends(op, block, backward, wide)
-  local b = of_kind(backward, "attention_grad")
-  return { block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
-    gradients_type = wide and block.gradients_type or block.parameters_type, prefix = op.family.prefix, q = op.q.name,
-    out = op.out.name, dq = b.dq.name, dout = b.dy.name, direction = op.direction and op.direction.name or false,
+local function of_op(backward, kind, op)
+  return find(backward, function(b)
+    return b.kind == kind and b.op == op
+  end)
+end
+
+-- What the text of an attention calls things: names of a device's values.
+local function attends(device, op, block)
+  local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.streams
+  local T, S, wide = words[op.q.stream].T, words[op.kv.stream].T, device.given.wide
+  local cross = op.family.cross
+  return { T = T, S = S, lengths = cross and T .. ", " .. S or T,
+    lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T, block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
+    gradients_type = wide and block.gradients_type or block.parameters_type, q = op.q.name, kv = op.kv.name,
+    out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name, direction = op.direction and op.direction.name or false,
     ddirection = op.direction and b.ddirection.name or false }
 end
 
-local function new_state(net, lists, given, attention)
+-- By family.
+local function all_attends(device)
+  local by_family = {}
+  for _, block in ipairs(device.net.scopes) do
+    for _, op in ipairs(device.lists[block].forward) do
+      if op.kind == "attention" then
+        by_family[op.family] = attends(device, op, block)
+      end
+    end
+  end
+  return by_family
+end
+
+-- The functions that embed a stream each; the gradients of a table that several streams share are stored by the first
+-- one on the way back.
+local function embeddings(device)
+  local list, first, net = {}, device.lists[device.net].backward, device.net
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      local b, words = of_op(first, "embed_grad", op), device.streams[op.stream]
+      list[#list + 1] = { routine = records.embeds(device, op), T = words.T, tokens = words.tokens,
+        places = words.at .. "places", value = op.out.name, gradient = b.dy.name, adds = of_kind(first, "embed_grad") ~= b,
+        drops = op.dropout and op.dropout.name or false, mask = op.dropout and op.place or 0,
+        about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }
+    end
+  end
+  return list
+end
+
+-- The values that are directions of an attention.
+local function directions_of(lists)
+  local set = {}
+  for _, scope in ipairs(lists.order) do
+    for _, op in ipairs(lists[scope].forward) do
+      if op.kind == "attention" and op.direction then
+        set[op.direction] = true
+      end
+    end
+  end
+  return set
+end
+
+local function new_state(net, lists, given)
   local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {}, made = {},
-    sites = 0, places = 0, direction = attention.direction, buffers = buffers.derive(net, lists, given.evaluates),
+    sites = 0, places = 0, directions = directions_of(lists), streams = rooms.streams(net), buffers = buffers.derive(net, lists, given.evaluates),
     made_of = given.wide and launched or recorded }
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
@@ -289,11 +350,18 @@ local function new_state(net, lists, given, attention)
   return device
 end
 
+local function token_names(streams)
+  local names = {}
+  for i, words in ipairs(streams) do
+    names[i] = words.tokens
+  end
+  return table.concat(names, ", ")
+end
+
 -- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
 function M.derive(net, lists, given)
-  check(net, lists)
-  local attention, within = attention_of(net, lists)
-  local device, of_net = new_state(net, lists, given, attention), lists[net]
+  check(lists)
+  local device, of_net = new_state(net, lists, given), lists[net]
   derive_masks(device, lists.order)
   local blocks = derive_blocks(device, of_net.forward)
   local train = entries(of_net.backward, true, entries(of_net.forward, false, {}))
@@ -305,9 +373,10 @@ function M.derive(net, lists, given)
     always = always, training = training,
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
     masks = device.masks, sites = device.sites, places = device.places,
-    attends = attends(attention, within, lists[within].backward, given.wide),
-    embedding = { value = of_kind(of_net.forward, "embed").out.name,
-      gradient = of_kind(of_net.backward, "embed_grad").dy.name },
+    attends = all_attends(device), embeddings = embeddings(device),
+    streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
+    row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),
+    tokens = token_names(device.streams), labelled = device.streams[net.classified.op.x.stream].T,
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = of_kind(of_net.forward, "classify").tied and true or false,
     rms = has_rms(lists),
