@@ -90,6 +90,28 @@ function M.all(study, split)
   return list
 end
 
+-- Calls visit(a, b) for every pair of groups, each with itself, too.
+function M.each_pair(list, visit)
+  for i, a in ipairs(list) do
+    for j = i, #list do
+      visit(a, list[j])
+    end
+  end
+end
+
+-- What measure(one, other) gives for all pairs of records of two groups, without what is nil or false; of a group and
+-- itself, for all pairs of different ones.
+function M.over_pairs(a, b, measure)
+  local values = {}
+  for i, one in ipairs(a.records) do
+    for j = a == b and i + 1 or 1, #b.records do
+      local value = measure(one, b.records[j])
+      values[#values + 1] = value or nil
+    end
+  end
+  return values
+end
+
 -- A group by name, whatever the set.
 function M.title(set, group)
   return (set.name ~= "" and set.name .. ", " or "") .. group.name
