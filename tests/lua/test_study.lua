@@ -118,6 +118,28 @@ function TestGrid.test_values_may_be_numbers()
   lu.assertStrContains(message, '"32" is there twice')
 end
 
+-- A report says which set is scored, and which one chooses between learning rates: the same unless given.
+function TestGrid.test_what_a_report_scores()
+  local function scored(report)
+    return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
+  end
+  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test" })
+  local study = assert(scored('{ split = "validation" }'))
+  lu.assertEquals({ study.scored, study.report }, { { split = "validation", select = "validation" } })
+  study = assert(scored('{ select = "train", { kind = "curves", lines = "encoding" } }'))
+  lu.assertEquals(study.scored, { split = "test", select = "train" })
+  lu.assertEquals(study.report, { { kind = "curves", lines = "encoding" } })
+  for report, expected in pairs({
+    ['{ split = "tests" }'] = 'report.split: "tests" is no set',
+    ['{ select = 3 }'] = "report.select: 3 is no set",
+    ['{ slect = "train" }'] = 'report.slect: no such field',
+  }) do
+    local nothing, message = scored(report)
+    lu.assertNil(nothing)
+    lu.assertStrContains(message, expected)
+  end
+end
+
 -- What lh_shortest of the runtime gives.
 function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",

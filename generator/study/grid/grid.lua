@@ -1,7 +1,7 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
 -- Input: a project, the name of a file in spec/studies or a path, { scale, set }. Output:
---     { name, title, path, scale, set, report, report_tree, axes = { { name, values = { names } } }, seeds,
+--     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } }, seeds,
 --       learning_rates, warnings, ids (of all cells),
 --       cells = { { key = { <axis> = <value> }, id, spec, runs = { { seed, learning_rate, dir } } } } }
 -- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
@@ -179,7 +179,7 @@ function M.expand(project, argument, options)
     return nil, d:text()
   end
   return { name = path:match("([^/]*)%.lua$") or path:match("([^/]*)$"), title = study.title, path = path,
-    scale = options.scale, set = options.set or {}, report = study.report, report_tree = study.report_tree,
+    scale = options.scale, set = options.set or {}, report = study.report, scored = study.scored,
     axes = axis_names(study.axes), seeds = study.seeds, learning_rates = study.learning_rates, cells = cells,
     ids = work.all, warnings = work.warnings }
 end
