@@ -91,6 +91,19 @@ function TestGrid.test_runs_have_the_folders_of_the_trainer()
   lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
 end
 
+-- Cells of a value with rates of its own have those, at every scale.
+function TestGrid.test_values_may_have_learning_rates()
+  local text = SMALL:gsub("train = { batch = 12 } }", "%0, learning_rates = { 0.1, 0.01 }")
+  local file = support.write("rates.lua", text)
+  local cells = expand(file).cells
+  lu.assertEquals({ cells[1].learning_rates, cells[2].learning_rates }, { { 0.004 }, { 0.1, 0.01 } })
+  lu.assertEquals({ #cells[1].runs, #cells[2].runs, cells[2].runs[4].learning_rate }, { 3, 6, 0.01 })
+  lu.assertEquals(expand(file, { scale = "short" }).cells[1].learning_rates, { 0.1, 0.01 })
+  local nothing, message = grid.expand(project, support.write("rates.lua", (text:gsub("0.01 }", "-1 }"))))
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "axes[2].values[2].learning_rates[2]: -1 does not fit here")
+end
+
 local WIDTHS = [[
 return {
   title = "widths",
@@ -151,7 +164,7 @@ end
 
 function TestGrid.test_scales_lie_between_base_and_axes()
   local study = expand(probe(), { scale = "short" })
-  lu.assertEquals({ #study.cells, study.scale, study.learning_rates }, { 2, "short", { 1e-4, 5e-3 } })
+  lu.assertEquals({ #study.cells, study.scale, study.cells[2].learning_rates }, { 2, "short", { 1e-4, 5e-3 } })
   local resolved = study.cells[1].spec.resolved
   lu.assertEquals({ resolved.model.layers, resolved.train.steps, resolved.train.batch }, { 5, 5, 12 })
   lu.assertEquals(#expand(probe(), { scale = "other" }).cells, 4)

@@ -1,9 +1,9 @@
 -- Reads a study: a file that lays fragments of specs over each other along axes, for every seed and learning rate.
 --
 -- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
--- seeds, learning_rates, report, scored, scales }: axes as { name, values = { { name, fragment } } }, below as the
--- fragments under every value, report as plain data, scored as { split, select } or nil; or nil, with the errors in
--- the diagnostics.
+-- seeds, learning_rates, report, scored, scales }: axes as { name, values = { { name, fragment, learning_rates } } },
+-- below as the fragments under every value, report as plain data, scored as { split, select } or nil; or nil, with the
+-- errors in the diagnostics.
 -- Invariants: reads files, writes none; reports every error it can find in one run; fragments themselves are checked
 -- where specs are, when a cell is resolved.
 
@@ -131,12 +131,26 @@ local function read_fragment(context, source, node, path, is_base)
   return { source = source, tree = node }
 end
 
+local function read_rates(context, node, path)
+  local expected, rates, known = "a list of numbers above 0, at most 1000000, that differ; at most 64", {}, {}
+  for i, item in ipairs(items_of(context, node, path, expected)) do
+    local rate = type(item.value) == "number" and item.value + 0.0
+    if not rate or rate <= 0 or rate > 1e6 or known[rate] or i > MOST_RATES then
+      add(context, item, locate.join(path, i), found(item) .. " does not fit here", expected)
+    else
+      known[rate] = true
+      rates[#rates + 1] = rate
+    end
+  end
+  return rates
+end
+
 local function read_value(context, source, node, path, names)
   local expected = '{ name = "...", spec = { a fragment of a spec } }'
   if not is_table(context, node, path, expected) then
     return nil
   end
-  check_fields(context, node, path, { "name", "spec" })
+  check_fields(context, node, path, { "name", "spec", "learning_rates" })
   for _, field in ipairs({ "name", "spec" }) do
     if not node.fields[field] then
       add(context, node, locate.join(path, field), "is missing", expected)
@@ -145,12 +159,14 @@ local function read_value(context, source, node, path, names)
   end
   local name = read_value_name(context, node.fields.name, locate.join(path, "name"))
   local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"), false)
+  local rates = node.fields.learning_rates
+    and read_rates(context, node.fields.learning_rates, locate.join(path, "learning_rates"))
   if name and names[name] then
     add(context, node.fields.name, locate.join(path, "name"), ('"%s" is there twice'):format(name),
       "names that differ")
   elseif name and fragment then
     names[name] = true
-    return { name = name, fragment = fragment }
+    return { name = name, fragment = fragment, learning_rates = rates or nil }
   end
 end
 
@@ -258,20 +274,6 @@ local function read_seeds(context, node, path)
     seeds[#seeds + 1] = seed
   end
   return seeds
-end
-
-local function read_rates(context, node, path)
-  local expected, rates, known = "a list of numbers above 0, at most 1000000, that differ; at most 64", {}, {}
-  for i, item in ipairs(items_of(context, node, path, expected)) do
-    local rate = type(item.value) == "number" and item.value + 0.0
-    if not rate or rate <= 0 or rate > 1e6 or known[rate] or i > MOST_RATES then
-      add(context, item, locate.join(path, i), found(item) .. " does not fit here", expected)
-    else
-      known[rate] = true
-      rates[#rates + 1] = rate
-    end
-  end
-  return rates
 end
 
 -- Leaves of each axis what a scale names.
