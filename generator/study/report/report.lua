@@ -8,6 +8,7 @@ local beside = require("study.report.beside")
 local compare = require("study.report.compare")
 local curves = require("study.report.curves")
 local draw = require("study.report.draw")
+local entries = require("study.report.entries")
 local figures = require("study.report.figures")
 local items = require("study.report.items")
 local open = require("study.report.open")
@@ -35,7 +36,7 @@ local INPUT, ENVIRONMENT = 1, 4
 -- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
 local function ambiguous(study, item, file)
   for _, cell in ipairs(study.cells) do
-    local _, count = published_module.lookup(file, views.translate(cell.key, item.names), file.columns[1])
+    local _, count = published_module.lookup(file, entries.translate(cell.key, item.names), file.columns[1])
     if count > 1 then
       return views.key_text(study, cell)
     end
@@ -78,6 +79,10 @@ end
 
 function makers.best(study, item, published)
   return nil, views.best(study, item, published)
+end
+
+function makers.splits(study, item, published)
+  return nil, views.splits(study, item, published)
 end
 
 makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
@@ -140,6 +145,9 @@ end
 -- What a score is the mean of; all runs with one may have been evaluated at nothing but training lengths, or along
 -- another axis.
 local function score_text(study)
+  if study.scored.split ~= "test" then
+    return ("all evaluated numbers of the set %s"):format(study.scored.split)
+  end
   local beyond, within, axis, axes = false, false, nil, {}
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
