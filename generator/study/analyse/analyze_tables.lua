@@ -185,8 +185,8 @@ local function picture(result, rotated, correlations, options)
     rows[#rows + 1] = row
   end
   return panels.script({ name = "tables", title = ("Position tables and the %s"):format(REFERENCE[options.reference]),
-    note = "colours of tables from minus to plus the panel's largest; points: cells in that "
-    .. "order, from dark to light; r: Pearson's, of learned tables", panel = 190, settings = heat.SETTINGS, data = data, rows = rows })
+    note = "colours of tables from minus to plus the panel's largest; points: cells in that order, from dark to light; "
+      .. "r: Pearson's, of learned tables", panel = 190, settings = heat.SETTINGS, data = data, rows = rows })
 end
 
 function M.run(study, options)
