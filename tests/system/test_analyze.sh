@@ -93,7 +93,7 @@ side_by_side() {
 
 # Two cells of a folder, one of them masked, trained and before the first step, which no run has kept.
 similarity() {
-    ends_with 0 'plain \*' ./longhand analyze similarity "$work/runs" --split test --length 4 --examples 2 \
+    ends_with 0 'plain *' ./longhand analyze similarity "$work/runs" --split test --length 4 --examples 2 \
         --reference drawn --out "$work/similarity" && pictures "$work/similarity/similarity" || return
     for step in trained start; do
         for run in drawn plain; do

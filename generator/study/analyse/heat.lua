@@ -1,7 +1,7 @@
 -- Panels (panels.lua) that show a matrix by colours.
 --
--- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, NaN where
--- there is no number, and how many rows it has. Output: a panel; nothing is run here.
+-- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, NaN
+-- where there is no number, and how many rows it has. Output: a panel; nothing is run here.
 
 local tongues = require("base.tongues")
 
@@ -54,8 +54,8 @@ local function named(names)
   return ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(list, list)
 end
 
--- range: { from, to } of the colours; absent: from minus to plus the largest, which the title tells. names: of rows and
--- columns alike, or nil.
+-- range: { from, to } of the colours; absent: from minus to plus the largest, which the title tells. names: of rows
+-- and columns alike, or nil.
 function M.panel(data, name, values, rows, title, range, names)
   local columns, peak, whole = #values // rows, 1e-9, true
   for _, value in ipairs(values) do
