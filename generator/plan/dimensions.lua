@@ -91,7 +91,8 @@ local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "targe
 local function attention(model, name, stack, layers, queries, keys)
   local head_width = model.width // model.heads
   return { name = name, stack = stack, queries = queries, keys = keys, layers = layers, heads = model.heads,
-    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width) }
+    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width),
+    dropout_rate = model.attention_dropout, drops = false }
 end
 
 local attentions = {}

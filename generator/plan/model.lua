@@ -33,7 +33,7 @@ local DESCRIPTIONS = {
 
 -- What a description sees of the model's section: fields that are left out have their defaults.
 local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", bias = "feedforward",
-  init = "haiku", tied = false }
+  init = "haiku", tied = false, attention_dropout = 0, hidden_dropout = 0 }
 
 local function completed(given, defaults)
   local whole = {}
@@ -335,12 +335,14 @@ local function check_places(plan, net)
   end
 end
 
--- A family's layers are those of the block that it is in.
+-- A family's layers are those of the block that it is in; drops: what of its weights is dropped out, and at which place
+-- of the block, or false.
 local function settle_stacks(net)
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
         dimensions.settle_stack(op.family, block)
+        op.family.drops = op.dropout and { name = op.dropout.name, place = op.place } or false
       end
     end
   end
