@@ -187,7 +187,8 @@ local function compose(builder, scope, name, queries, keys, options)
 end
 
 -- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
--- the same facets; options.bias: its products have biases; options.dropout: of its weights, else the family's. builder: what builder.lua checks and appends with.
+-- the same facets; options.bias: its products have biases; options.dropout: of its weights, else the family's.
+-- builder: what builder.lua checks and appends with.
 function M.method(builder)
   return function(scope, ...)
     return compose(builder, scope, ...)

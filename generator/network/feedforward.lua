@@ -21,7 +21,8 @@ local function compose(scope, width, x, options)
   local h
   if gated then
     h = scope:gate(prefix .. "hidden", scope:product(prefix .. "gate_up", x, hidden, {
-      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated, options.hidden_dropout)
+      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated,
+      options.hidden_dropout)
   else
     local up = scope:product(prefix .. "hidden_sum", x, hidden, {
       weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })

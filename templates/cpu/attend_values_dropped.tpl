@@ -1,6 +1,7 @@
 const int live = head->T - first < LANES ? head->T - first : LANES;
-const int8_t *keep = dropout_keep_at(&head->masks, ((size_t)(head->h * head->T) + (size_t)first) * (size_t)${S},
-        live * ${S}, ${drops.name}_DROP_BELOW, head->keep);
+const size_t element = ((size_t)head->h * (size_t)head->T + (size_t)first) * (size_t)${S};
+const int8_t *keep =
+        dropout_keep_at(&head->masks, element, live * ${S}, ${drops.name}_DROP_BELOW, head->keep);
 bits columns = {0};
 for (int j = 0; j < ${S}; j++) {
     vector weight = exp_negative(load(weights + j * LANES) - largest);

@@ -1,7 +1,7 @@
 % local by_sequence = positions.kind == "sequence"
 % local length = streams[2] and "length" or "w->length"
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", about = about.layers })
-% if dropouts[1] then
+% if cpu.masks then
 
 /* Masks of `width` channels for every sequence of the block at one site. */
 % if streams[2] then

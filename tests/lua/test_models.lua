@@ -379,7 +379,7 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:activation("a", h, "swish"))]], 5, 'the activation "swish"', "gelu, gelu_tanh, relu or silu" },
   { [[b:output(b:norm("n", h, "batch"))]], 5, 'the norm "batch"', "layer or rms" },
   { [[b:output(b:feedforward(h, { hidden = 32, activation = "tanh" }))]], 5, 'the activation "tanh"', "swiglu" },
-  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"', "activation, bias, hidden, name" },
+  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"', "activation, bias, hidden, hidden_dropout, name" },
   { [[b:output(h + h)]], 5, "values have no arithmetic", "block:add" },
   { [[b.output(h)]], 5, "is called on the value input", "a colon" },
   { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },

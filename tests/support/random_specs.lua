@@ -53,7 +53,7 @@ function M.random(id)
   local number, wide = number_of(id)
   local encoding = ENCODINGS[number % #ENCODINGS + 1]
   local given = networks.random(number, { families = { "self" }, widths = wide and WIDE or WIDTHS,
-    single = true, tied = not encoding.both })
+    single = true, tied = not encoding.both, whole = { self = encoding.both } })
   local head_widths = HEAD_WIDTHS[given.width]
   local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
   return SPEC:format(encoding[1], given.tied and "decoder" or "encoder", given.layers, heads,

@@ -788,6 +788,7 @@ static void test_run_grad_of_encodings_matches_differences(void **state) {
     (void)state;
     static const char *const specs[] = {"parity_none",
                                         "parity_dropout_sincos",
+                                        "parity_dropout_relative",
                                         "parity_learned",
                                         "parity_rope",
                                         "parity_rope_yarn",

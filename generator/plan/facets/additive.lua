@@ -1,6 +1,6 @@
 -- Facet `additive`: what is added to the token embedding, and the dropout behind it.
 --
--- Input: the resolved encoding, and model. Output: kind, rows of a learned table and its initial sd, dropout rate or nil.
+-- Input: the resolved encoding and model. Output: kind, rows of a learned table, its initial sd, dropout rate or nil.
 
 local M = {}
 

@@ -40,7 +40,7 @@ return {
     doc = "dropped between the feed-forward layers, behind the activation, in training" },
   { path = "model.embedding_dropout", type = "number", min = 0, max = 0.99, optional = true,
     unit = "share of elements",
-    doc = "dropped from the tokens' vectors and what is added to them, in training; unless given encoding.additive.dropout" },
+    doc = "dropped from the sum of embedding and encoding, in training; absent: encoding.additive.dropout, if any" },
   { path = "model.norm", type = "table", left_out = "empty", doc = "how the residual stream is normalised" },
   { path = "model.norm.kind", type = "kind", default = "layer", left_out = "layer", doc = "its form",
     kinds = {
