@@ -150,6 +150,21 @@ local function check_encoding(plan, net, file)
   end
 end
 
+-- So would rates that the network leaves out; those of branches are its own affair.
+local function check_dropouts(plan, net, file)
+  local taken, model = {}, plan.resolved.model
+  for _, d in ipairs(net.dropouts) do
+    taken[d.use] = true
+  end
+  for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
+    { "embedding_dropout", "embedding", "net:embed(..., { dropout = net.additive_dropout })" } }) do
+    if (model[entry[1]] or 0) > 0 and not taken[entry[2]] then
+      error({ problem = true, field = "model." .. entry[1], what = "is read by nothing in " .. file.path,
+        expected = entry[3] .. ", or no such field" }, 0)
+    end
+  end
+end
+
 -- A sequence is one stream of tokens.
 local function check_streams(net, file)
   for _, stream in ipairs(net.streams) do
@@ -224,6 +239,7 @@ local function build_own(plan, model, file)
   check_tied(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
+  check_dropouts(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_layers(plan, net, file)
   return net
