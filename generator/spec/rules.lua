@@ -371,25 +371,27 @@ end
 
 local function warn_cadence(resolved, warn)
   local train = resolved.train
-  if not train.steps then
-    return -- as many as the epochs have
-  end
-  if train.log_every > train.steps then
-    warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
-      train.steps))
-  end
   local warmup = train.schedule and train.schedule.warmup or 0
-  if warmup > train.steps then
+  if train.steps and warmup > train.steps then
     warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
       warmup, train.steps))
   end
+  local unit = train.cadence == "epochs" and "epoch" or "step"
+  local last = train[unit .. "s"]
+  if not last then
+    return -- the trainer alone knows how many of them there are
+  end
+  if train.log_every > last then
+    warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
+      last))
+  end
   local keep = train.checkpoint.keep
-  if type(keep) == "table" and keep[#keep] > train.steps then
-    warn(("train.checkpoint.keep: step %d is past the last step, %d"):format(keep[#keep], train.steps))
+  if type(keep) == "table" and keep[#keep] > last then
+    warn(("train.checkpoint.keep: %s %d is past the last %s, %d"):format(unit, keep[#keep], unit, last))
   end
   local during = resolved.eval.during
-  if during and during.every > train.steps then
-    warn(("eval.during.every: %d is past the last step, %d"):format(during.every, train.steps))
+  if during and during.every > last then
+    warn(("eval.during.every: %d is past the last %s, %d"):format(during.every, unit, last))
   end
 end
 
