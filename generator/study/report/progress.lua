@@ -84,8 +84,8 @@ function M.panels(study, item, styles, add)
   end
   local in_epochs = all_have_epochs(cells)
   for _, split in ipairs(item.splits or M.SPLITS) do
-    local panel = { title = TITLES[split] or views.SETS[split], xlabel = in_epochs and "epochs" or "steps", ylabel = "accuracy",
-      x = { 0, 0 }, y = { 0, 100 }, percent = true, curves = {}, marks = {} }
+    local panel = { title = TITLES[split] or views.SETS[split], xlabel = in_epochs and "epochs" or "steps",
+      ylabel = "accuracy", x = { 0, 0 }, y = { 0, 100 }, percent = true, curves = {}, marks = {} }
     for _, entry in ipairs(lines) do
       local lists = lists_of(entry.cell, split, in_epochs)
       for _, points in ipairs(lists) do
