@@ -7,14 +7,16 @@
 % elseif turns and positions.kind == "randomized" then
 % of_queries, of_keys = "position", "key_position"
 % end
+% local layer_words = drops and " layer: in the counter of masks." or ""
+% local asks = eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "
 % if cross then
 /* All heads of all sequences: query [sequences][T][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only. */
-static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *query, real *key_value, real *attended) {
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
 % else
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${turned},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only. */
-static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *query_key_value, real *attended) {
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *attended")
 % end
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length${key_count};
@@ -38,6 +40,9 @@ static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *que
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h${scored and ", &scores" or ""});
+% if drops then
+            ${asks}drop_${name}_weights(w, layer, s, &head);
+% end
 % if cross then
             attend_${name}(&head, query + at, key_value + at, attended + at, of_head);
 % else
