@@ -43,6 +43,8 @@ local function check(lists)
         records.refuse(op, "positions that are added behind the embedding")
       elseif op.kind == "attention" and not scope.entry then
         records.refuse(op, "attention outside of a block")
+      elseif op.dropout and (op.kind == "attention" or not op.residual and op.kind ~= "embed") then
+        records.refuse(op, "dropout of %s", op.kind == "attention" and "attention's weights" or op.out.name)
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)

@@ -47,7 +47,8 @@ end
 local words = {}
 
 function words.product(op)
-  return ("product with %s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "")
+  return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
+    op.dropout and ", dropped out" or "")
 end
 
 function words.add(op)
@@ -201,7 +202,7 @@ local function written_by(room, lists)
       if b.kind == "attention_grad" then
         add(b, b.op.family.name .. "_scratch")
       elseif b.kind == "embed_grad" then
-        add(b.op, "position")
+        add(b.op, b.op.stream.name .. "_position")
       end
     end
   end

@@ -25,16 +25,21 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
+-- What positions are drawn from: of a family, or of what is added to tokens.
+local function positions_words(positions)
+  return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
+    positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
+end
+
 -- How positions and distances are drawn, or nil.
-local function drawn_words(plan, family)
+local function drawn_words(family)
   local positions, parts = family.positions, {}
   if positions.range then
-    parts[1] = string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
-      positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
+    parts[1] = positions_words(positions)
   end
   local words = DISTANCES[positions.distance.kind]
   if words then
-    local most = plan.max_position
+    local most = positions.max_position or positions.distance.max_position
     parts[#parts + 1] = words:format(most - 1, most, most - 1)
       .. (positions.distance.independent and ", each side by itself" or "")
   end
@@ -43,7 +48,11 @@ end
 
 -- The additive encoding and the facets of a family.
 local function family_encoding(plan, family)
+  local apart = plan.input_draw and plan.input_draw.apart
   local parts = { ADDITIVE[plan.additive.kind] }
+  if apart then
+    parts[1] = ("%s, at %s"):format(parts[1], positions_words(plan.input_draw))
+  end
   if family.relative.kind ~= "none" then
     parts[#parts + 1] = RELATIVE[family.relative.kind]:format(family.relative.clip)
   end
@@ -61,7 +70,7 @@ local function family_encoding(plan, family)
     parts[1] = "no positional encoding"
   end
   local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
-  phrases[#phrases + 1] = drawn_words(plan, family)
+  phrases[#phrases + 1] = drawn_words(family)
   phrases[#phrases + 1] = family.mask.about
   phrases[#phrases + 1] = family.score_text and "score = " .. family.score_text
   return table.concat(phrases, "; ")
@@ -89,6 +98,17 @@ end
 local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
+
+-- The rates at which a model drops out; those that are not asked for are not named.
+function M.dropout(plan)
+  local model, words = plan.resolved.model, { "dropout " .. (plan.dropout.rate_text or "0") }
+  for _, entry in ipairs({ { "attention_dropout", "of attention's weights" }, { "hidden_dropout", "of hidden numbers" },
+    { "embedding_dropout", "of the embedding" } }) do
+    local rate = model[entry[1]]
+    words[#words + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
+  end
+  return table.concat(words, ", ")
+end
 
 -- What the model is beyond its sizes, where a field says so: words to go on with.
 function M.model(plan)

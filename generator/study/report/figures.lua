@@ -1,10 +1,12 @@
--- Figures of a report, from the cells of a study: accuracy by length, over training time, along an axis.
+-- Figures of a report, from the cells of a study: accuracy by length, over training time and epochs, along an axis.
 --
 -- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend }, as
 -- curves.lua draws it, and for times a table, as views.lua makes them; nil where nothing was measured.
 
 local colours = require("study.report.colours")
 local curves = require("study.report.curves")
+local entries = require("study.report.entries")
+local progress = require("study.report.progress")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
@@ -19,11 +21,11 @@ local function by_x(a, b)
 end
 
 -- The last evaluation of a run, by length in percent: { { length, accuracy }, ... }. Along another axis all sets have
--- the same numbers, and what is beyond training counts.
-local function points_of(run)
-  local points = {}
-  for _, split in ipairs({ run.axis == "length" and run.train or false, run.test }) do
-    for i, length in ipairs(split and split.step == run.test.step and split.lengths or {}) do
+-- the same numbers, and the one that is scored counts.
+local function points_of(run, scored)
+  local points, last = {}, run[scored]
+  for _, split in ipairs({ run.axis == "length" and run.train or false, last }) do
+    for i, length in ipairs(split and split.step == last.step and split.lengths or {}) do
       points[#points + 1] = { length, 100 * split.accuracy[i] }
     end
   end
@@ -93,11 +95,11 @@ local function add_mark(panel, length)
   panel.marks[#panel.marks + 1] = length and { length }
 end
 
-local function add_cell(panel, cell, line, style)
+local function add_cell(panel, cell, line, style, scored)
   local best = cell.summary.best
   local lists = {}
   for i, run in ipairs(best and best.runs or {}) do
-    lists[i] = points_of(run)
+    lists[i] = points_of(run, scored)
     panel.xlabel = run.axis
     add_mark(panel, trained_to(run))
     panel.x[2] = math.max(panel.x[2], lists[i][#lists[i]][1] * 1.02)
@@ -128,7 +130,7 @@ function M.by_length(study, item)
       local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
       local cell = views.find(study, key)
       if cell then
-        add_cell(panel, cell, views.label(item.lines, line), styles[line])
+        add_cell(panel, cell, views.label(item.lines, line), styles[line], study.scored.split)
       end
     end
     thinned = thinned or panel.thinned
@@ -230,7 +232,7 @@ local function ratio_row(rows, item)
   local row = { title = ("%s / %s"):format(item.slow, item.fast), cells = { { texts = { "" } } }, last = true }
   for i, key in ipairs({ "median", "fastest" }) do
     local ratio = slow and fast and slow[key] and fast[key] and slow[key] / fast[key]
-    row.cells[i + 1] = { texts = { ratio and ("%.1f times"):format(ratio) or views.MISSING }, missing = not ratio }
+    row.cells[i + 1] = { texts = { ratio and ("%.1f times"):format(ratio) or entries.MISSING }, missing = not ratio }
   end
   return row
 end
@@ -327,6 +329,19 @@ function M.along_axis(study, item)
   end
   return #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, "Score along " .. item.x),
     caption = "Maximum over all seeds and learning rates, and mean over seeds at the best learning rate." } or nil
+end
+
+-- Accuracy while models train, a panel for each set.
+function M.by_epoch(study, item)
+  local names = views.axis(study, item.lines)
+  local styles = colours.along(names)
+  local panels = progress.panels(study, item, styles, function(panel, lists, style, title)
+    add_curves(panel, lists, style, mean_curve(lists), title)
+  end)
+  return #panels > 0 and { panels = panels, legend = legend_of(item.lines, names, styles),
+    title = views.title_of(item, "Accuracy while training"), caption = "Bold: mean over the seeds at the best learning "
+      .. "rate of each; faint: these seeds. The first panel has the batches of training as they were met, all others "
+      .. "evaluations on the way." } or nil
 end
 
 return M
