@@ -256,7 +256,8 @@ function TestFamilies.test_each_has_constants_functions_and_room_of_its_own()
   local device = generated('encoder = { use = "geometric" }, decoder = { use = "relative" }, cross = { use = "t5" }',
     PAIR:format(32))
   for _, family in ipairs({ "encoder", "decoder", "cross" }) do
-    contains(device, { ("NOINLINE void %s_attend(void) {"):format(family), ("typedef struct %s_head {"):format(family) })
+    contains(device, { ("NOINLINE void %s_attend(void) {"):format(family),
+      ("typedef struct %s_head {"):format(family) })
   end
   contains(device, { "enum { ENCODER_QUERY_SUMS = 3 };", "reals decoder_rows;", "char *cross_score;",
     "#define CROSS_LOGIT_SCALE ", "encoder_attend_backward(encoder_layer_dweights());", "cross_attend_backward();" })
@@ -290,13 +291,15 @@ function TestFamilies.test_draws_lie_behind_those_of_the_family_before()
   local device, host = generated('kind = "relative", positions = { kind = "randomized", max_position = 2000 }',
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
   contains(device, { "v->self_draws = in->draws;", "v->other_draws = v->self_draws + self_draw_count(v);" })
-  contains(host, { "out += self_draw_count(shape);", "lh_draw_distances(from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
+  contains(host, { "out += self_draw_count(shape);",
+    "lh_draw_distances(from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
 end
 
 function TestFamilies.test_what_is_not_there_for_two_streams_is_refused_by_name()
   local path = support.write("drawn.lua", ([[
 return { task = { kind = "duplicate_string" }, encoding = { kind = "rope",
-    positions = { kind = "randomized", max_position = 4000, reading = "difference" } }, model = { %s, heads = 4, dropout = 0.1 } }
+    positions = { kind = "randomized", max_position = 4000, reading = "difference" } },
+  model = { %s, heads = 4, dropout = 0.1 } }
 ]]):format(PAIR:format(32)))
   lu.assertEquals(assert(project:plan(path, {})).plan.no_device_code.what, "drawn positions of two streams")
 end
