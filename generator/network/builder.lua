@@ -328,8 +328,7 @@ function Scope:embed(name, stream, options)
   if options.place and options.place.kind == "learned" then
     net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
       tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
-      from_tables = options.place.from_tables,
-      first = { kind = "truncated_normal", value = options.place.init_sigma } })
+      from_tables = options.place.from_tables, first = options.place.first, frozen = options.place.frozen })
     op.others[1] = net.position_table
   end
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },

@@ -187,7 +187,7 @@ function M.derive(plan, net, lists)
   local family = plan.first
   local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
   local randomized, by_sequence = family.positions.kind == "randomized", family.positions.kind == "sequence"
-  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables
+  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= LIBRARY_WIDTH
   local multiplies = not library or family.relative.kind == "transformer_xl"
   local keeps = not library and keeps_pairs(plan)

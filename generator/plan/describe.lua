@@ -9,14 +9,20 @@ local M = {}
 
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
 
-local ADDITIVE = {
-  sinusoid = "sinusoids are added to the token embedding",
-  learned = "learned vectors are added to the token embedding",
-}
+-- What is added to the vectors of tokens, or nil.
+local function added_words(additive)
+  if additive.kind == "none" then
+    return nil
+  end
+  local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row" or "sinusoids")
+    or additive.frozen and "random vectors" or "learned vectors"
+  return what .. " are added to the token embedding"
+end
 
 local RELATIVE = {
   transformer_xl = "logits have vectors of the signed distance, with content and position bias",
   shaw = "keys have a learned vector of the distance, the same beyond %d",
+  left = "keys up to the query have a learned vector of the distance, the same beyond %d",
 }
 
 local DISTANCES = {
@@ -41,11 +47,21 @@ local function drawn_words(plan, family)
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 
+-- What the products around attention have that is not as usual, or nil.
+local function projection_words(own)
+  local words = {}
+  if own.bias ~= nil then
+    words[1] = own.bias and "biases in its products" or "no biases in its products"
+  end
+  words[#words + 1] = own.output == false and "no product of its output" or nil
+  return words[1] and "attention has " .. table.concat(words, " and ") or nil
+end
+
 -- The additive encoding and the facets of a family.
 local function family_encoding(plan, family)
-  local parts = { ADDITIVE[plan.additive.kind] }
+  local parts = { added_words(plan.additive) }
   if family.relative.kind ~= "none" then
-    parts[#parts + 1] = RELATIVE[family.relative.kind]:format(family.relative.clip)
+    parts[#parts + 1] = RELATIVE[family.relative.left and "left" or family.relative.kind]:format(family.relative.clip)
   end
   if family.rotation.kind == "rope" then
     local scaling = family.rotation.scaling
@@ -63,6 +79,9 @@ local function family_encoding(plan, family)
   local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
   phrases[#phrases + 1] = drawn_words(plan, family)
   phrases[#phrases + 1] = family.mask.about
+  phrases[#phrases + 1] = (family.normaliser.temperature or 1) ~= 1
+    and ("softmax at a temperature of %.9g"):format(family.normaliser.temperature) or nil
+  phrases[#phrases + 1] = projection_words(family.projections)
   phrases[#phrases + 1] = family.score_text and "score = " .. family.score_text
   return table.concat(phrases, "; ")
 end

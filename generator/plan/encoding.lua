@@ -1,8 +1,8 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
 -- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
--- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; into the
--- plan: additive; limit on the tokens, false without one; ranges of what is drawn; which
+-- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them, projections,
+-- as the spec has them, and tempered, words of what else the scale of logits has in it; into the plan: additive; limit on the tokens, false without one; ranges of what is drawn; which
 -- tables of positions there are. The input is placed by the positions of the first family.
 
 local additive_facet = require("plan.facets.additive")
@@ -39,6 +39,20 @@ local function formula_of(score, family)
   return score
 end
 
+-- The formula of a softmax's score, which its temperature divides; without a score it is in the scale of the logits.
+local function tempered(formula, family)
+  local temperature = family.normaliser.temperature or 1
+  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
+  if temperature == 1 then
+    return formula
+  elseif not formula then
+    family.logit_scale = family.logit_scale / temperature
+    return nil
+  end
+  return { root = formula.builder:apply("div", formula.root, temperature), builder = formula.builder,
+    parameters = formula.parameters }
+end
+
 -- The facets of a family.
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
@@ -46,10 +60,12 @@ local function derive_family(plan, family, facts)
   family.positions = positions_facet.plan(encoding, family.layers)
   family.rotation = rotation_facet.plan(encoding, family,
     costs.longest(resolved.train.lengths, facts.task))
+  family.projections = encoding.projections or {}
   family.mask = mask_facet.plan(encoding, family.causal)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
-  family.score = score_facet.plan(encoding.score and formula_of(facts.score, family), family, plan.precision)
+  family.score = score_facet.plan(tempered(encoding.score and formula_of(facts.score, family) or nil, family), family,
+    plan.precision)
   family.score_text = encoding.score
   if family.cross then
     refuse_one_sided(family)
@@ -102,15 +118,17 @@ local function derive_draws(plan)
   plan.max_position = positions.max_position or distance.max_position or false
   plan.additive.from_tables = positions.kind ~= "sequence" -- a row of its table is one token's of every sequence
   plan.input_draw = positions.kind ~= "index" and plan.additive.kind ~= "none"
-  plan.sinusoids, plan.tables = plan.additive.kind == "sinusoid" or plan.signed_sinusoids, false
+  local added = plan.additive.kind == "sinusoid"
+  plan.sinusoids = added and plan.additive.member == "sinusoid" or plan.signed_sinusoids
+  plan.tables = added or plan.sinusoids
   for _, each in ipairs(plan.attentions) do
-    plan.tables = plan.tables or plan.sinusoids or each.rotation.kind == "rope"
+    plan.tables = plan.tables or each.rotation.kind == "rope"
   end
 end
 
 -- What is added to the vectors of tokens, before it is known which attentions there are.
-function M.add(plan)
-  plan.additive = additive_facet.plan(plan.resolved.encoding)
+function M.add(plan, facts)
+  plan.additive = additive_facet.plan(plan.resolved.encoding, facts.task)
 end
 
 function M.derive(plan, facts)

@@ -266,6 +266,7 @@ end
 -- Tables of positions: parts/position_tables.tpl.
 function M.tables(plan, size)
   local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
+  channels = channels + (plan.additive.member == "place" and plan.width or 0)
   for _, family in ipairs(plan.attentions) do
     local most = family.positions.max_position or family.positions.distance.max_position
     rows = most and (plan.attentions[2] and math.max(rows, most) or most) or rows

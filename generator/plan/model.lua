@@ -2,7 +2,7 @@
 --
 -- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
 -- (network/builder.lua) and its lists (network/lists.lua), and into the plan: structs (of parameters, as C has them),
--- tensors, tensor_count, parameters (elements of learned tensors), parameter_elements (size of the struct),
+-- tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others), parameter_elements (size of the struct),
 -- parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
 -- network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name, count } of
 -- those that need a constant; trace_sites, what trace_block can write, in its order; for people network
@@ -353,7 +353,7 @@ function M.derive(plan, file)
   settle_stacks(net)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
-  plan.parameters, plan.initial_values = derived.count, derived.initial_values
+  plan.parameters, plan.frozen, plan.initial_values = derived.count, derived.frozen, derived.initial_values
   plan.widths, plan.trace_sites = widths(net), trace_sites(net)
   plan.trace_site_count = #plan.trace_sites
   local executed = lists.derive(net)

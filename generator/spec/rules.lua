@@ -152,6 +152,72 @@ local function two_streams(context)
   end
 end
 
+-- A cell has two positions, which a sum of vectors alone can tell apart.
+local function grid(context)
+  local resolved, facts = context.resolved, context.task
+  local encoding = resolved.encoding
+  if not encoding.positions or encoding.positions.kind ~= "grid" then
+    return
+  end
+  local function refuse(path, there, what, expected, at, value)
+    if there then
+      add(context, { path, at }, { what = what, expected = expected, notes = { note(context, at, value) } })
+    end
+  end
+  local kind, text = "encoding.positions.kind", '"grid"'
+  refuse(kind, facts and not facts.grid, '"grid" is for a task whose input is one, and this one\'s is a line',
+    '"index", or a task with a line `grid:` in its header, such as latin_square', "task.kind", facts and facts.kind)
+  refuse(kind, resolved.model.kind == "encoder_decoder", '"grid" does not go with a target, which is no grid',
+    '"index", or model.kind = "encoder"', "model.kind", '"encoder_decoder"')
+  refuse("encoding.additive.kind", encoding.additive.kind == "learned",
+    "a table has a vector for every cell as it is, and knows no rows and columns", '"sinusoid", or positions by index',
+    kind, text)
+  refuse("encoding.additive.kind", encoding.additive.kind == "none", "nothing reads the rows and columns of the grid",
+    '"sinusoid", or positions by index', kind, text)
+  refuse("encoding.rotation.kind", encoding.rotation.kind == "rope", "queries turn by one number, and a cell has two",
+    '"none", or positions by index', kind, text)
+  refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+    "vectors are those of one signed distance, and two cells have two", '"none", or positions by index', kind, text)
+  refuse("encoding.score", features.score_reads_positions(resolved),
+    "the score reads x.distance, x.query or x.key, one number each, and a cell has two",
+    "x.query_index and x.key_index, or positions by index", kind, text)
+end
+
+-- Whether the attentions that facets hold for see no key behind the query, whatever the mask.
+local function are_causal(context)
+  local kind = context.resolved.model.kind
+  for _, name in ipairs(context.holds_for) do
+    if name ~= "decoder" and kind ~= "decoder" then
+      return false
+    end
+  end
+  return true
+end
+
+-- Vectors of distances to the left alone are for queries that see nothing to the right.
+local function one_side(context)
+  local relative, mask = context.resolved.encoding.relative, context.resolved.encoding.mask
+  if not relative or relative.sides ~= "left" or are_causal(context)
+    or mask and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0) then
+    return
+  end
+  add(context, { "encoding.relative.sides", "encoding.mask.kind" }, {
+    what = '"left" leaves keys behind the query without a vector, and the mask does not hide them',
+    expected = '"both"; or encoding.mask = { kind = "causal" }',
+    notes = { note(context, "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full")) } })
+end
+
+-- First values of attention's products differ from others' by some schemes alone.
+local function projections(context)
+  local resolved = context.resolved
+  local own, scheme = resolved.encoding.projections, resolved.model.init or "haiku"
+  if own and own.init == "linear" and scheme == "haiku" and not resolved.model.source then
+    add(context, { "encoding.projections.init", "model.init" }, {
+      what = '"linear" is what all products have with model.init = "haiku"',
+      expected = '"attention", or model.init = "torch"', notes = { note(context, "model.init", '"haiku"') } })
+  end
+end
+
 -- Calls visit(n, path of n) for every length.
 local function each_length(lengths, path, visit)
   for i, n in ipairs(lengths.list or {}) do
@@ -449,6 +515,9 @@ function M.apply(context)
     geometric_alone(seen)
     causal(seen)
     two_streams(seen)
+    grid(seen)
+    one_side(seen)
+    projections(seen)
     drawing(seen)
     encoding_limits(seen)
   end)

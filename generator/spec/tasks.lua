@@ -4,9 +4,10 @@
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n; and in
 -- `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is nil or a
 -- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }. A task
--- of finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. The facts of a user's
--- own file have its text, too; those of a spec's task have `computation`, its computation tokens per input token,
--- and `apart` where its input and its target are streams of their own.
+-- whose input is a grid has `grid`, cells of a row; one of finite data has `sets`, a list of names, and `axes`, a list
+-- of { name, first, last, doc }. The facts of a user's own file have its text, too; those of a spec's task have
+-- `computation`, its computation tokens per input token, and `apart` where its input and its target are streams of
+-- their own.
 -- Invariants: formulas hold digits, n, + - * / ( ) and blanks only; they give integers >= 1 for the lengths of
 -- LENGTHS_TRIED. `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
@@ -19,10 +20,12 @@ local M = {}
 local SHOWN = "runtime/data/tasks/"
 local LENGTHS_TRIED = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
 
+local WIDEST_GRID = 4096
 local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one more than once
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
-local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline", "sets" }
+local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline", "sets",
+  "grid" }
 
 local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
 
@@ -161,6 +164,15 @@ end
 readers["input symbols"], readers["output symbols"] = read_symbols, read_symbols
 readers["input length"], readers["output length"] = read_length, read_length
 readers["chance"], readers["baseline"] = read_share, read_share
+
+-- Cells of a row of the input, where that is a grid.
+function readers.grid(value)
+  local width = math.tointeger(tonumber(value:match("^%d+$")))
+  if not width or width < 2 or width > WIDEST_GRID then
+    return nil, diagnostics.show(value) .. " is no width of a grid", ("an integer from 2 to %d"):format(WIDEST_GRID)
+  end
+  return width
+end
 
 -- The choices of an option: words, or integers.
 local function read_choices(text)

@@ -62,6 +62,8 @@ typedef struct lh_ref_operation {
     int first_class; /* from this row on */
     double scale;    /* of embedded vectors */
     lh_ref_additive additive;
+    bool interleaved; /* sinusoids: sines in even channels, cosines in odd ones; else in halves */
+    int grid;         /* tokens of a row: half the channels have the column, half the row; 0: all have the position */
     double rate; /* dropout at this place of the scope; 0: none */
     int place;
     int family, block; /* numbers in the network */
@@ -88,8 +90,9 @@ typedef struct lh_ref_family {
     bool rotates;
     lh_ref_rope rotation;
     lh_ref_relative relative;
-    int clip;                                /* Shaw: -clip .. clip have rows */
+    int clip, farthest;                      /* Shaw: -clip .. farthest have rows */
     bool scored;                             /* the batch's score is added to the logits */
+    double temperature;                      /* of a softmax: divides all that */
     bool geometric, directional, normalised; /* without rotation, relative, score */
     int left, right;                         /* keys before and behind the query that are seen, -1: all */
 } lh_ref_family;

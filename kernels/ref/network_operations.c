@@ -22,12 +22,33 @@ static void drop(const run *r, const record *at, size_t count, const double *x, 
 
 /* ---- tokens and positions ---- */
 
+/* Sines and cosines of a number, in every other channel: as a sinusoid, in another order. */
+static void interleave(int width, double *vector) {
+    double *halves = doubles((size_t)width);
+    memcpy(halves, vector, (size_t)width * sizeof *vector);
+    for (int m = 0; m < width / 2; m++) {
+        vector[2 * m] = halves[m];
+        vector[2 * m + 1] = halves[width / 2 + m];
+    }
+    free(halves);
+}
+
+/* What is added to a token at a position, of a sinusoid. */
+static void make_sinusoid(const lh_ref_operation *op, int width, int position, double *vector) {
+    int parts = op->grid > 0 ? 2 : 1, part = width / parts;
+    for (int i = 0; i < parts; i++) {
+        int number = op->grid == 0 ? position : i == 0 ? position % op->grid : position / op->grid;
+        lh_ref_sinusoid(part, number, vector + i * part);
+        if (op->interleaved) interleave(part, vector + i * part);
+    }
+}
+
 /* Adds the vectors of the tokens' positions. */
 static void add_positions(const run *r, const record *at, node *out) {
     double *vector = doubles((size_t)out->width);
     for (int t = 0; t < out->rows && at->op->additive != LH_REF_NONE; t++) {
         int position = r->batch->positions[t];
-        if (at->op->additive == LH_REF_SINUSOID) lh_ref_sinusoid(out->width, position, vector);
+        if (at->op->additive == LH_REF_SINUSOID) make_sinusoid(at->op, out->width, position, vector);
         else
             memcpy(vector, value_of(at, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
                    (size_t)out->width * sizeof *vector);

@@ -4,7 +4,8 @@
 % local place = by_sequence and "position[row]" or input_draw and "v->draws[row % v->T]" or "row % v->T"
 % local table_row = positions.first == 1 and "(" .. place .. " - FIRST_POSITION)" or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
-%     learned = " + learned vector of its position" })[additive.kind]
+%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
+% local trains = additive.kind == "learned" and not additive.frozen
 % if device.masks[1] then
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
@@ -58,7 +59,7 @@ NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool train
         const int row = e / WIDTH, c = e % WIDTH;
         quad x = *(const quad *)(v->p->token + block()->tokens[row] * WIDTH + c);
 % if additive.kind == "sinusoid" then
-        const quad place = *(const quad *)(v->tables[${place}].sinusoid + c);
+        const quad place = *(const quad *)(v->tables[${place}].${additive.member} + c);
 % elseif additive.kind == "learned" then
         const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
 % end
@@ -112,7 +113,7 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
         g->token[e] = sum * EMBEDDING_SCALE;
 % end
     }
-% if additive.kind == "learned" and by_sequence then
+% if trains and by_sequence then
     const int *position = positions_of_sequences();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
     /* One sequence's positions differ from one another. */
@@ -123,7 +124,7 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
             g->position_table[${table_row} * WIDTH + c] += w->${device.embedding.gradient}[row * WIDTH + c];
         }
     }
-% elseif additive.kind == "learned" then
+% elseif trains then
     for (int e = threadIdx.x; e < v->T * WIDTH; e += THREADS) {
         real sum = 0;
         for (int sequence = 0; sequence < sequences; sequence++) sum += w->${device.embedding.gradient}[sequence * v->T * WIDTH + e];

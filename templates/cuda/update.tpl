@@ -65,9 +65,9 @@ NOINLINE void end_tables(parameters *g) {
     }
 % elseif relative.kind == "shaw" then
     const int count = distance_count(v->T);
-    const int elements = ${stack.count} * (2 * CLIP + 1) * HEAD_WIDTH;
+    const int elements = ${stack.count} * (${relative.rows_text}) * HEAD_WIDTH;
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < elements; e += t->blocks * THREADS) {
-        const int l = e / HEAD_WIDTH / (2 * CLIP + 1), row = e / HEAD_WIDTH % (2 * CLIP + 1), d = e % HEAD_WIDTH;
+        const int l = e / HEAD_WIDTH / (${relative.rows_text}), row = e / HEAD_WIDTH % (${relative.rows_text}), d = e % HEAD_WIDTH;
         real sum = 0;
 % if relative.toeplitz then
         for (int x = 0; x < count; x++) {

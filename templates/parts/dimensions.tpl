@@ -18,6 +18,9 @@ CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
 % if additive.kind == "learned" then
 POSITION_ROWS = ${additive.rows},
 % end
+% if additive.grid then
+GRID_WIDTH = ${additive.grid}, /* tokens of a row of the grid */
+% end
 % for _, family in ipairs(attentions) do
 % include("parts/family_dimensions.tpl", family)
 % end

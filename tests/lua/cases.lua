@@ -38,7 +38,7 @@ local facts = tasks.read(support.tasks_folder, require("base.diagnostics").new()
 local function rendered(row)
   local resolved, info, d = support.check(row.spec or M.SPEC, support.sets({ table.unpack(row, 2) }))
   assert(resolved, d:text())
-  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], score = info.score })
+  local plan = plan_module.build(resolved, { task = info.task, score = info.score })
   local made, err = gen.files(plan, M.template, {})
   assert(made, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
   local case = { name = row[1], resolved = resolved, plan = plan, family = plan.attentions[1], files = made,

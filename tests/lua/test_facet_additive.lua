@@ -11,10 +11,26 @@ local encoding = encodings.encoding
 TestAdditive = {}
 
 function TestAdditive.test_each_kind_has_what_it_needs()
-  lu.assertEquals(additive.plan(encoding("none", "rope", "index")), { kind = "none" })
-  lu.assertEquals(additive.plan(encoding("sinusoid", "none", "index")), { kind = "sinusoid", dropout_rate = 0.1 })
-  lu.assertEquals(additive.plan(encoding("learned", "rope", "randomized", "pass")),
-    { kind = "learned", rows = 100, init_sigma = 0.5, dropout_rate = 0.1 })
+  lu.assertEquals(additive.plan(encoding("none", "rope", "index"), {}).kind, "none")
+  local sinusoid = additive.plan(encoding("sinusoid", "none", "index"), { grid = 4 })
+  lu.assertEquals({ sinusoid.kind, sinusoid.dropout_rate, sinusoid.member, sinusoid.grid }, { "sinusoid", 0.1,
+    "sinusoid", false })
+  local learned = additive.plan(encoding("learned", "rope", "randomized", "pass"), {})
+  lu.assertEquals({ learned.kind, learned.rows, learned.dropout_rate, learned.frozen, learned.first },
+    { "learned", 100, 0.1, false, { kind = "truncated_normal", value = 0.5 } })
+end
+
+function TestAdditive.test_other_forms()
+  local spec = encoding("sinusoid", "none", "index")
+  spec.additive.channels = "interleaved"
+  lu.assertEquals(additive.plan(spec, {}).member, "place")
+  spec = encoding("sinusoid", "none", "grid")
+  lu.assertEquals(additive.plan(spec, { grid = 4 }).grid, 4)
+  lu.assertEquals(additive.plan(spec, { grid = 4 }).member, "place")
+  spec = encoding("learned", "none", "index")
+  spec.additive.learned, spec.additive.init = false, "normal"
+  local frozen = additive.plan(spec, {})
+  lu.assertEquals({ frozen.frozen, frozen.first }, { true, { kind = "normal", value = 0.5 } })
 end
 
 support.run()

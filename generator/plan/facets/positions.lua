@@ -1,7 +1,8 @@
 -- Facet `positions`: where each token stands, and how far apart the tokens of a pair are.
 --
--- Input: the resolved encoding. Output: what the templates need to draw positions, or { kind = "index" }, also where
--- positions would be drawn that nothing reads; and in `distance` the signed distances of pairs.
+-- Input: the resolved encoding. Output: what the templates need to draw positions, or { kind = "index" }, also of a grid,
+-- which only tables of sinusoids know, and where positions would be drawn that nothing reads; and in `distance` the
+-- signed distances of pairs.
 -- A draw has an index in the shared table of draws and a site in the counter: 0 for what the whole pass shares,
 -- l + 1 for block l. Additive encodings share one draw; rotation and distances draw per layer unless the spec says
 -- "pass" (Ruoss et al. 2023, released code).
@@ -64,7 +65,7 @@ end
 local function plan_distances(encoding, layers)
   if not reads_distances(encoding) or encoding.positions.draw == "sequence" then -- rules.lua: then nothing reads them
     return { kind = "none" }
-  elseif encoding.positions.kind == "index" then
+  elseif encoding.positions.kind ~= "randomized" then
     return { kind = "index" }
   elseif encoding.positions.reading == "difference" then
     return { kind = "difference" }
@@ -77,7 +78,7 @@ function M.plan(encoding, layers)
   local distance = plan_distances(encoding, layers)
   local input = encoding.additive.kind ~= "none"
   local in_layers = encoding.rotation.kind ~= "none" or distance.kind == "difference"
-  if positions.kind == "index" or not input and not in_layers then
+  if positions.kind ~= "randomized" or not input and not in_layers then
     return { kind = "index", distance = distance }
   end
   local drawn = {

@@ -12,6 +12,7 @@
  *      * output length:  n
  *      * chance:         0.2        the accuracy of guessing
  *      * baseline:       0.2369 most frequent token of the sequence, everywhere    (optional: value, then its name)
+ *      * grid:           4          cells of a row, where the input is a grid    (optional)
  *      * option order:   up down; which way the tokens are sorted    (optional, any number: choices, then what they say)
  *      * /
  *

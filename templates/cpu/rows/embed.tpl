@@ -5,8 +5,9 @@
 % if additive.kind == "learned" and positions.first == 1 then
 % input_place = "(" .. index .. " - " .. PREFIX .. "FIRST_POSITION)"
 % end
+% local trains = additive.kind == "learned" and not additive.frozen
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
-%     learned = " + learned vector of its position" })[additive.kind]
+%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
 /* x [tokens][WIDTH] = scaled token embedding${embed_adds}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
@@ -24,7 +25,7 @@ static void ${routine}(const workspace *w, real *x) {
     for (int m = 0; m < ${tokens}; m++) {
         const real *token = p->token + w->block->tokens[${stream}][m] * WIDTH;
 % if additive.kind == "sinusoid" then
-        const real *place = table[${input_place}].sinusoid;
+        const real *place = table[${input_place}].${additive.member};
 % elseif additive.kind == "learned" then
         const real *place = p->position_table + ${input_place} * WIDTH;
 % end
@@ -49,18 +50,16 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
 % if drops then
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient);
 % end
-% if additive.kind == "learned" and by_sequence then
+% if trains and by_sequence then
     const int32_t *position = w->position;
-% elseif additive.kind == "learned" and input_draw then
+% elseif trains and input_draw then
     const int32_t *position = w->shared->${prefix}position[0];
 % end
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
         real *token = g->token + w->block->tokens[${stream}][m] * WIDTH;
-% if additive.kind == "learned" then
+% if trains then
         real *place = g->position_table + ${input_place} * WIDTH;
-% end
-% if additive.kind == "learned" then
         for (int c = 0; c < WIDTH; c += LANES) {
             store(token + c, load(token + c) + load(d + c) * EMBEDDING_SCALE);
             store(place + c, load(place + c) + load(d + c));
