@@ -201,14 +201,34 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Adds vectors of the tokens' positions, and drops out; encoding: facets/additive.lua.
-function Scope:place(x, encoding, rate)
-  checks.read(self, x, "what positions are added to")
-  if type(encoding) ~= "table" or encoding.kind == "none" then
-    checks.fail(self.net, "there are no vectors of positions to add", "encoding.additive in the spec")
+-- A table of vectors of positions, where they are one: `path` of its tensor.
+local function position_table(scope, encoding, path)
+  if encoding.kind ~= "learned" then
+    return nil
   end
-  local op = { kind = "place", x = x, encoding = encoding }
-  op.dropout = dropout(self.net, { kind = "embedding", name = "EMBEDDING", other = "PLACE" }, rate)
+  return scope:declare({ kind = "table", name = "position_table", tensor = path, columns = scope.net.widths.WIDTH,
+    rows = { count = encoding.rows, text = "POSITION_ROWS" }, from_tables = encoding.from_tables,
+    first = encoding.first, frozen = encoding.frozen })
+end
+
+-- Adds vectors of the tokens' positions to a block's values, learned ones by a table of each repetition, and drops out
+-- at a rate; encoding: facets/additive.lua.
+function Scope:place(x, encoding, rate)
+  local net = self.net
+  checks.read(self, x, "what positions are added to")
+  if self == net then
+    checks.fail(net, "place() of the network itself", "net:embed(..., { place = net.additive }), or a block's place()")
+  elseif not encoding.in_blocks then
+    checks.fail(net, "there are no vectors of positions to add in blocks", 'encoding.additive.at = "block" in the spec')
+  elseif self.placed then
+    checks.fail(net, ("a second place() of %s"):format(self.title), "one, ahead of whatever reads it")
+  elseif x.width.count ~= net.widths.WIDTH.count then
+    checks.fail(net, ("positions are added to %s, %d channels"):format(x.name, x.width.count),
+      "a value of the model's width, %d", net.widths.WIDTH.count)
+  end
+  self.placed = true
+  local op = { kind = "place", x = x, encoding = encoding, p = position_table(self, encoding, "position.weight") }
+  op.dropout = dropout(net, { kind = "place", name = "PLACE", other = "PLACE" }, rate)
   site(self, op, "place")
   return push(self, op, "placed", x.width, true)
 end
@@ -324,11 +344,13 @@ function Scope:embed(name, stream, options)
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
-  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place, others = {} }
-  if options.place and options.place.kind == "learned" then
-    net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
-      tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
-      from_tables = options.place.from_tables, first = options.place.first, frozen = options.place.frozen })
+  local place = options.place
+  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = place, others = {} }
+  if place and place.in_blocks then
+    checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
+      .. 'encoding.additive.at = "input" in the spec')
+  elseif place then
+    net.position_table = net.position_table or position_table(self, place, "embed.position.weight")
     op.others[1] = net.position_table
   end
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
@@ -379,13 +401,17 @@ function M.scope(net, name, title)
   return scope
 end
 
--- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial.
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial. What is
+-- added to tokens is net.input_place, dropped out at net.input_dropout, or in blocks net.block_place.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk
   net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
   net.additive_dropout = given.additive and given.additive.dropout_rate or nil
+  local in_blocks = given.additive and given.additive.in_blocks
+  net.block_place = in_blocks and given.additive or nil
+  net.input_place, net.input_dropout = not in_blocks and given.additive or nil, not in_blocks and net.additive_dropout or nil
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
   net.layers_before = 0
   M.width(net, "WIDTH", given.model.width)

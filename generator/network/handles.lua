@@ -29,6 +29,7 @@ M.METHODS = {
   activation = { { "name", "name" }, { "value", "value" }, { "kind", "word" } },
   gate = { { "name", "name" }, { "value", "value" }, { "kind", "word" } },
   norm = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
+  place = { of = "block", { "value", "value" }, { "positions", "positions" }, { "dropout", "rate" }, least = 2 },
   add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
   attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
     options = { bias = "flag", name = "name" } },

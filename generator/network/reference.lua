@@ -47,8 +47,8 @@ function roles.embed(op)
   return { op.p.tensor, "embed.position.weight" }
 end
 
-function roles.place()
-  return { false, "embed.position.weight" }
+function roles.place(op)
+  return { false, op.p and op.p.tensor }
 end
 
 function roles.attention(op)

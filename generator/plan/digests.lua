@@ -90,6 +90,7 @@ end
 -- What of the vectors that are added decides it, too: the kind, and what another form of it adds.
 local function additive_words(encoding)
   local additive, own = encoding.additive, { encoding.additive.kind }
+  own[#own + 1] = additive.at
   own[#own + 1] = additive.channels
   own[#own + 1] = encoding.positions.kind == "grid" and "grid" or nil
   own[#own + 1] = additive.learned == false and "frozen" or nil

@@ -117,7 +117,10 @@ local function derive_draws(plan)
   plan.first_position = positions.first or 0
   plan.max_position = positions.max_position or distance.max_position or false
   plan.additive.from_tables = positions.kind ~= "sequence" -- a row of its table is one token's of every sequence
-  plan.input_draw = positions.kind ~= "index" and plan.additive.kind ~= "none"
+  plan.additive.drawn = plan.additive.kind ~= "none" and positions.kind ~= "index" and positions.kind
+  plan.additive.draw, plan.additive.first_row = positions.layer_index or false, positions.first or 0
+  plan.additive.prefix, plan.additive.PREFIX = family.prefix, family.PREFIX
+  plan.input_draw = plan.additive.drawn and not plan.additive.in_blocks
   local added = plan.additive.kind == "sinusoid"
   plan.sinusoids = added and plan.additive.member == "sinusoid" or plan.signed_sinusoids
   plan.tables = added or plan.sinusoids

@@ -2,8 +2,8 @@
 --
 -- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
 -- (network/builder.lua) and its lists (network/lists.lua), and into the plan: structs (of parameters, as C has them),
--- tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others), parameter_elements (size of the struct),
--- parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
+-- tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others), parameter_elements (size of
+-- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
 -- network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name, count } of
 -- those that need a constant; trace_sites, what trace_block can write, in its order; for people network
 -- (network/outline.lua) and passes (network/passes.lua).
@@ -145,7 +145,8 @@ local function check_encoding(plan, net, file)
   end
   if field then
     error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
-      expected = field == "encoding.additive.kind" and "net:embed(..., { place = net.additive }), or no such field"
+      expected = field == "encoding.additive.kind" and (plan.additive.in_blocks and "block:place(value, net.additive)"
+          or "net:embed(..., { place = net.additive })") .. ", or no such field"
         or "an attention, or no such field" }, 0)
   end
 end
@@ -308,10 +309,9 @@ end
 
 -- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
 local function settle_constants(plan, net)
-  plan.dropouts, plan.additive.dropout = {}, dimensions.dropout()
+  plan.dropouts = {}
   for i, d in ipairs(net.dropouts) do
     plan.dropouts[i] = dimensions.dropout(d.name, d.rate)
-    plan.additive.dropout = d.use == "embedding" and d.name == "EMBEDDING" and plan.dropouts[i] or plan.additive.dropout
   end
   table.sort(plan.dropouts, function(a, b)
     return a.name < b.name

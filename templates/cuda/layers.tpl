@@ -1,4 +1,4 @@
-% local embedding_drops = additive.dropout.kind == "bernoulli"
+% local additive, drops = device.embedding.additive, device.embedding.drops
 % local random, by_sequence = positions.kind == "randomized", positions.kind == "sequence"
 % local row_place = by_sequence and "position[row]" or random and "position[row % v->T]" or "row % v->T"
 % local place = by_sequence and "position[row]" or input_draw and "v->draws[row % v->T]" or "row % v->T"
@@ -48,7 +48,7 @@ INLINE const unsigned char *mask_of(int site) {
 
 % end
 /* The first layer's input = scaled token embedding${embed_adds}. */
-NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool training" or "void"}) {
+NOINLINE void embed(${drops and not eval_dropout and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = block()->sequences * v->T;
@@ -70,10 +70,10 @@ NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool train
 % else
             x.v[i] *= EMBEDDING_SCALE;
 % end
-% if embedding_drops and eval_dropout then
-            x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${additive.dropout.name}_KEEP_SCALE : 0;
-% elseif embedding_drops then
-            if (training) x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${additive.dropout.name}_KEEP_SCALE : 0;
+% if drops and eval_dropout then
+            x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
+% elseif drops then
+            if (training) x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
 % end
         }
         *(quad *)(w->${device.embedding.value} + e) = x;
@@ -88,9 +88,9 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->tokens;
     const int sequences = block()->sequences, rows = sequences * v->T;
-% if embedding_drops then
+% if drops then
     for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS)
-        w->${device.embedding.gradient}[e] = kept(w->keep, e) ? w->${device.embedding.gradient}[e] * ${additive.dropout.name}_KEEP_SCALE : 0;
+        w->${device.embedding.gradient}[e] = kept(w->keep, e) ? w->${device.embedding.gradient}[e] * ${drops}_KEEP_SCALE : 0;
     __syncthreads();
 % end
     for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {

@@ -37,6 +37,9 @@ return function(net, model, x, of)
     return b:norm(name, b:add(h, branch(h), model.dropout), kind)
   end
   local h = b:input(x)
+  if net.block_place then
+    h = b:place(h, net.block_place, net.additive_dropout)
+  end
   local memory = of.memory and b:external(of.memory)
   h = add(h, function(n)
     return b:attention(own, n, n, attends)

@@ -76,8 +76,9 @@ end
 function M.plan(encoding, layers)
   local positions = encoding.positions
   local distance = plan_distances(encoding, layers)
-  local input = encoding.additive.kind ~= "none"
-  local in_layers = encoding.rotation.kind ~= "none" or distance.kind == "difference"
+  local added, in_blocks = encoding.additive.kind ~= "none", encoding.additive.at == "block"
+  local input = added and not in_blocks
+  local in_layers = added and in_blocks or encoding.rotation.kind ~= "none" or distance.kind == "difference"
   if positions.kind ~= "randomized" or not input and not in_layers then
     return { kind = "index", distance = distance }
   end

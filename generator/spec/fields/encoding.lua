@@ -148,6 +148,9 @@ return {
         end },
       { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
     } },
+  { path = "encoding.additive.at", type = "choice", choices = { "input", "block" }, default = "input",
+    left_out = "input", only = { "sinusoid", "learned" },
+    doc = "where it is added: to the vectors of tokens, or to the input of every block, learned tables one for each" },
   { path = "encoding.additive.channels", type = "choice", choices = { "halves", "interleaved" }, default = "halves",
     left_out = "halves", only = { "sinusoid" },
     doc = "sines, then cosines; or sines in even channels and cosines in odd ones" },
@@ -167,7 +170,7 @@ return {
     doc = "standard deviation of that normal distribution" },
   { path = "encoding.additive.dropout", type = "number", min = 0, max = 0.99, unit = "share of elements",
     only = { "sinusoid", "learned" }, default = common.same_as("model.dropout"), default_text = "model.dropout",
-    doc = "dropped from the sum of embedding and encoding, in training" },
+    doc = "dropped from the sum, in training: with at = block in every block, and the residual takes what is left" },
 
   { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
     doc = "what becomes of the scaled logit of a pair before the mask: one formula, or several, applied in order",
