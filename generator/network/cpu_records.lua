@@ -239,7 +239,7 @@ end
 
 function back.place_grad(cpu, at, b)
   local op, of = b.op, rooms.of_stream(cpu.net, b.op.out.stream)
-  local learned, drops = op.p and not op.p.frozen, op.dropout
+  local learned, drops = op.p ~= nil and not op.p.frozen, op.dropout or false
   local name = "place_grad" .. (of ~= "" and "_" .. op.out.stream.name or "")
   return { routine = learned and function_for(cpu.rows, name, name, { template = "cpu/rows/place_grad.tpl", of = of,
     encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op.encoding), dy = gradient(at, b.dy),

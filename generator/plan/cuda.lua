@@ -207,7 +207,7 @@ function M.derive(plan, net, lists)
     position_draws = randomized and family.positions.draws or 0,
     distance_draws = plan.draws_distances and family.positions.distance.draws or 0,
     distance_rows = family.positions.distance.independent and 2 or 1,
-    reads_positions = randomized and (family.rotation.kind == "rope" or scored),
+    reads_positions = randomized and (family.rotation.kind == "rope" or scored or plan.additive.in_blocks),
     begins = relative or scored and family.score.cuda.stages[1] ~= nil,
     shared = relative or scored or learned_places,
     sums = relative or family.score.trains or learned_places,
@@ -243,7 +243,6 @@ function M.derive(plan, net, lists)
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
   plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"
-  plan.cuda.shares_places = learned_places
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
   plan.cuda_files = {
     { template = "cuda/device.cu.tpl", path = "device.cu", family = family },

@@ -34,11 +34,8 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-% if cuda.shares_places then
-% local first = positions.first == 1 and " - FIRST_POSITION" or ""
-% local place = (input_draw and "v->draws[e / WIDTH]" or "e / WIDTH") .. first
-    for (int e = t->rank * THREADS + (int)threadIdx.x; e < v->T * WIDTH; e += t->blocks * THREADS)
-        g->position_table[(${place}) * WIDTH + e % WIDTH] = sums.places[e];
+% for _, one in ipairs(device.place_sums) do
+    % include("cuda/end_places.tpl", one)
 % end
 % if relative.kind == "transformer_xl" then
     const int room = distance_count(v->T);

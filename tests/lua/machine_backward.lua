@@ -195,6 +195,19 @@ function back.block_grad(m, b)
   end
 end
 
+-- In place: what is dropped out is so for whoever reads the gradient next.
+function back.place_grad(m, b, use)
+  local op, dy = b.op, m:gradient(b.dy)
+  local mask = op.dropout and m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  local g = op.p and m:g(op, use).weight
+  for i = 1, #dy.data do
+    dy.data[i] = dy.data[i] * (mask and mask[i] or 1)
+    if g then
+      g[i] = g[i] + dy.data[i]
+    end
+  end
+end
+
 function back.embed_grad(m, b, use)
   local op, dy, g = b.op, m:gradient(b.dy), m:g(b.op, use).weight
   local mask = op.dropout and m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data

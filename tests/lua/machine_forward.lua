@@ -20,6 +20,17 @@ function forward.embed(m, op, use, at)
   end
 end
 
+function forward.place(m, op, use, at)
+  local x, out, vectors = at(op.x), at(op.out), op.p and m:p(op, use).weight
+  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
+  for t = 0, out.rows - 1 do
+    for c = 1, out.width do
+      local i = t * out.width + c
+      out.data[i] = (x.data[i] + (vectors and vectors[i] or math.sin(t * c))) * (mask and mask[i] or 1)
+    end
+  end
+end
+
 function forward.product(m, op, use, at)
   local x, out, p = at(op.x), at(op.out), m:p(op, use)
   apart(op, x, out)

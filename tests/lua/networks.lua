@@ -5,6 +5,7 @@
 --   families   names of attentions that may be used; "cross" is used where there are two streams
 --   widths     of the model, to pick from
 --   tied       false: an output of its own
+--   places     vectors of positions are added in blocks, not to the vectors of tokens
 --   single     one attention, in one of the blocks, as the generator prints networks today
 -- Output: { text, width, streams, layers, tied }: text is a Lua chunk that returns the description; layers: how often
 -- the single attention is run through; tied: the output layer's weight is the table of tokens.
@@ -220,7 +221,11 @@ local function block(w, number, x, width, attends)
     loops > 1 and (", { loops = %d }"):format(loops) or "")
   inner.memory = w.source_memory and width == w.model and w:value("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:chance(3) and w:value("b%d:external(%s)", number, w.random:pick(w.older)) or nil
-  local h = inside(inner, w:value("b%d:input(%s)", number, x), attends)
+  local h = w:value("b%d:input(%s)", number, x)
+  if w.places and width == w.model and (attends or w.random:chance(2)) then
+    h = w:value("b%d:place(%s, net.additive, %g)", number, h, w:rate())
+  end
+  h = inside(inner, h, attends)
   w:line("b%d:output(%s)", number, h)
   w:line("local h%d = b%d.result", number, number)
   w.layers = attends and count * loops or w.layers
@@ -246,7 +251,7 @@ end
 local function network(w, streams)
   w:line("local tokens = net:table(\"token\")")
   local x = w:value("net:embed(\"embedding\", net:stream(\"source\"), { table = tokens, scale = 4, "
-    .. "place = net.additive, dropout = %g })", w:rate())
+    .. "%sdropout = %g })", w.places and "" or "place = net.additive, ", w:rate())
   if streams == 2 then
     second_stream(w)
   end
@@ -277,7 +282,7 @@ function M.random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
-    families = options.families, single = options.single, width = width, model = width, detours = random:chance(3),
+    families = options.families, single = options.single, places = options.places, width = width, model = width, detours = random:chance(3),
     tied = options.tied ~= false, dropout = random:chance(2) }, Writer)
   local streams = options.streams == 2 and random:chance(3) and 2 or 1
   network(w, streams)

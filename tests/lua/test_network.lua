@@ -27,18 +27,20 @@ local function families()
   return list
 end
 
-local function build(describe, chunk, given)
+local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, first = { kind = "normal", value = 1 } }
+
+local function build(describe, chunk, given, additive)
   return builder.build(describe, {
     model = { width = networks.WIDTH },
     tokens = { count = 5, text = "TOKENS" },
     classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
     families = given or families(),
-    additive = { kind = "sinusoid" },
+    additive = additive or { kind = "sinusoid" },
   }, chunk)
 end
 
-local function machine_of(describe, number)
-  local net = build(describe)
+local function machine_of(describe, number, additive)
+  local net = build(describe, nil, nil, additive)
   return machine.new(net, new_random(number), net.streams[2] and { 3, 4 } or { 3 })
 end
 
@@ -107,9 +109,9 @@ local function wrong_gradients(m, number)
   return table.concat(canonical.sorted_keys(suspects), ", ")
 end
 
-local function check(name, describe, text)
+local function check(name, describe, text, additive)
   local ok, wrong = xpcall(function()
-    return wrong_gradients(machine_of(describe, 1), 1)
+    return wrong_gradients(machine_of(describe, 1, additive), 1)
   end, function(err)
     return type(err) == "table" and err.what or debug.traceback(err)
   end)
@@ -118,9 +120,12 @@ local function check(name, describe, text)
   end
 end
 
+-- Every third has positions in blocks.
 local function random_network(number)
-  local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" } })
-  return assert(load(given.text))(), given.text
+  local places = number % 3 == 0
+  local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" },
+    places = places })
+  return assert(load(given.text))(), given.text, places and IN_BLOCKS or nil
 end
 
 TestNetworks = {}
@@ -215,15 +220,16 @@ end
 
 function TestNetworks.test_gradients_of_random_networks()
   for number = 1, NETWORKS do
-    local describe, text = random_network(number)
-    check("random network " .. number, describe, text)
+    local describe, text, additive = random_network(number)
+    check("random network " .. number, describe, text, additive)
   end
 end
 
 -- One set of kept buffers for all repetitions, the stream in one place.
 function TestNetworks.test_evaluation_gives_the_logits_of_training()
   for number = 1, NETWORKS // 3 do
-    local m = machine_of(random_network(number), number)
+    local describe, _, additive = random_network(number)
+    local m = machine_of(describe, number, additive)
     m.drops = false
     m:loss()
     local logits = m.logits

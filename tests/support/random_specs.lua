@@ -17,13 +17,16 @@ end
 
 local M = {}
 
--- As a spec has them; every one of them with every network would be the same again. both: it looks to both sides, as a
+-- As a spec has them; every one of them with every network would be the same again. places: in blocks; both: it looks to both sides, as a
 -- decoder may not; heads: as many as the tests have slopes for (lh_parity.h).
 local ENCODINGS = {
   { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]], heads = 2 }, { [[kind = "relative"]] },
-  { [[kind = "sinusoid"]] }, { [[kind = "learned", additive = { rows = 40 }]] },
+  { [[kind = "sinusoid"]] },
+  { [[kind = "learned", additive = { rows = 40, at = "block", dropout = 0.2 }, normaliser = { temperature = 0.5 }]],
+    places = true },
   { [[kind = "geometric"]], both = true }, { [[relative = { kind = "shaw", clip = 4 }]] },
-  { [[kind = "rope", mask = { kind = "causal" }]] }, { [[kind = "none", mask = { kind = "window", left = 2 }]] },
+  { [[kind = "learned", additive = { rows = 40 }]] },
+  { [[kind = "rope", mask = { kind = "causal" }, projections = { bias = true, output = false }]] }, { [[kind = "none", mask = { kind = "window", left = 2 }]] },
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
@@ -53,7 +56,7 @@ function M.random(id)
   local number, wide = number_of(id)
   local encoding = ENCODINGS[number % #ENCODINGS + 1]
   local given = networks.random(number, { families = { "self" }, widths = wide and WIDE or WIDTHS,
-    single = true, tied = not encoding.both })
+    single = true, tied = not encoding.both, places = encoding.places })
   local head_widths = HEAD_WIDTHS[given.width]
   local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
   return SPEC:format(encoding[1], given.tied and "decoder" or "encoder", given.layers, heads,
