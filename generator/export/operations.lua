@@ -17,6 +17,7 @@ M.PRIMARY = PRIMARY
 -- Fields of operations that say what they compute.
 local KNOWN = {
   embed = "stream p scale encoding dropout",
+  place = "x p encoding dropout",
   product = "x p",
   activation = "x activation",
   gate = "x activation",
@@ -90,6 +91,13 @@ function items.embed(op, class)
   text = dropped(op.dropout and class:dropout(op.dropout), text)
   return { reads = {}, rank = rank, text = function()
     return text
+  end }
+end
+
+function items.place(op, class)
+  local module, vectors = op.dropout and class:dropout(op.dropout), class:position(op.encoding, op.p, op.x.stream)
+  return { reads = { op.x }, rank = module and PRIMARY or SUM, text = function(of)
+    return dropped(module, ("%s + %s"):format(of(1, SUM), vectors))
   end }
 end
 

@@ -136,6 +136,28 @@ def sinusoid(positions):
 
 
 % end
+% if waves then
+def waves(numbers, channels):
+    """[...][channels]: sines and cosines of channels / 2 frequencies${waves.interleaved and ", in even and odd channels" or ", in halves"}."""
+    angle = numbers.double()[..., None] * 10000.0 ** (-2 * torch.arange(channels // 2).double() / channels)
+% if waves.interleaved then
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).to(torch.get_default_dtype())
+% else
+    return torch.cat([angle.sin(), angle.cos()], dim=-1).to(torch.get_default_dtype())
+% end
+
+
+def places(positions):
+% if waves.grid then
+    """[...][WIDTH]: what is added to tokens: half the channels of their column, half of their row."""
+    return torch.cat([waves(positions % ${waves.grid}, WIDTH // 2), waves(positions // ${waves.grid}, WIDTH // 2)], dim=-1)
+% else
+    """[...][WIDTH]: what is added to tokens."""
+    return waves(positions, WIDTH)
+% end
+
+
+% end
 % for _, class in ipairs(list) do
 % include(class.template, class.attention or class)
 % end

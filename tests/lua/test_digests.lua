@@ -62,6 +62,7 @@ local FIELDS = {
   { "encoding.positions.sides", "mirrored", true, false },
   { "encoding.additive.kind", "sinusoid", true, true },
   { "encoding.additive.rows", 1200, true, true },
+  { "encoding.additive.at", "input", true, true, { ["encoding.additive"] = "{ kind = 'learned', at = 'block' }" } },
   { "encoding.additive.channels", "halves", true, true,
     { ["encoding.additive"] = "{ kind = 'sinusoid', channels = 'interleaved' }" } },
   { "encoding.additive.learned", true, true, true, { ["encoding.additive"] = "{ kind = 'learned', learned = false }" } },

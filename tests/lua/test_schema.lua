@@ -102,6 +102,7 @@ local CASES = {
   { "encoding.additive", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.additive.kind", "sinusoid", "sinus", "expected: none, sinusoid, learned" },
   { "encoding.additive.rows", "1000", "0", "0 is below 1", { LEARNED } },
+  { "encoding.additive.at", "block", "layer", "expected: input, block", { LEARNED } },
   { "encoding.additive.channels", "interleaved", "pairs", "expected: halves, interleaved",
     { "encoding.additive.kind=sinusoid" } },
   { "encoding.additive.learned", "false", "0", "expected: true or false", { LEARNED } },
@@ -266,7 +267,7 @@ function TestSchema.test_absent_follows_the_features()
   end
   local updates = " adamw_update kernels/cpu/sgd.h momentum"
   local off = updates .. " EVAL_DROPOUT"
-  local score = " score_pair score_tables" .. off
+  local score = " placed score_pair score_tables" .. off
   local drawn = "GRID_WIDTH FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
   local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
@@ -292,7 +293,7 @@ function TestSchema.test_absent_follows_the_features()
     .. "signed_sinusoid position_bias table_row relative_table visible inverse_total lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("encoding.score={ use = 'alibi' }"),
-    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. off)
+    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
   -- where what is chosen is not used, it leaves nothing either
   lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
     scalings .. relative .. "GRID_WIDTH draw_sequence signed_distances sinusoid position_table" .. score)
@@ -300,7 +301,7 @@ function TestSchema.test_absent_follows_the_features()
     turns .. "signed_sinusoid position_bias visible " .. geometric
     .. "GRID_WIDTH FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    turns .. relative .. "GRID_WIDTH FIRST_POSITION signed_distances sinusoid score_pair score_tables" .. updates)
+    turns .. relative .. "GRID_WIDTH FIRST_POSITION signed_distances sinusoid placed score_pair score_tables" .. updates)
   lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
   local function updated(optimizer)
     return (absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))

@@ -54,6 +54,11 @@ class Network:
             y = y + self.tensors["embed.position.weight"][place]
         return y
 
+    def place(self, op, prefix, read):
+        place = torch.arange(self.tokens.shape[1])
+        rows = self.file.sinusoid(place) if op["additive"] == "sinusoid" else self.tensors[prefix + op["table"]][place]
+        return read("x") + rows
+
     def product(self, op, prefix, read):
         parts = [read("x") @ self.tensors[f"{prefix}{name}.weight"] for name in op["tensors"]]
         if op["bias"]:
@@ -79,13 +84,16 @@ class Network:
         return read("residual") + read("branch")
 
     def attention(self, op, prefix, read):
-        """Ahead of the product of its output, which is an operation of its own."""
+        """Ahead of the product of its output, if there is one, which is an operation of its own."""
         module = self.module(prefix + op["path"].rstrip("."))
         place = torch.arange(self.tokens.shape[1])
         given = {"positions": place, "distance": place - place[:, None], "shared": getattr(self.model, "score", None)}
-        output, module.output = module.output, nn.Identity()
+        output = getattr(module, "output", None)
+        if output is not None:
+            module.output = nn.Identity()
         y = module(read("x"), *(given[name] for name in list(inspect.signature(module.forward).parameters)[1:]))
-        module.output = output
+        if output is not None:
+            module.output = output
         return y
 
     def block(self, op, prefix, read):

@@ -42,6 +42,20 @@ case_of drawn_sides "" "$DRAWN, sides = \"independent\" }, kind = \"alibi\""
 case_of drawn_difference "" "$DRAWN, reading = \"difference\" }, kind = \"shaw\""
 case_of drawn_sequence "" "$DRAWN, draw = \"sequence\" }, kind = \"learned\""
 
+
+BLOCKS='at = "block", dropout = 0.2'
+case_of block_tables "" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, relative = { kind = \"shaw\", clip = 3,
+    sides = \"left\" }, mask = { kind = \"causal\" }, normaliser = { temperature = 0.5 },
+    projections = { bias = true, output = false }"
+case_of block_drawn "" "additive = { kind = \"learned\", rows = 64, learned = false, $BLOCKS }, $DRAWN, draw = \"layer\" },
+    rotation = { kind = \"rope\" }"
+case_of block_sequence "" "additive = { kind = \"sinusoid\", $BLOCKS }, $DRAWN, draw = \"sequence\" },
+    projections = { output = false }"
+sed 's/lh_task_reverse_string/lh_task_mirrored/; s/^ [*] chance:.*/&\n * grid: 3/' runtime/data/tasks/reverse_string.c \
+    >"$work/mirrored.c"
+case_of grid "" "additive = { kind = \"sinusoid\", channels = \"interleaved\", $BLOCKS }, positions = { kind = \"grid\" }" \
+    'task = { source = "mirrored.c" }'
+
 PRE='norm = { place = "pre" }' DECODER='kind = "decoder"'
 for encoding in none rope relative alibi; do
     case_of "decoder_$encoding" "$DECODER" "kind = \"$encoding\""
@@ -49,6 +63,8 @@ for encoding in none rope relative alibi; do
         tied = true" "kind = \"$encoding\""
 done
 case_of decoder_tied "$DECODER, tied = true" 'kind = "sinusoid"'
+case_of decoder_blocks "$DECODER" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, kind = \"alibi\",
+    normaliser = { temperature = 2 }"
 case_of decoder_learned_window "$DECODER, bias = \"all\"" 'additive = { kind = "learned", rows = 30 },
     mask = { kind = "window", left = 3 }'
 case_of decoder_drawn "$DECODER" "$DRAWN }, kind = \"relative\""

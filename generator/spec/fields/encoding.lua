@@ -149,7 +149,7 @@ return {
       { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
     } },
   { path = "encoding.additive.at", type = "choice", choices = { "input", "block" }, default = "input",
-    left_out = "input", only = { "sinusoid", "learned" },
+    left_out = "input", only = { "sinusoid", "learned" }, fingerprints = { "placed" },
     doc = "where it is added: to the vectors of tokens, or to the input of every block, learned tables one for each" },
   { path = "encoding.additive.channels", type = "choice", choices = { "halves", "interleaved" }, default = "halves",
     left_out = "halves", only = { "sinusoid" },

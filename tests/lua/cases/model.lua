@@ -29,7 +29,12 @@ M.cases = {
 M.identifiers = {
   { "BRANCH_", function(case) return case.resolved.model.dropout > 0 end },
   { "attention_keep", function(case) return case.resolved.model.dropout > 0 end },
-  { "EMBEDDING_DROP_BELOW", function(case) return (case.resolved.encoding.additive.dropout or 0) > 0 end },
+  { "EMBEDDING_DROP_BELOW", function(case)
+    return (case.resolved.encoding.additive.dropout or 0) > 0 and not case.plan.additive.in_blocks
+  end },
+  { "PLACE_DROP_BELOW", function(case)
+    return (case.resolved.encoding.additive.dropout or 0) > 0 and case.plan.additive.in_blocks
+  end },
   { "embedding_keep", function(case) return (case.resolved.encoding.additive.dropout or 0) > 0 end },
   { "draw_masks", function(case)
     return case.resolved.model.dropout > 0 or (case.resolved.encoding.additive.dropout or 0) > 0
