@@ -207,17 +207,6 @@ local function one_side(context)
     notes = { note(context, "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full")) } })
 end
 
--- First values of attention's products differ from others' by some schemes alone.
-local function projections(context)
-  local resolved = context.resolved
-  local own, scheme = resolved.encoding.projections, resolved.model.init or "haiku"
-  if own and own.init == "linear" and scheme == "haiku" and not resolved.model.source then
-    add(context, { "encoding.projections.init", "model.init" }, {
-      what = '"linear" is what all products have with model.init = "haiku"',
-      expected = '"attention", or model.init = "torch"', notes = { note(context, "model.init", '"haiku"') } })
-  end
-end
-
 -- Calls visit(n, path of n) for every length.
 local function each_length(lengths, path, visit)
   for i, n in ipairs(lengths.list or {}) do
@@ -517,7 +506,6 @@ function M.apply(context)
     two_streams(seen)
     grid(seen)
     one_side(seen)
-    projections(seen)
     drawing(seen)
     encoding_limits(seen)
   end)

@@ -35,7 +35,9 @@ M.identifiers = {
   { "PLACE_DROP_BELOW", function(case)
     return (case.resolved.encoding.additive.dropout or 0) > 0 and case.plan.additive.in_blocks
   end },
-  { "embedding_keep", function(case) return (case.resolved.encoding.additive.dropout or 0) > 0 end },
+  { "embedding_keep", function(case)
+    return (case.resolved.encoding.additive.dropout or 0) > 0 and not case.plan.additive.in_blocks
+  end },
   { "draw_masks", function(case)
     return case.resolved.model.dropout > 0 or (case.resolved.encoding.additive.dropout or 0) > 0
   end },
