@@ -42,6 +42,8 @@ NETWORKS = {
     "decoder_window": (21, Model("none", "decoder", norm="rms", activation="silu", window=4, computation=1, **REVERSE)),
     "encoder_gelu_pre": (22, Model("sincos", place="pre", activation="gelu", bias="all")),
     "encoder_geglu_geometric": (23, Model("geometric", norm="rms", activation="geglu")),
+    "cells": (24, Model("cells", temperature=0.5, bias="all", inputs=6, outputs=4)),
+    "tables": (25, Model("tables", causal=True, attention_bias=True, projects=False)),
 }
 
 FILES = {name: (number, Model(name)) for name, number in ENCODINGS.items()} | NETWORKS
@@ -82,13 +84,13 @@ def pair_distances(encoding, drawn, positions):
 
 
 def reads_distances(encoding):
-    return "relative" in encoding or "alibi" in encoding or encoding == "shaw"
+    return "relative" in encoding or "alibi" in encoding or encoding in ("shaw", "tables")
 
 
 def draw_examples(model, n, rng):
     """An encoder's are those of bucket_sort; to a decoder all targets are alike."""
     inputs = rng.integers(0, model.inputs, size=(SEQUENCES, n), dtype=np.int32)
-    if model.kind == "encoder":
+    if model.kind == "encoder" and model.inputs == model.outputs:
         return inputs, np.sort(inputs, axis=1)
     return inputs, rng.integers(0, model.outputs, size=(SEQUENCES, n + model.longer), dtype=np.int32)
 

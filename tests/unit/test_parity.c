@@ -27,6 +27,7 @@ extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parit
     longhand_spec_parity_geometric_plain;
 extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_decoder_relative,
     longhand_spec_parity_float64_decoder_alibi;
+extern const lh_spec longhand_spec_parity_float64_cells, longhand_spec_parity_float64_tables;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -60,6 +61,8 @@ static const lh_parity_case CASES[] = {
     {"decoder_rope", &longhand_spec_parity_decoder_rope},
     {"decoder_relative", &longhand_spec_parity_decoder_relative},
     {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi},
+    {"cells", &longhand_spec_parity_float64_cells},
+    {"tables", &longhand_spec_parity_float64_tables},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
