@@ -411,7 +411,9 @@ function M.build(describe, given, chunk)
   net.additive_dropout = given.additive and given.additive.dropout_rate or nil
   local in_blocks = given.additive and given.additive.in_blocks
   net.block_place = in_blocks and given.additive or nil
-  net.input_place, net.input_dropout = not in_blocks and given.additive or nil, not in_blocks and net.additive_dropout or nil
+  if not in_blocks then
+    net.input_place, net.input_dropout = given.additive, net.additive_dropout
+  end
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
   net.layers_before = 0
   M.width(net, "WIDTH", given.model.width)

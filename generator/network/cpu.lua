@@ -10,7 +10,8 @@
 --               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; tied: the output layer's weight is the table of tokens
 --   attended    family -> { queries, keys }: what a layer's state calls them
---   embeddings  { routine, stream, of, drops, keep, place, additive }, a function each; labelled: of which stream labels are
+--   embeddings  { routine, stream, of, drops, keep, place, additive }, a function each
+--   labelled    of which stream labels are
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 

@@ -5,8 +5,7 @@
 --   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
 --                      panels { name, rows, columns, room, transposed } are weights as products read them; packed:
 --                      those that the step's start makes; small { lines, members { name, size, type } } is what is no
---                      weight of a product, whose gradient does not come from tables either (`from_tables`), and that is
---                      learned
+--                      weight of a product, is learned, and has no gradient from tables either (`from_tables`)
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
 --   count, frozen      elements of learned tensors, and of those that are not
 --   initial_values     text of given first values, one after another; false where there are none
@@ -273,7 +272,8 @@ function M.count(p)
 end
 
 function M.derive(net)
-  local state = { tensors = {}, offset = 0, count = 0, frozen = 0, values_at = {}, value_count = 0, initial_values = false }
+  local state = { tensors = {}, offset = 0, count = 0, frozen = 0, values_at = {}, value_count = 0,
+    initial_values = false }
   add_scope(state, "", net)
   local structs = {}
   for _, block in ipairs(net.scopes) do

@@ -16,7 +16,7 @@ local function added_words(additive)
   end
   local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row" or "sinusoids")
     or additive.frozen and "random vectors" or "learned vectors"
-  return what .. (additive.in_blocks and " are added to the input of every block" or " are added to the token embedding")
+  return ("%s are added to the %s"):format(what, additive.in_blocks and "input of every block" or "token embedding")
 end
 
 local RELATIVE = {

@@ -2,8 +2,9 @@
 --
 -- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
 -- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them, projections,
--- as the spec has them, and tempered, words of what else the scale of logits has in it; into the plan: additive; limit on the tokens, false without one; ranges of what is drawn; which
--- tables of positions there are. The input is placed by the positions of the first family.
+-- as the spec has them, and tempered, words of what else the scale of logits has in it; into the plan: additive; limit
+-- on the tokens, false without one; ranges of what is drawn; which tables of positions there are. What is added is
+-- placed by the positions of the first family.
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")

@@ -3,9 +3,9 @@
 -- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
 -- (network/builder.lua) and its lists (network/lists.lua), and into the plan: structs (of parameters, as C has them),
 -- tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others), parameter_elements (size of
--- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
--- network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name, count } of
--- those that need a constant; trace_sites, what trace_block can write, in its order; for people network
+-- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua),
+-- nil for the network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name,
+-- count } of those that need a constant; trace_sites, what trace_block can write, in its order; for people network
 -- (network/outline.lua) and passes (network/passes.lua).
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.

@@ -26,8 +26,9 @@ function M.json(plan)
 end
 
 M.JSON_ORDER = {
-  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block", "count",
-  "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value", "why",
+  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block",
+  "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value",
+  "why",
 }
 
 local function tensor_lines(plan, lines)

@@ -56,7 +56,8 @@ end
 local OFF = { mask = { kind = "full" }, normaliser = { kind = "softmax" }, projections = {} }
 
 local function is_off(facet, value)
-  return value == "none" and facet == "score" or OFF[facet] ~= nil and canonical.text(value) == canonical.text(OFF[facet])
+  local off = facet == "score" and "none" or OFF[facet]
+  return off ~= nil and canonical.text(value) == canonical.text(off)
 end
 
 -- The facets of one family, and what the embedding adds.

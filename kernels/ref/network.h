@@ -64,7 +64,7 @@ typedef struct lh_ref_operation {
     lh_ref_additive additive;
     bool interleaved; /* sinusoids: sines in even channels, cosines in odd ones; else in halves */
     int grid;         /* tokens of a row: half the channels have the column, half the row; 0: all have the position */
-    double rate; /* dropout at this place of the scope; 0: none */
+    double rate;      /* dropout at this place of the scope; 0: none */
     int place;
     int family, block; /* numbers in the network */
 } lh_ref_operation;

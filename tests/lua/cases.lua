@@ -12,7 +12,6 @@ local gen = require("render.gen")
 local lfs = require("lfs")
 local plan_module = require("plan.plan")
 local support = require("support")
-local tasks = require("spec.tasks")
 
 local M = {}
 
@@ -31,8 +30,6 @@ function M.template(name, folder)
   templates[path] = templates[path] or support.read(path)
   return templates[path]
 end
-
-local facts = tasks.read(support.tasks_folder, require("base.diagnostics").new())
 
 -- Resolves, plans and renders a row of cases.
 local function rendered(row)

@@ -282,8 +282,8 @@ function M.random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
-    families = options.families, single = options.single, places = options.places, width = width, model = width, detours = random:chance(3),
-    tied = options.tied ~= false, dropout = random:chance(2) }, Writer)
+    families = options.families, single = options.single, places = options.places, width = width, model = width,
+    detours = random:chance(3), tied = options.tied ~= false, dropout = random:chance(2) }, Writer)
   local streams = options.streams == 2 and random:chance(3) and 2 or 1
   network(w, streams)
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))

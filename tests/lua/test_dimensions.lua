@@ -54,11 +54,10 @@ end
 function TestDimensions.test_dropout()
   local plan = plan_of({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
-  lu.assertEquals(plan.additive.dropout.threshold, 16384)
+  lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[2].threshold }, { "EMBEDDING", 16384 })
   lu.assertEquals(plan_of({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- 16 bits hold it
-  lu.assertEquals(plan.dropouts, { plan.dropout, plan.additive.dropout })
+  lu.assertEquals({ plan.dropouts[1], plan.dropouts[3] }, { plan.dropout })
   lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
-  lu.assertEquals(plan_of({}).additive.dropout, { kind = "none" })
 end
 
 function TestDimensions.test_scales()

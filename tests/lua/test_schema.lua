@@ -301,7 +301,8 @@ function TestSchema.test_absent_follows_the_features()
     turns .. "signed_sinusoid position_bias visible " .. geometric
     .. "GRID_WIDTH FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    turns .. relative .. "GRID_WIDTH FIRST_POSITION signed_distances sinusoid placed score_pair score_tables" .. updates)
+    turns .. relative .. "GRID_WIDTH FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"
+      .. updates)
   lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
   local function updated(optimizer)
     return (absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))

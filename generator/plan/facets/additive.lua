@@ -21,7 +21,7 @@ function M.plan(encoding, task)
     interleaved = interleaved,
     grid = grid and task.grid or false,
     member = sinusoid and ((interleaved or grid) and "place" or "sinusoid"),
-    place_words = (grid and "of column and row " or "") .. (interleaved and "sine, cosine, ..." or "sines, then cosines"),
+    place_words = (grid and "column and row: " or "") .. (interleaved and "sine, cosine, ..." or "sines, then cosines"),
     rows = additive.rows,
     first = learned and { kind = additive.init or "truncated_normal", value = additive.init_sigma } or nil,
     frozen = additive.learned == false,

@@ -1,8 +1,8 @@
 -- Facet `positions`: where each token stands, and how far apart the tokens of a pair are.
 --
--- Input: the resolved encoding. Output: what the templates need to draw positions, or { kind = "index" }, also of a grid,
--- which only tables of sinusoids know, and where positions would be drawn that nothing reads; and in `distance` the
--- signed distances of pairs.
+-- Input: the resolved encoding. Output: what the templates need to draw positions, or { kind = "index" }, also of a
+-- grid, which only tables of sinusoids know, and where positions would be drawn that nothing reads; and in `distance`
+-- the signed distances of pairs.
 -- A draw has an index in the shared table of draws and a site in the counter: 0 for what the whole pass shares,
 -- l + 1 for block l. Additive encodings share one draw; rotation and distances draw per layer unless the spec says
 -- "pass" (Ruoss et al. 2023, released code).
