@@ -62,6 +62,8 @@ local function check(net, lists)
       if op.kind == "place" and scope.loops > 1 and op.p and not op.p.frozen then
         records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
           scope.loops)
+      elseif op.dropout and not (op.residual or op.kind == "embed" or op.kind == "place") then
+        records.refuse(op, "dropout of %s", op.kind == "attention" and "attention's weights" or op.out.name)
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)

@@ -132,7 +132,7 @@ end
 
 -- What is added to the vectors of tokens, before it is known which attentions there are.
 function M.add(plan, facts)
-  plan.additive = additive_facet.plan(plan.resolved.encoding, facts.task)
+  plan.additive = additive_facet.plan(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
 function M.derive(plan, facts)

@@ -181,6 +181,9 @@ class ${name}(nn.Module):
 % if output then
         self.output = nn.Linear(WIDTH, WIDTH${output_bias})
 % end
+% if dropout then
+        self.dropout = nn.Dropout(${dropout})
+% end
 % if relative then
         self.relative = ${part.Relative}()
 % end
@@ -227,6 +230,8 @@ class ${name}(nn.Module):
 % end
 % if geometric then
         mixed = ${part.match_first}(score) @ value
+% elseif dropout then
+        mixed = self.dropout(score.softmax(dim=-1)) @ value
 % else
         mixed = score.softmax(dim=-1) @ value
 % end

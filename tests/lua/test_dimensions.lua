@@ -58,6 +58,18 @@ function TestDimensions.test_dropout()
   lu.assertEquals(plan_of({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- 16 bits hold it
   lu.assertEquals({ plan.dropouts[1], plan.dropouts[3] }, { plan.dropout })
   lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
+  plan = plan_of({ ["model.embedding_dropout"] = "0.25", ["model.attention_dropout"] = "0.5",
+    ["model.hidden_dropout"] = "0.1" }) -- where nothing is added, too
+  local names = {}
+  for i, d in ipairs(plan.dropouts) do
+    names[i] = d.name .. " " .. d.rate_text
+  end
+  lu.assertEquals(names, { "ATTENTION 0.5", "BRANCH 0.1", "EMBEDDING 0.25", "HIDDEN 0.1" })
+  lu.assertEquals(plan.attentions[1].drops, { name = "ATTENTION", place = 0 })
+  lu.assertFalse(plan_of({}).attentions[1].drops)
+  plan = plan_of({ ["model.embedding_dropout"] = "0.25", ["encoding.additive"] = "{ kind = 'learned', at = 'block' }" })
+  lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[3].name, plan.dropouts[3].rate_text },
+    { "EMBEDDING", "PLACE", "0.1" })
 end
 
 function TestDimensions.test_scales()

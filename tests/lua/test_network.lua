@@ -27,7 +27,8 @@ local function families()
   return list
 end
 
-local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, first = { kind = "normal", value = 1 } }
+local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, dropout_rate = 0.2,
+  first = { kind = "normal", value = 1 } }
 
 local function build(describe, chunk, given, additive)
   return builder.build(describe, {
@@ -124,7 +125,7 @@ end
 local function random_network(number)
   local places = number % 3 == 0
   local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" },
-    places = places })
+    whole = { directional = true }, places = places })
   return assert(load(given.text))(), given.text, places and IN_BLOCKS or nil
 end
 

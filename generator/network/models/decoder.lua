@@ -5,7 +5,7 @@ local stack = require("network.models.stack")
 return function(net, model)
   local table = model.tied and net:table("token")
   local x = net:embed("embedding", net:stream("source"), { table = table, scale = math.sqrt(model.width),
-    place = net.input_place, dropout = net.input_dropout })
+    place = net.input_place, dropout = net.additive_dropout })
   local y = stack(net, model, x, { layers = model.layers })
   net:classify(net:readout(y, "last"), { tied = table })
 end

@@ -4,7 +4,7 @@ local stack = require("network.models.stack")
 
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = math.sqrt(model.width), place = net.input_place,
-    dropout = net.input_dropout })
+    dropout = net.additive_dropout })
   local y = stack(net, model, x, { layers = model.layers, source = "Ruoss et al. 2023, section 3" })
   net:classify(net:readout(y, "last"))
 end

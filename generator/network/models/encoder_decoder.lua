@@ -8,7 +8,7 @@ local SOURCE = "Duan and Shi 2024"
 return function(net, model)
   local source, target = net:stream("source"), net:stream("target")
   local embed = { table = net:table("token"), scale = math.sqrt(model.width), place = net.input_place,
-    dropout = net.input_dropout }
+    dropout = net.additive_dropout }
   local memory = net:embed("source_embedding", source, embed)
   if model.encoder_layers > 0 then
     memory = stack(net, model, memory, { name = "encoder_layer", layers = model.encoder_layers,

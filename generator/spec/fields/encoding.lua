@@ -169,7 +169,11 @@ return {
   { path = "encoding.additive.init_sigma", type = "number", above = 0, default = 1.0, only = { "learned" },
     doc = "standard deviation of that normal distribution" },
   { path = "encoding.additive.dropout", type = "number", min = 0, max = 0.99, unit = "share of elements",
-    only = { "sinusoid", "learned" }, default = common.same_as("model.dropout"), default_text = "model.dropout",
+    only = { "sinusoid", "learned" }, default = function(resolved)
+      local at_input = resolved.encoding.additive.at ~= "block"
+      return at_input and features.value_at(resolved, "model.embedding_dropout")
+        or features.value_at(resolved, "model.dropout")
+    end, default_text = "model.embedding_dropout at the input, or else model.dropout",
     doc = "dropped from the sum, in training: with at = block in every block, and the residual takes what is left" },
 
   { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
