@@ -107,7 +107,7 @@ local function operation_of(state, op, number_of, prefix, first_tensor)
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
     additive = op.encoding and op.encoding.kind or "none", interleaved = flag(op.encoding and op.encoding.interleaved),
     grid = op.encoding and op.encoding.grid or 0, rate = op.dropout and op.dropout.rate or 0,
-    place = op.place or 0, family = NONE, block = NONE }
+    stream = op.out.stream.index, place = op.place or 0, family = NONE, block = NONE }
   for i = 1, 3 do
     local value = op[(OPERANDS[op.kind] or { "x" })[i]]
     record.x[i] = value and number_of[value] or NONE

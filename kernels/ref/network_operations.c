@@ -42,11 +42,18 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
     }
 }
 
+/* Of the tokens of a value, for all layers or for this one. */
+static const int32_t *positions_of(const run *r, const record *at) {
+    const int32_t *own = r->batch->input_positions[at->op->stream];
+    bool by_layer = at->op->kind == LH_REF_PLACE && r->batch->draws > 1;
+    return own ? own : r->batch->positions + (by_layer ? at->layer * r->batch->tokens : 0);
+}
+
 /* Adds the vectors of the tokens' positions. */
 static void add_positions(const run *r, const record *at, node *out) {
     double *vector = doubles((size_t)out->width);
     for (int t = 0; t < out->rows && at->op->additive != LH_REF_NONE; t++) {
-        int position = r->batch->positions[t];
+        int position = positions_of(r, at)[t];
         if (at->op->additive == LH_REF_SINUSOID) make_sinusoid(at->op, out->width, position, vector);
         else
             memcpy(vector, value_of(at, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
@@ -59,11 +66,11 @@ static void add_positions(const run *r, const record *at, node *out) {
 static void add_positions_grad(const run *r, const record *at, const node *out, const double *d) {
     size_t width = (size_t)out->width;
     for (int t = 0; t < out->rows && at->op->additive == LH_REF_LEARNED; t++)
-        add(width, gradient_of(at, LH_REF_POSITIONS) + (size_t)r->batch->positions[t] * width, d + (size_t)t * width);
+        add(width, gradient_of(at, LH_REF_POSITIONS) + (size_t)positions_of(r, at)[t] * width, d + (size_t)t * width);
 }
 
 static const uint16_t *tokens_at(const run *r, const record *at) {
-    int stream = r->model->network->scopes[0].values[at->op->out].stream;
+    int stream = at->op->stream;
     const uint16_t *tokens = stream ? r->batch->target : r->batch->token;
     return tokens + (size_t)r->sequence * (size_t)tokens_of(r, stream);
 }

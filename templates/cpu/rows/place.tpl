@@ -1,8 +1,10 @@
+% local draw = encoding.draw
+% local by_sequence = draw and draw.kind == "sequence"
 % local learned, length = encoding.kind == "learned", "w->" .. of .. "length"
-% local row = encoding.drawn == "sequence" and "position[m]" or encoding.drawn and "position[m % " .. length .. "]" or "m % " .. length
-% local first = learned and encoding.first_row == 1 and " - " .. encoding.PREFIX .. "FIRST_POSITION" or ""
+% local row = by_sequence and "position[m]" or draw and "position[m % " .. length .. "]" or "m % " .. length
+% local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* output = x + vectors of the tokens' positions. output may be x. */
-% define("NOINLINE void " .. name, "const workspace *w", encoding.drawn and "const int32_t *position", "const real *x", learned and "const real *vectors", "real *output")
+% define("NOINLINE void " .. name, "const workspace *w", draw and "const int32_t *position", "const real *x", learned and "const real *vectors", "real *output")
 % if not learned then
     const position_row *table = w->step->tables;
 % end
