@@ -33,7 +33,7 @@ M.METHODS = {
   attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
     options = { bias = "flag", name = "name" } },
   feedforward = { { "value", "value" },
-    options = { hidden = "count", activation = "word", bias = "flag", name = "name" } },
+    options = { hidden = "count", activation = "word", bias = "flag", name = "name", branch_activation = "word" } },
 }
 
 -- What a kind of argument is, in words.

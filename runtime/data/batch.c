@@ -147,13 +147,15 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
-static void assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
+/* Whether it is known where the example's labels are asked for. */
+static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
     const lh_format *format = spec->format;
     uint16_t *tokens[LH_MAX_STREAMS] = {NULL};
     for (int s = 0; s < format->streams; s++)
         tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
     format->assemble(example, tokens);
-    if (format->locate != NULL) format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
+    return format->locate == NULL ||
+           format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
 /* Makes example `index` in row `row`; its target and mask are the row's labels and mask. */
@@ -169,7 +171,9 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
         .options = spec->task->options,
     };
     lh_status status = make_example(batch, spec, source, n, index, &example, error);
-    if (status == LH_OK) assemble_row(batch, spec, &example, row);
+    if (status == LH_OK && !assemble_row(batch, spec, &example, row))
+        return lh_fail(error, LH_ERR_INPUT, "%s: no place to read the answer of example %u\n  expected: %s",
+                       spec->task->kind, index, spec->format->located);
     return status;
 }
 

@@ -54,7 +54,7 @@ void lh_batch_close(lh_batch *batch);
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
 
 /* Makes one sequence of shape n the batch: of this input and, for streams that read it, this target (NULL: all 0), which
- * are a task's. Its labels are the target, and none counts. */
+ * are a task's, with a place for every label (cli/input.h has checked it). Its labels are the target, and none counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, const uint16_t *input, const uint16_t *target);
 
 /* Where the examples come from: counter words of example i are (step, first + i). */

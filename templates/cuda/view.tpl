@@ -104,7 +104,7 @@ typedef struct block_state {
     char *memory;      /* the block's part of the launch's workspace */
 % end
     global<${cuda.gradients}> gradient; /* of the shard */
-    global<const unsigned short> tokens, labels;
+    global<const unsigned short> tokens, labels${readout == "probe" and ", place" or ""};
     global<const unsigned char> mask;
 % if cuda.sums then
     table_sums sums; /* of the shard */
