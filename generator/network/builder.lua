@@ -368,7 +368,8 @@ function Scope:classify(readout, options)
   elseif net.classified then
     checks.fail(net, "a second classify()", "one")
   elseif options.tied and options.tied.kind == "linear" then
-    checks.fail(net, "logits by the rows of a linear embedding", "model.embedding = \"table\", or classify() without tied")
+    checks.fail(net, "logits by the rows of a linear embedding",
+      'model.embedding = "table", or classify() without tied')
   end
   local x = readout.labelled
   local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }

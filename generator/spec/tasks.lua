@@ -328,8 +328,15 @@ local function read_line(facts, given, entry, report)
   end
 end
 
--- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of the others.
-local function check_marks(facts, report, entry)
+-- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of these.
+local function check_marks(facts, lines, report)
+  local function at(key)
+    for _, entry in ipairs(lines) do
+      if entry.text:find("^" .. key .. ":") then
+        return entry
+      end
+    end
+  end
   local numbers = {}
   for i, symbol in ipairs(facts.input_symbols or {}) do
     numbers[symbol] = i
@@ -337,15 +344,15 @@ local function check_marks(facts, report, entry)
   local blanks = facts.blank or {}
   for _, symbol in ipairs(blanks) do
     if (numbers[symbol] or math.huge) > #blanks then
-      report(entry, ("blank: %s is not among the first %d input symbols"):format(diagnostics.show(symbol), #blanks),
+      report(at("blank"), ("blank: %s is not among the first %d input symbols"):format(diagnostics.show(symbol), #blanks),
         "input symbols that begin with the blank ones")
       return
     end
   end
   if facts.input_symbols and #blanks == #facts.input_symbols then
-    report(entry, "blank: all input symbols are blank", "some that are not")
+    report(at("blank"), "blank: all input symbols are blank", "some that are not")
   elseif facts.probe and facts.input_symbols and (numbers[facts.probe] or 0) <= #blanks then
-    report(entry, ("probe: %s is %s"):format(diagnostics.show(facts.probe), numbers[facts.probe] and "blank"
+    report(at("probe"), ("probe: %s is %s"):format(diagnostics.show(facts.probe), numbers[facts.probe] and "blank"
       or "no input symbol"), "an input symbol that is not blank")
   end
 end
@@ -392,7 +399,7 @@ local function read_task(kind, path, text, d)
       report(lines[1], ("the header has no line `%s:`"):format(key), table.concat(REQUIRED, ", "))
     end
   end
-  check_marks(facts, report, lines[1])
+  check_marks(facts, lines, report)
   if facts.axes and not facts.sets then
     report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks of finite data")
   elseif facts.sets and ((facts.input_length or "") .. (facts.output_length or "")):find("n") then

@@ -109,8 +109,9 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
     __syncthreads();
 % end
 % if linear then
+% local behind = task.blanks > 0 and " + BLANKS" or ""
     for (int e = threadIdx.x; e < INPUTS * WIDTH; e += THREADS) {
-        const int token = e / WIDTH${task.blanks > 0 and " + BLANKS" or ""}, c = e % WIDTH;
+        const int token = e / WIDTH${behind}, c = e % WIDTH;
 % else
     for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
         const int token = e / WIDTH, c = e % WIDTH;

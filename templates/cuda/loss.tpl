@@ -3,8 +3,8 @@
 % local of_weight = device.tied and "k + i" or "(k + i) * CLASS_COLUMNS"
 % local element = device.tied and "token[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
-/* The row of labelled token n: every sequence has one. */
-INLINE int labelled_row(const step_view *v, int n) { return n * v->T + block()->place[n]; }
+/* The row of labelled token n. */
+INLINE int labelled_row(const step_view *v, int n) { return n / v->label_count * v->T + block()->place[n]; }
 % else
 /* The row of labelled token n: the last label_count of every sequence are labelled. */
 INLINE int labelled_row(const step_view *v, int n) {
@@ -116,7 +116,7 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
 % if readout == "probe" then
-    const int count = sequences;
+    const int count = sequences * v->label_count;
 % else
     const int count = sequences * v->label_count, unlabelled = v->T - v->label_count;
 % end
@@ -138,8 +138,9 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
         const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->T, sequence = e / (WIDTH / 4) / v->T;
         quad sum = {{0, 0, 0, 0}};
 % if readout == "probe" then
-        if (t == block()->place[sequence]) {
-            const real *dlogits = w->logits + sequence * CLASS_COLUMNS;
+        for (int n = sequence * v->label_count; n < (sequence + 1) * v->label_count; n++) {
+            if (block()->place[n] != t) continue;
+            const real *dlogits = w->logits + n * CLASS_COLUMNS;
 % else
         if (t >= unlabelled) {
             const real *dlogits = w->logits + (sequence * v->label_count + t - unlabelled) * CLASS_COLUMNS;

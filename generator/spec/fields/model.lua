@@ -59,7 +59,7 @@ return {
     doc = "how a token becomes a vector",
     more = {
       "table: a row of its own, times sqrt(width)",
-      "linear: one-hot through a linear map with a bias; what the task declares blank is the zero vector (Ito et al. 2024)",
+      "linear: one-hot tokens through a linear map with a bias; those that the task declares blank are zero vectors",
     } },
   { path = "model.readout", type = "choice", choices = { "outputs", "last", "probe" }, default = "outputs",
     left_out = "outputs", only = { "encoder" },
