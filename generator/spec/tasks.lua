@@ -344,8 +344,8 @@ local function check_marks(facts, lines, report)
   local blanks = facts.blank or {}
   for _, symbol in ipairs(blanks) do
     if (numbers[symbol] or math.huge) > #blanks then
-      report(at("blank"), ("blank: %s is not among the first %d input symbols"):format(diagnostics.show(symbol), #blanks),
-        "input symbols that begin with the blank ones")
+      report(at("blank"), ("blank: %s is not among the first %d input symbols"):format(diagnostics.show(symbol),
+        #blanks), "input symbols that begin with the blank ones")
       return
     end
   end

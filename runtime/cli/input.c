@@ -71,9 +71,8 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
 /* Whether the input says where its answer is read. */
 static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     if (spec->format->locate == NULL) return LH_OK;
-    lh_example example = {.input_length = input->input_length,
-                          .output_length = lh_output_length(spec, input->n),
-                          .input = input->input};
+    lh_example example = {
+        .input_length = input->input_length, .output_length = lh_output_length(spec, input->n), .input = input->input};
     uint16_t *place = calloc((size_t)example.output_length, sizeof *place);
     if (place == NULL) return no_memory(line, error);
     bool found = spec->format->locate(&example, place);

@@ -69,6 +69,11 @@ bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STRE
     return grew;
 }
 
+size_t lh_batch_words(const lh_spec *spec, int n) {
+    lh_shape shape = lh_shape_at(spec, n, 1);
+    return (size_t)lh_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_input_length(spec, n);
+}
+
 /* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. LH_ERR_INPUT where
  * there are more labels than tokens that they could be of. */
 static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
@@ -154,8 +159,7 @@ static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example 
     for (int s = 0; s < format->streams; s++)
         tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
     format->assemble(example, tokens);
-    return format->locate == NULL ||
-           format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
+    return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
 /* Makes example `index` in row `row`; its target and mask are the row's labels and mask. */

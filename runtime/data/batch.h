@@ -44,6 +44,10 @@ typedef struct lh_batch {
     void *memory;
 } lh_batch;
 
+/* What a sequence of shape n takes of a batch, in tokens: with finite data lines of one's own change what n means, so
+ * that longest_n does not say whether a batch is large enough. */
+size_t lh_batch_words(const lh_spec *spec, int n);
+
 /* Reserves room for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT where one of them has
  * more labels than its labelled stream has tokens, LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error);

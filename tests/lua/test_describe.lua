@@ -67,8 +67,8 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
   local lst = plan_module.text(plan_of({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
     ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, task(2, 2)))
-  lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, answers at the last token of "
-    .. "the input\n")
+  lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, "
+    .. "answers at the last token of the input\n")
   lu.assertStrMatches(lst, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
 end
 

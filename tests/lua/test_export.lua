@@ -161,7 +161,7 @@ end
 
 local function plan(fields)
   return setmetatable(fields, { __index = { limit = false, task = {}, position_range = 0, distance_range = 0,
-    first_position = 0, computation = false } })
+    first_position = 0, computation = false, readout = "outputs" } })
 end
 
 -- Distinct, ascending, inside, up to the most that fit.

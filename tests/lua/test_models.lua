@@ -177,9 +177,9 @@ function TestFields.test_the_latin_square_encoder()
   lu.assertEquals(count, #plan.tensors)
 end
 
--- Blanks have no row, and the token that answers may be any that the input has.
+-- Blanks have no row; an encoder's empty token has one.
 function TestFields.test_a_linear_embedding_of_every_kind_of_model()
-  for kind, rows in pairs({ encoder = 6, decoder = 10, encoder_decoder = 10 }) do -- an encoder's empty token is the sixth
+  for kind, rows in pairs({ encoder = 6, decoder = 10, encoder_decoder = 10 }) do
     local plan = assert(project:plan("latin_square_learned", { "model.embedding=linear", "model.kind=" .. kind })).plan
     lu.assertEquals({ plan.tensors[1].name, plan.tensors[1].shape, plan.tensors[2].name, plan.tensors[2].shape },
       { "embed.token.weight", { rows, 160 }, "embed.token.bias", { 160 } }, kind)
@@ -453,7 +453,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:feedforward(h, { hidden = 32, activation = "tanh" }))]], 5, 'the activation "tanh"', "swiglu" },
   { [[b:output(b:feedforward(h, { hidden = 32, activation = "relu", branch_activation = "swiglu" }))]], 5,
     'the activation "swiglu"', "one of gelu, gelu_tanh, relu or silu" },
-  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"', "activation, bias, branch_activation, hidden, name" },
+  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"',
+    "activation, bias, branch_activation, hidden, name" },
   { [[b:output(h + h)]], 5, "values have no arithmetic", "block:add" },
   { [[b.output(h)]], 5, "is called on the value input", "a colon" },
   { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },

@@ -53,7 +53,8 @@ typedef struct lh_vectors_case {
     double loss;        /* mean, in nats */
     int input_length;
     uint16_t *input; /* [sequences][input_length], of which `token` is made */
-    uint16_t *token, *label, *place; /* place: NULL where the labels are those of the last tokens */
+    uint16_t *token, *label;
+    uint16_t *place; /* [sequences][labels], or NULL: the last tokens */
     int32_t *positions;
     int32_t *drawn;     /* [tokens] distances, or NULL */
     int32_t *distances; /* [tokens][tokens], or NULL */

@@ -98,6 +98,34 @@ validation_file() {
     ends_with 1 'task.validation: cannot read' ./longhand plan "$work/latin_file.lua"
 }
 
+# Lines of any lengths, one after the other as each alone: memory of the first is too small for the second, although
+# rows of activations are as many.
+lines_of_any_length() {
+    file=$(folder whole)/checkpoint.safetensors
+    for input in 1 1,4,3 2,3; do
+        echo "{\"input\":[$input]}" >>"$work/lines"
+        echo "{\"input\":[$input]}" | "$trainer" predict --checkpoint "$file" >>"$work/apart" || return
+    done
+    "$trainer" predict --checkpoint "$file" <"$work/lines" >"$work/together" && cmp "$work/apart" "$work/together"
+}
+
+# The cell that is asked for answers, of an input that has one; the same checkpoint is none of a model that answers
+# elsewhere.
+probe() {
+    cat >"$work/latin_probe.lua" <<'END'
+return { use = "./latin_small.lua", encoding = { kind = "none" },
+  model = { use = "small_encoder", embedding = "linear", readout = "probe" }, eval = { by = { vectors = true } } }
+END
+    ./longhand build "$work/latin_probe.lua" --levels best --out "$work/probe" &&
+        "$work/probe/trainer" train --out "$work/probed" || return
+    file=$(folder probed)/checkpoint.safetensors
+    "$work/probe/trainer" predict --checkpoint "$file" --text ..12.?.. | grep -q '^[1-4]$' &&
+        ends_with 1 'expected: one ? in the input, and one output' "$work/probe/trainer" predict --checkpoint "$file" \
+            --text ..12.?.? &&
+        ends_with 1 'no place to read the answer' "$work/probe/trainer" predict --checkpoint "$file" --text 1234 &&
+        ends_with 1 'embed.token.weight: shape' "$trainer" eval --checkpoint "$file"
+}
+
 # Tables and curves go by the first axis.
 reports() {
     ends_with 0 'latin_small' ./longhand report "$work/whole" --out "$work/report" &&
@@ -109,5 +137,7 @@ expect same_bits same_bits
 expect lines lines
 expect flags flags
 expect validation_file validation_file
+expect lines_of_any_length lines_of_any_length
+expect probe probe
 expect reports reports
 finish
