@@ -153,14 +153,21 @@ local function points(text)
     :format(text)
 end
 
-local function add_comparison(analyze)
-  local summary = "tests between the cells of a study, or of any runs, over their seeds"
-  local compare = analyze:command("compare"):summary(summary):description(summary .. ".")
-  compare:argument("runs"):argname("RUNS"):description("a folder of runs")
-  compare:option("--study"):argname("STUDY"):description("as in report")
-  compare:option("--scale"):argname("NAME"):description("as in report")
-  compare:option("--split"):choices({ "test", "train", "validation" }):default("test"):description("which evaluation "
+-- An analysis of all runs in a folder.
+local function add_study_analysis(analyze, name, summary, split)
+  local command = analyze:command(name):summary(summary):description(summary .. ".")
+  command:argument("runs"):argname("RUNS"):description("a folder of runs")
+  command:option("--study"):argname("STUDY"):description("as in report")
+  command:option("--scale"):argname("NAME"):description("as in report")
+  command:option("--split"):choices({ "test", "train", "validation" }):default(split):description("which evaluation "
     .. "counts; that of test is the score of reports")
+  command:option("--out"):argname("DIR"):description(("where to; default: %s, or %s-STUDY, in RUNS"):format(name, name))
+  return command
+end
+
+local function add_comparison(analyze)
+  local compare = add_study_analysis(analyze, "compare", "tests between the cells of a study, or of any runs, over "
+    .. "their seeds", "test")
   compare:option("--axis"):argname("NAME"):description("the study's axis along which cells are compared; default: the "
     .. "last with several values")
   compare:option("--reference"):argname("VALUE"):description("a value of the axis: compare with it alone")
@@ -168,11 +175,29 @@ local function add_comparison(analyze)
     .. "apart count as equivalent; without it nothing does")
   compare:option("--resamples"):argname("N"):default("10000"):convert(positive):description("of the bootstrap")
   compare:option("--seed"):argname("S"):default("1"):convert(positive):description("of the bootstrap")
-  compare:option("--out"):argname("DIR"):description("where to; default: compare, or compare-STUDY, in RUNS")
+end
+
+local LARGEST_GRID = 4096 -- cells
+
+-- ROWSxCOLUMNS
+local function grid(text)
+  local down, across = text:match("^(%d+)x(%d+)$")
+  down, across = positive(down), positive(across)
+  return down and across and down * across <= LARGEST_GRID and { down = down, across = across } or nil,
+    ("--grid %s: expected rows and columns, such as 4x4"):format(text)
+end
+
+local function add_tables(analyze)
+  local tables = add_study_analysis(analyze, "tables", "position tables: their distance from a fixed one, and how "
+    .. "alike they are", "validation")
+  tables:option("--grid"):argname("RxC"):default("4x4"):convert(grid):description("what the positions are the cells "
+    .. "of, by rows; the first R times C of a table count")
+  tables:option("--reference"):choices({ "grid", "line" }):default("grid"):description("the sinusoid of a cell's "
+    .. "column and row, or that of its number")
 end
 
 local function add_trained_verbs(parser)
-  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention; compare seeds")
+  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, tables; compare seeds")
     :command_target("what")
   local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
   pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
@@ -182,6 +207,7 @@ local function add_trained_verbs(parser)
   attention:option("--sequence"):argname("I"):default("1"):convert(positive):description("which one")
   attention:option("--crop"):argname("N"):convert(positive):description("the first N queries and keys alone")
   add_comparison(analyze)
+  add_tables(analyze)
 end
 
 local function add_report(parser)

@@ -4,10 +4,10 @@ local support = dofile("tests/lua/support.lua")
 
 local cells = require("study.read.cells")
 local demo = require("study.demo")
+local entries = require("study.report.entries")
 local lu = require("luaunit")
 local reports = require("reports")
 local runs = require("study.read.runs")
-local views = require("study.report.views")
 local wording = require("base.wording")
 
 local write_run, scored, make_study, SCORES = reports.write_run, reports.scored, reports.make_study, reports.SCORES
@@ -33,11 +33,11 @@ function TestCells.test_missing_and_failed_runs()
   local s = study.cells[3].summary
   lu.assertEquals({ s.asked, s.evaluated, s.states }, { 6, 1, { evaluated = 1, failed = 1, missing = 4 } })
   lu.assertNil(s.best.sd)
-  lu.assertEquals(views.count_text(study.cells[3]), "1 of 6 runs: 4 missing, 1 failed")
+  lu.assertEquals(entries.count_text(study.cells[3]), "1 of 6 runs: 4 missing, 1 failed")
   local empty = study.cells[4].summary
   lu.assertNil(empty.max)
   lu.assertNil(empty.best)
-  lu.assertEquals(views.count_text(study.cells[4]), "0 of 6 runs: 6 missing")
+  lu.assertEquals(entries.count_text(study.cells[4]), "0 of 6 runs: 6 missing")
 end
 
 function TestCells.test_runs_that_should_be_alike_are_flagged()

@@ -2,6 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local cells = require("study.read.cells")
 local html = require("study.report.html")
 local items = require("study.report.items")
 local lu = require("luaunit")
@@ -47,7 +48,7 @@ end
 
 -- The study of test_runs along the axes that are given, of a cell for each point, with the score that it is given.
 local function study_of(axes, scores)
-  local study = { path = "s.lua", name = "s", axes = axes, cells = {} }
+  local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = { split = "test", select = "test" } }
   local keys = { {} }
   for _, axis in ipairs(axes) do
     local longer = {}
@@ -79,6 +80,64 @@ function TestViews.test_one_axis()
     .. "32 & \\textbf{30.0} \\\\\n8 & 10.0 \\\\\n16 & 20.0 \\\\\n\\bottomrule")
   lu.assertStrContains(html.table(model), '<tr><th scope="col">width</th><th scope="col">maximum</th></tr>')
   lu.assertStrContains(html.table(model), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
+end
+
+-- The runs of a study whose examples are finite: training, held out and validation by vectors, for two rates.
+local PUZZLES = {
+  learned = { [0.1] = { { 99, 80, 60 }, { 97, 82, 66 } }, [0.2] = { { 90, 95, 70 } } },
+  none = { [0.1] = { { 50, 40 }, { 52, 44 } } },
+}
+
+local function puzzle_lines(sets)
+  local lines = {}
+  for i, split in ipairs({ "train", "test", "validation" }) do
+    for vectors = 1, sets[i] and 2 or 0 do
+      lines[#lines + 1] = ('{"step":9,"split":"%s","by":{"vectors":%d},"examples":50,"draws":1,"accuracy":%.17g,'
+        .. '"exact_match":0.25,"loss":0.5,"sd_over_draws":0}\n'):format(split, vectors,
+        sets[i] / 100 + 0.01 * (2 * vectors - 3))
+    end
+  end
+  return table.concat(lines)
+end
+
+local function puzzle_study(name, scored)
+  local study = { name = "s", title = "Study", path = "s.lua", scored = scored, cells = {},
+    axes = { { name = "encoding", values = { "learned", "none" } } } }
+  local here = support.write(name .. "/here", ""):match("^(.*)/")
+  for _, encoding in ipairs(study.axes[1].values) do
+    local cell = { key = { encoding = encoding }, id = encoding, runs = {},
+      spec = { plan = { digest = reports.DIGEST } } }
+    for rate, seeds in pairs(PUZZLES[encoding]) do
+      for seed, sets in ipairs(seeds) do
+        local dir = reports.write_run(name, encoding, seed, rate, { exit = 0, eval = puzzle_lines(sets),
+          facts = { data = { by = { "vectors" } } } })
+        table.insert(cell.runs, { seed = seed, learning_rate = rate, dir = dir:match("[^/]*/[^/]*/[^/]*$") })
+      end
+    end
+    study.cells[#study.cells + 1] = cell
+  end
+  return cells.of_study(study, here)
+end
+
+-- Each set at the rate that the study's set chooses; a set that was not evaluated is missing, and what the paper has
+-- not is blank.
+function TestViews.test_sets_side_by_side()
+  local study = puzzle_study("sets", { split = "validation", select = "train" })
+  local paper = assert(published.parse("encoding,train_mean,train_sd,validation_mean,validation_sd\n"
+    .. "learned,99.0,0.0,61.0,4.0\n"))
+  local model = views.splits(study, { kind = "splits", rows = "encoding", splits = { "train", "test", "validation" } },
+    paper)
+  lu.assertEquals(model.rows[1].cells[1].texts, { "98.0 ± 1.4", "1.0", "99.0 ± 0.0", "-1.0" })
+  lu.assertEquals(model.rows[1].cells[2].texts, { "81.0 ± 1.4", "1.0", "", "" })
+  lu.assertEquals(model.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
+  lu.assertEquals(model.rows[2].cells[3].texts[1], "missing")
+  lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
+  lu.assertStrContains(model.title, "on the set validation; the best learning rate is that of the set train")
+  model.name = "splits1"
+  lu.assertStrContains(table_latex.render(model), "& ours & s.e. & paper & diff & ours")
+  study = puzzle_study("chosen", { split = "validation", select = "validation" })
+  lu.assertEquals(study.cells[1].summary.best.rate, 0.2)
+  lu.assertAlmostEquals(study.cells[1].summary.best.mean, 70, 1e-9)
 end
 
 -- Of a third axis and a fourth every value has its page; one of a single value has none.
@@ -137,7 +196,8 @@ local function paper_only()
     seen[row.task] = true
   end
   local encodings = table.move(PLAIN, 1, #PLAIN, #RANDOMIZED + 1, table.move(RANDOMIZED, 1, #RANDOMIZED, 1, {}))
-  return { cells = {}, axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } }
+  return { cells = {}, scored = { split = "test", select = "test" }, axes = { { name = "task", values = tasks },
+    { name = "encoding", values = encodings } } }
 end
 
 local function best_of(item)
@@ -178,7 +238,8 @@ end
 
 function TestItems.test_mistakes_name_the_field()
   local cases = {
-    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, table, time\n'
+    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, splits, '
+      .. "table, time\n"
       .. "  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },

@@ -91,6 +91,19 @@ function TestGrid.test_runs_have_the_folders_of_the_trainer()
   lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
 end
 
+-- Cells of a value with rates of its own have those, at every scale.
+function TestGrid.test_values_may_have_learning_rates()
+  local text = SMALL:gsub("train = { batch = 12 } }", "%0, learning_rates = { 0.1, 0.01 }")
+  local file = support.write("rates.lua", text)
+  local cells = expand(file).cells
+  lu.assertEquals({ cells[1].learning_rates, cells[2].learning_rates }, { { 0.004 }, { 0.1, 0.01 } })
+  lu.assertEquals({ #cells[1].runs, #cells[2].runs, cells[2].runs[4].learning_rate }, { 3, 6, 0.01 })
+  lu.assertEquals(expand(file, { scale = "short" }).cells[1].learning_rates, { 0.1, 0.01 })
+  local nothing, message = grid.expand(project, support.write("rates.lua", (text:gsub("0.01 }", "-1 }"))))
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "axes[2].values[2].learning_rates[2]: -1 does not fit here")
+end
+
 local WIDTHS = [[
 return {
   title = "widths",
@@ -118,6 +131,28 @@ function TestGrid.test_values_may_be_numbers()
   lu.assertStrContains(message, '"32" is there twice')
 end
 
+-- A report says which set is scored, and which one chooses between learning rates: the same unless given.
+function TestGrid.test_what_a_report_scores()
+  local function scored(report)
+    return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
+  end
+  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test" })
+  local study = assert(scored('{ split = "validation" }'))
+  lu.assertEquals({ study.scored, study.report }, { { split = "validation", select = "validation" } })
+  study = assert(scored('{ select = "train", { kind = "curves", lines = "encoding" } }'))
+  lu.assertEquals(study.scored, { split = "test", select = "train" })
+  lu.assertEquals(study.report, { { kind = "curves", lines = "encoding" } })
+  for report, expected in pairs({
+    ['{ split = "tests" }'] = 'report.split: "tests" is no set',
+    ['{ select = 3 }'] = "report.select: 3 is no set",
+    ['{ slect = "train" }'] = 'report.slect: no such field',
+  }) do
+    local nothing, message = scored(report)
+    lu.assertNil(nothing)
+    lu.assertStrContains(message, expected)
+  end
+end
+
 -- What lh_shortest of the runtime gives.
 function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
@@ -129,7 +164,7 @@ end
 
 function TestGrid.test_scales_lie_between_base_and_axes()
   local study = expand(probe(), { scale = "short" })
-  lu.assertEquals({ #study.cells, study.scale, study.learning_rates }, { 2, "short", { 1e-4, 5e-3 } })
+  lu.assertEquals({ #study.cells, study.scale, study.cells[2].learning_rates }, { 2, "short", { 1e-4, 5e-3 } })
   local resolved = study.cells[1].spec.resolved
   lu.assertEquals({ resolved.model.layers, resolved.train.steps, resolved.train.batch }, { 5, 5, 12 })
   lu.assertEquals(#expand(probe(), { scale = "other" }).cells, 4)

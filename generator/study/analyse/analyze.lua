@@ -1,11 +1,12 @@
 -- Analyses of trained runs: what their trainers trace, or what their evaluations say, becomes numbers, tables and
 -- pictures.
 --
--- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. Of
--- traces also { lengths, trainer, provide }: provide builds a spec and returns its folder. Output: an exit code and,
--- where it is not 0, a message; the files are in `out`. Temporary files are removed.
+-- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. runs
+-- is a folder of runs, or of traces a list of runs. Of traces also { lengths, trainer, provide }: provide builds a spec
+-- and returns its folder. Output: an exit code and, where it is not 0, a message; the files are in `out`. Temporary
+-- files are removed.
 
-local compare = require("study.analyse.analyze_compare")
+local beside = require("study.report.beside")
 local draw = require("study.report.draw")
 local input = require("base.input")
 local open = require("study.report.open")
@@ -19,6 +20,10 @@ local write = require("base.write")
 local M = {}
 
 local traces = { attention = require("study.analyse.analyze_attention"), pca = require("study.analyse.analyze_pca") }
+
+-- run(study, options) gives files; or nil and a message. Third comes what is damaged and was left out, or nil; fourth,
+-- where there are no files, the exit code where that is not 1.
+local studies = { compare = require("study.analyse.analyze_compare"), tables = require("study.analyse.analyze_tables") }
 
 -- What an analysis of traces may ask of one run; errors end the analysis (error with { code, text }).
 local Source = {}
@@ -147,27 +152,40 @@ local function analyse_traces(options, folder)
   finish(options, out, traces[options.what].run(sources, options))
 end
 
-local function analyse_scores(options)
-  local study, files, damage, message
+-- What is said of a study is kept, too: reports show it.
+local function listen(options)
+  local say, said = options.say, {}
+  function options.say(text)
+    said[#said + 1] = text
+    say(text)
+  end
+  return said
+end
+
+local function analyse_study(options, folder)
+  local study, message = open.study(options, "")
+  if not study then
+    stop(1, message)
+  end
+  local said = listen(options)
+  options.folder = folder
+  local files, problem, damage, code = studies[options.what].run(study, options)
+  if not files then
+    stop(code or 1, problem)
+  end
+  files[#files + 1] = { path = options.what .. ".txt", text = table.concat(said, "\n") .. "\n" }
   local out = options.out
-  study, message = open.study(options, "")
-  if study then
-    files, message, damage = compare.run(study, options)
+  if not out then
+    out, message = write.below(options.runs, beside.folder(options.what, study.name))
   end
-  if files and not out then
-    out, message = write.below(options.runs, options.what .. (study.name and "-" .. study.name or ""))
-  end
-  if not files or not out then
+  if not out then
     stop(1, message)
   end
   finish(options, out, files, damage)
 end
 
 local function analyse(options, folder)
-  if traces[options.what] then
-    return analyse_traces(options, folder)
-  end
-  return analyse_scores(options)
+  return (traces[options.what] and analyse_traces or analyse_study)(options, folder)
 end
 
 function M.run(options)

@@ -1,11 +1,11 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
 -- Input: a project, the name of a file in spec/studies or a path, { scale, set }. Output:
---     { name, title, path, scale, set, report, report_tree, axes = { { name, values = { names } } }, seeds,
---       learning_rates, warnings, ids (of all cells),
---       cells = { { key = { <axis> = <value> }, id, spec, runs = { { seed, learning_rate, dir } } } } }
+--     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } }, seeds,
+--       warnings, ids (of all cells),
+--       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, runs = { { seed, learning_rate, dir } } } } }
 -- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
--- is where the trainer puts the run. Without learning_rates a cell has that of its spec. Reads files, writes none.
+-- is where the trainer puts the run. Reads files, writes none.
 
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
@@ -82,9 +82,18 @@ local function cell_id(axes, point)
   return load_module.is_id(id) and id or axes[1].name:gsub("%-", "_") .. "_" .. id
 end
 
-local function runs_of(study, id, spec)
+-- Of the cell's value on the last axis whose value has any, the study's, or the one of its spec.
+local function rates_of(study, point, spec)
+  local rates = study.learning_rates or { spec.resolved.train.learning_rate }
+  for _, value in ipairs(point) do
+    rates = value.learning_rates or rates
+  end
+  return rates
+end
+
+local function runs_of(study, id, spec, rates)
   local runs = {}
-  for _, rate in ipairs(study.learning_rates or { spec.resolved.train.learning_rate }) do
+  for _, rate in ipairs(rates) do
     for _, seed in ipairs(study.seeds) do
       runs[#runs + 1] = { seed = seed, learning_rate = rate,
         dir = ("%s/%s/lr%s-seed%d"):format(id, spec.plan.digest, M.shortest(rate), seed) }
@@ -130,7 +139,8 @@ local function make_cell(work, point)
     work.warnings[#work.warnings + 1] = not work.warned[text] and text or nil
     work.warned[text] = true
   end
-  return { key = key, id = id, spec = spec, runs = runs_of(study, id, spec) }
+  local rates = rates_of(study, point, spec)
+  return { key = key, id = id, spec = spec, learning_rates = rates, runs = runs_of(study, id, spec, rates) }
 end
 
 local function make_cells(work)
@@ -179,8 +189,8 @@ function M.expand(project, argument, options)
     return nil, d:text()
   end
   return { name = path:match("([^/]*)%.lua$") or path:match("([^/]*)$"), title = study.title, path = path,
-    scale = options.scale, set = options.set or {}, report = study.report, report_tree = study.report_tree,
-    axes = axis_names(study.axes), seeds = study.seeds, learning_rates = study.learning_rates, cells = cells,
+    scale = options.scale, set = options.set or {}, report = study.report, scored = study.scored,
+    axes = axis_names(study.axes), seeds = study.seeds, cells = cells,
     ids = work.all, warnings = work.warnings }
 end
 

@@ -1,8 +1,9 @@
 -- Reads a study: a file that lays fragments of specs over each other along axes, for every seed and learning rate.
 --
 -- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
--- seeds, learning_rates, report, scales }: axes as { name, values = { { name, fragment } } }, below as the fragments
--- under every value, report as plain data; or nil, with the errors in the diagnostics.
+-- seeds, learning_rates, report, scored, scales }: axes as { name, values = { { name, fragment, learning_rates } } },
+-- below as the fragments under every value, report as plain data, scored as { split, select } or nil; or nil, with the
+-- errors in the diagnostics.
 -- Invariants: reads files, writes none; reports every error it can find in one run; fragments themselves are checked
 -- where specs are, when a cell is resolved.
 
@@ -21,9 +22,19 @@ local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
 local SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true }
+local REPORT_FIELDS = { split = true, select = true }
 local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
 local MOST_RUNS = 4096 -- of a cell: runtime/cli/verb_train.c
 local MOST_RATES = 64 -- runtime/cli/options.h
+
+-- The sets that an evaluation goes over.
+M.SPLITS = { "train", "test", "validation" }
+
+local IS_SPLIT = {}
+
+for _, name in ipairs(M.SPLITS) do
+  IS_SPLIT[name] = true
+end
 
 local function add(context, node, field, what, expected, hint)
   context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
@@ -120,12 +131,26 @@ local function read_fragment(context, source, node, path, is_base)
   return { source = source, tree = node }
 end
 
+local function read_rates(context, node, path)
+  local expected, rates, known = "a list of numbers above 0, at most 1000000, that differ; at most 64", {}, {}
+  for i, item in ipairs(items_of(context, node, path, expected)) do
+    local rate = type(item.value) == "number" and item.value + 0.0
+    if not rate or rate <= 0 or rate > 1e6 or known[rate] or i > MOST_RATES then
+      add(context, item, locate.join(path, i), found(item) .. " does not fit here", expected)
+    else
+      known[rate] = true
+      rates[#rates + 1] = rate
+    end
+  end
+  return rates
+end
+
 local function read_value(context, source, node, path, names)
   local expected = '{ name = "...", spec = { a fragment of a spec } }'
   if not is_table(context, node, path, expected) then
     return nil
   end
-  check_fields(context, node, path, { "name", "spec" })
+  check_fields(context, node, path, { "name", "spec", "learning_rates" })
   for _, field in ipairs({ "name", "spec" }) do
     if not node.fields[field] then
       add(context, node, locate.join(path, field), "is missing", expected)
@@ -134,12 +159,14 @@ local function read_value(context, source, node, path, names)
   end
   local name = read_value_name(context, node.fields.name, locate.join(path, "name"))
   local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"), false)
+  local rates = node.fields.learning_rates
+    and read_rates(context, node.fields.learning_rates, locate.join(path, "learning_rates"))
   if name and names[name] then
     add(context, node.fields.name, locate.join(path, "name"), ('"%s" is there twice'):format(name),
       "names that differ")
   elseif name and fragment then
     names[name] = true
-    return { name = name, fragment = fragment }
+    return { name = name, fragment = fragment, learning_rates = rates or nil }
   end
 end
 
@@ -249,20 +276,6 @@ local function read_seeds(context, node, path)
   return seeds
 end
 
-local function read_rates(context, node, path)
-  local expected, rates, known = "a list of numbers above 0, at most 1000000, that differ; at most 64", {}, {}
-  for i, item in ipairs(items_of(context, node, path, expected)) do
-    local rate = type(item.value) == "number" and item.value + 0.0
-    if not rate or rate <= 0 or rate > 1e6 or known[rate] or i > MOST_RATES then
-      add(context, item, locate.join(path, i), found(item) .. " does not fit here", expected)
-    else
-      known[rate] = true
-      rates[#rates + 1] = rate
-    end
-  end
-  return rates
-end
-
 -- Leaves of each axis what a scale names.
 local function narrow(context, study, node, path)
   if not is_table(context, node, path, "{ <axis> = { names of its values } }") then
@@ -344,6 +357,34 @@ local function plain(node)
   return value
 end
 
+-- The items of a report; nil, which is the usual ones, where it only says what is scored.
+local function items_or_default(node)
+  local list = {}
+  for i, item in ipairs(node.items) do
+    list[i] = plain(item)
+  end
+  return (#list > 0 or not next(node.fields)) and list or nil
+end
+
+-- { split, select }: the set whose accuracy is a score, and the one that chooses between learning rates.
+local function read_scored(context, node)
+  local scored = { split = "test" }
+  for name, inner in tree.each(node) do
+    local path = locate.join("report", name)
+    if not REPORT_FIELDS[name] then
+      local near = diagnostics.nearest(name, canonical.sorted_keys(REPORT_FIELDS))
+      add(context, inner, path, "no such field", "split, select, and a list of items",
+        near and ('did you mean "%s"?'):format(near))
+    elseif not IS_SPLIT[inner.value] then
+      add(context, inner, path, found(inner) .. " is no set", table.concat(M.SPLITS, ", "))
+    else
+      scored[name] = inner.value
+    end
+  end
+  scored.select = scored.select or scored.split
+  return scored
+end
+
 -- Whether the file is a spec; says so.
 local function is_spec(context)
   local task = context.root.fields.task
@@ -364,7 +405,7 @@ local function read_fields(context)
   study.seeds = fields.seeds and read_seeds(context, fields.seeds, "seeds") or { 0 }
   study.learning_rates = fields.learning_rates and read_rates(context, fields.learning_rates, "learning_rates")
   if fields.report and is_table(context, fields.report, "report", "what the report shows") then
-    study.report, study.report_tree = plain(fields.report), fields.report
+    study.scored, study.report = read_scored(context, fields.report), items_or_default(fields.report)
   end
   read_scales(context, study, fields.scales)
   return study

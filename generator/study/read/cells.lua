@@ -11,6 +11,7 @@ local statistics = require("study.read.statistics")
 
 local M = {}
 
+local BEYOND_TRAINING = { split = "test", select = "test" }
 local GOOD = 90 -- a seed above this has learned to generalise
 
 -- What should not differ among the runs of one cell, and how it is called.
@@ -68,7 +69,16 @@ local function scores_of(list)
   return scores
 end
 
--- { rate, asked, runs, scores, mean, sd } for each learning rate, in rising order.
+local function mean_of(list, key)
+  local values = {}
+  for _, run in ipairs(list) do
+    values[#values + 1] = run[key]
+  end
+  return statistics.mean(values)
+end
+
+-- { rate, asked, runs, scores, mean, sd, chosen_by } for each learning rate, in rising order; chosen_by: the mean on
+-- the set that chooses.
 local function by_rate(list)
   local rates, at = {}, {}
   for _, run in ipairs(list) do
@@ -86,15 +96,16 @@ local function by_rate(list)
   for _, rate in ipairs(rates) do
     rate.scores = scores_of(rate.runs)
     rate.mean, rate.sd = statistics.mean(rate.scores), statistics.sd(rate.scores)
+    rate.chosen_by = mean_of(rate.runs, "chosen_by")
   end
   return rates
 end
 
--- The rate of the highest mean; of equal ones the lowest rate.
+-- The rate of the highest mean on the set that chooses; of equal ones the lowest rate.
 local function best_of(rates)
   local best
   for _, rate in ipairs(rates) do
-    if rate.mean and (not best or rate.mean > best.mean) then
+    if rate.chosen_by and (not best or rate.chosen_by > best.chosen_by) then
       best = rate
     end
   end
@@ -131,11 +142,14 @@ local function summarise(cell)
   }
 end
 
+-- A run has a score where it was evaluated on the set that is scored.
 local function finish(study)
+  local scored = study.scored
   for number, cell in ipairs(study.cells) do
     cell.number = number
     for _, run in ipairs(cell.runs) do
-      run.score = runs.score(run)
+      run.score, run.chosen_by = runs.score(run, scored.split), runs.score(run, scored.select)
+      run.state = run.state == "evaluated" and not run.score and "not evaluated" or run.state
     end
     cell.summary = summarise(cell)
   end
@@ -156,7 +170,7 @@ function M.of_study(study, root)
     cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, runs = list }
   end
   return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale, axes = study.axes,
-    report = study.report, cells = cells })
+    report = study.report, scored = study.scored or BEYOND_TRAINING, cells = cells })
 end
 
 -- The name of a run's task: its kind, or the file that its examples are from.
@@ -217,7 +231,7 @@ function M.of_folder(root)
     add_name(encodings, seen_encodings, group.key.encoding)
   end
   return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
-    problems = problems,
+    scored = BEYOND_TRAINING, problems = problems,
     axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } })
 end
 

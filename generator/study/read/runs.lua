@@ -300,4 +300,13 @@ function M.score(run, split)
   return 100 * sum / #evaluation.accuracy
 end
 
+-- The score on a set by its name alone: nil where the run was not evaluated on it.
+function M.score_on(run, split)
+  for _, key in ipairs({ "test", "train", "validation" }) do
+    if run[key] and run[key].split == split then
+      return M.score(run, key)
+    end
+  end
+end
+
 return M

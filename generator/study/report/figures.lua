@@ -5,6 +5,7 @@
 
 local colours = require("study.report.colours")
 local curves = require("study.report.curves")
+local entries = require("study.report.entries")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
@@ -19,11 +20,11 @@ local function by_x(a, b)
 end
 
 -- The last evaluation of a run, by length in percent: { { length, accuracy }, ... }. Along another axis all sets have
--- the same numbers, and what is beyond training counts.
-local function points_of(run)
-  local points = {}
-  for _, split in ipairs({ run.axis == "length" and run.train or false, run.test }) do
-    for i, length in ipairs(split and split.step == run.test.step and split.lengths or {}) do
+-- the same numbers, and the one that is scored counts.
+local function points_of(run, scored)
+  local points, last = {}, run[scored]
+  for _, split in ipairs({ run.axis == "length" and run.train or false, last }) do
+    for i, length in ipairs(split and split.step == last.step and split.lengths or {}) do
       points[#points + 1] = { length, 100 * split.accuracy[i] }
     end
   end
@@ -93,11 +94,11 @@ local function add_mark(panel, length)
   panel.marks[#panel.marks + 1] = length and { length }
 end
 
-local function add_cell(panel, cell, line, style)
+local function add_cell(panel, cell, line, style, scored)
   local best = cell.summary.best
   local lists = {}
   for i, run in ipairs(best and best.runs or {}) do
-    lists[i] = points_of(run)
+    lists[i] = points_of(run, scored)
     panel.xlabel = run.axis
     add_mark(panel, trained_to(run))
     panel.x[2] = math.max(panel.x[2], lists[i][#lists[i]][1] * 1.02)
@@ -128,7 +129,7 @@ function M.by_length(study, item)
       local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
       local cell = views.find(study, key)
       if cell then
-        add_cell(panel, cell, views.label(item.lines, line), styles[line])
+        add_cell(panel, cell, views.label(item.lines, line), styles[line], study.scored.split)
       end
     end
     thinned = thinned or panel.thinned
@@ -230,7 +231,7 @@ local function ratio_row(rows, item)
   local row = { title = ("%s / %s"):format(item.slow, item.fast), cells = { { texts = { "" } } }, last = true }
   for i, key in ipairs({ "median", "fastest" }) do
     local ratio = slow and fast and slow[key] and fast[key] and slow[key] / fast[key]
-    row.cells[i + 1] = { texts = { ratio and ("%.1f times"):format(ratio) or views.MISSING }, missing = not ratio }
+    row.cells[i + 1] = { texts = { ratio and ("%.1f times"):format(ratio) or entries.MISSING }, missing = not ratio }
   end
   return row
 end

@@ -23,6 +23,7 @@ local KINDS = {
   curves = { panels = "axis?", lines = "axis" },
   time = { lines = "axis", threshold = "number?", slow = "one", fast = "one", published = "number?" },
   axis = { x = "numbers", lines = "axis?" },
+  splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
 }
 local LARGEST = 1e9 -- of a number
 local COMMON = { kind = true, title = true, where = true, pages = true, setting = true }
@@ -111,6 +112,17 @@ function checks.values(study, item, value)
     if axis and not has(axis.values, name) then
       return unknown(("not on the axis %s"):format(axis.name), name, axis.values)
     end
+  end
+end
+
+function checks.sets(_, _, value)
+  for _, name in ipairs(type(value) == "table" and value or {}) do
+    if not has(study_module.SPLITS, name) then
+      return unknown("no set", name, study_module.SPLITS)
+    end
+  end
+  if type(value) ~= "table" or #value == 0 then
+    return "no list of sets", 'a list such as { "train", "test", "validation" }'
   end
 end
 

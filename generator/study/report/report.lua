@@ -4,9 +4,11 @@
 -- Input: { project, runs, other, study, scale, out, say }. Output: an exit code, and a message where it is not 0.
 -- Writes only below `out`; the runs are read and left alone.
 
+local beside = require("study.report.beside")
 local compare = require("study.report.compare")
 local curves = require("study.report.curves")
 local draw = require("study.report.draw")
+local entries = require("study.report.entries")
 local figures = require("study.report.figures")
 local items = require("study.report.items")
 local open = require("study.report.open")
@@ -34,7 +36,7 @@ local INPUT, ENVIRONMENT = 1, 4
 -- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
 local function ambiguous(study, item, file)
   for _, cell in ipairs(study.cells) do
-    local _, count = published_module.lookup(file, views.translate(cell.key, item.names), file.columns[1])
+    local _, count = published_module.lookup(file, entries.translate(cell.key, item.names), file.columns[1])
     if count > 1 then
       return views.key_text(study, cell)
     end
@@ -77,6 +79,10 @@ end
 
 function makers.best(study, item, published)
   return nil, views.best(study, item, published)
+end
+
+function makers.splits(study, item, published)
+  return nil, views.splits(study, item, published)
 end
 
 makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
@@ -139,6 +145,9 @@ end
 -- What a score is the mean of; all runs with one may have been evaluated at nothing but training lengths, or along
 -- another axis.
 local function score_text(study)
+  if study.scored.split ~= "test" then
+    return ("all evaluated numbers of the set %s"):format(study.scored.split)
+  end
   local beyond, within, axis, axes = false, false, nil, {}
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
@@ -188,7 +197,7 @@ local function make_report(options, study, list, papers)
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.of(study, papers.setting), paper = papers.setting, parts = make_parts(study, list, papers),
     distribution = views.distribution(study), readings = readings.count(evaluated),
-    command_of = command_of(options, study),
+    command_of = command_of(options, study), beside = beside.find(options.runs, study.name),
     command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
   report.problems, report.damaged = open.problems(study)

@@ -72,7 +72,7 @@ end
 
 local function train_words(options, study, item, threads)
   local rates, files = {}, trainer_flags.of_files(item.cell.spec.data_files)
-  for i, rate in ipairs(study.learning_rates or { item.cell.spec.resolved.train.learning_rate }) do
+  for i, rate in ipairs(item.cell.learning_rates) do
     rates[i] = grid.shortest(rate)
   end
   local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
