@@ -177,6 +177,17 @@ local function add_comparison(analyze)
   compare:option("--seed"):argname("S"):default("1"):convert(positive):description("of the bootstrap")
 end
 
+local function add_similarity(analyze)
+  local command = add_study_analysis(analyze, "similarity", "how alike the attention of all models is, cell by cell",
+    "validation")
+  command:option("--length"):argname("N"):default("16"):convert(positive):description("task length of the examples")
+  command:option("--examples"):argname("K"):default("108"):convert(positive):description("the first K of the length; "
+    .. "of finite data, of the split, as many as it has")
+  command:option("--seed"):argname("S"):default("1"):convert(positive):description("of the examples and position draws")
+  command:option("--reference"):argname("CELL"):description("a cell: what likeness to it has to do with accuracy")
+  command:flag("--trained-only"):description("leave out step 0")
+end
+
 local LARGEST_GRID = 4096 -- cells
 
 -- ROWSxCOLUMNS
@@ -197,8 +208,8 @@ local function add_tables(analyze)
 end
 
 local function add_trained_verbs(parser)
-  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, tables; compare seeds")
-    :command_target("what")
+  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, similarity, tables; "
+    .. "compare seeds"):command_target("what")
   local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
   pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
   pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
@@ -207,6 +218,7 @@ local function add_trained_verbs(parser)
   attention:option("--sequence"):argname("I"):default("1"):convert(positive):description("which one")
   attention:option("--crop"):argname("N"):convert(positive):description("the first N queries and keys alone")
   add_comparison(analyze)
+  add_similarity(analyze)
   add_tables(analyze)
 end
 

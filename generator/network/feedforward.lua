@@ -22,11 +22,12 @@ local function compose(scope, width, x, options)
   local h
   if gated then
     h = scope:gate(prefix .. "hidden", scope:product(prefix .. "gate_up", x, hidden, {
-      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated)
+      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated,
+      options.hidden_dropout)
   else
     local up = scope:product(prefix .. "hidden_sum", x, hidden, {
       weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
-    h = scope:activation(prefix .. "hidden", up, options.activation)
+    h = scope:activation(prefix .. "hidden", up, options.activation, options.hidden_dropout)
   end
   local behind = options.branch_activation
   local y = scope:product(prefix .. (behind and "branch_sum" or "branch"), h, x.width, { weight = prefix .. "down",
@@ -38,8 +39,8 @@ local function compose(scope, width, x, options)
   return y
 end
 
--- The method feedforward(x, options) of scopes; options: hidden (channels), activation, bias (true unless given), name,
--- branch_activation (behind the second product, none unless given).
+-- The method feedforward(x, options) of scopes; options: hidden (channels), activation, hidden_dropout (of what it
+-- gives), bias (true unless given), name, branch_activation (behind the second product, none unless given).
 -- width: makes a width with a name (builder.lua).
 function M.method(width)
   return function(scope, ...)

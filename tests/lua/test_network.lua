@@ -126,7 +126,7 @@ local SECTIONS = { {}, {}, { embedding = "linear" }, { embedding = "linear", rea
 local function random_network(number)
   local section = SECTIONS[number % #SECTIONS + 1]
   local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" },
-    model = section })
+    whole = { directional = true }, model = section })
   return assert(load(given.text))(), given.text, section
 end
 

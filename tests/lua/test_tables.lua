@@ -150,7 +150,7 @@ function TestProcrustes.test_without_lapack()
     return procrustes.helper({ root = root }, folder)
   end)
   lu.assertEquals({ path or false, code }, { false, 4 })
-  lu.assertStrContains(message, "LAPACK, which this analysis needs, cannot be linked:\ncannot find -llapack")
+  lu.assertStrContains(message, "A program with LAPACK, which this analysis needs, cannot be made:\ncannot find")
   lu.assertStrContains(message, "liblapack-dev")
   support.clean()
 end

@@ -45,7 +45,8 @@ local SPEC = [[
 return {
   task = { kind = "%s" },
   encoding = { %s },
-  model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0%s },
+  model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0,
+    attention_dropout = %g%s },
   train = { %s },
   eval = { %sexamples = 4, dropout = %s },
   precision = "float64",
@@ -59,19 +60,21 @@ end
 
 M.number_of = number_of
 
--- The text of a random spec, and its description.
+-- The text of a random spec, and its description. Of every other one attention's weights are dropped out, whatever the
+-- description says of rates of its own.
 function M.random(id)
   local number, wide = number_of(id)
   local encoding = ENCODINGS[number % #ENCODINGS + 1]
   local reading = READINGS[number % #READINGS + 1]
   local given = networks.random(number, { families = { "self" }, widths = wide and WIDE or WIDTHS,
-    single = true, tied = not encoding.both, model = reading.model })
+    single = true, tied = not encoding.both, whole = { self = encoding.both }, model = reading.model })
   local head_widths = HEAD_WIDTHS[given.width]
   local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
   local section = reading.model and (", embedding = %q, readout = %q"):format(reading.model.embedding,
     reading.model.readout) or ""
   return SPEC:format(reading.task, encoding[1], given.tied and "decoder" or "encoder", given.layers, heads,
-    given.width, section, reading.of.train, reading.of.eval, number % 3 == 0), given.text
+    given.width, number % 2 == 1 and 0.25 or 0, section, reading.of.train, reading.of.eval, number % 3 == 0),
+    given.text
 end
 
 -- Calls f while a description stands in for those of encoders and decoders.

@@ -28,6 +28,7 @@ return function(net, model, x, of)
   local kind, pre = model.norm.kind, model.norm.place == "pre"
   local attends = { bias = model.bias == "all" }
   local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none",
+    hidden_dropout = model.hidden_dropout,
     branch_activation = model.branch_activation ~= "none" and model.branch_activation or nil }
   local own, norms = of.attention or "self", 0
   local function add(h, branch)
