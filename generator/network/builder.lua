@@ -379,10 +379,10 @@ end
 -- The labelled tokens: "last", those at the end of the sequence; or, where model.readout says so, the "probe".
 function Scope:readout(x, which)
   checks.read(self, x, "what is read out")
-  local place = self.net.model.readout == "probe" and "probe" or "last"
-  if which ~= place then
-    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "%q%s", place,
-      place == "probe" and ", as model.readout has it" or "")
+  local wanted = self.net.model.readout == "probe" and "probe" or "last"
+  if which ~= wanted then
+    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "%q%s", wanted,
+      wanted == "probe" and ", as model.readout has it" or "")
   end
   return { labelled = x, which = which }
 end
