@@ -29,12 +29,12 @@ local ENCODINGS = {
 -- What is read, and how: task, training and evaluation, model. Every fourth has its one answer at the last token of the
 -- input, and every other fourth at the one that is asked for.
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
-local READINGS = {
+local READINGS = { -- the odd ones drop out attention's weights, which device code does not
+  { task = "latin_square", of = { train = "epochs = 1", eval = "" },
+    model = { embedding = "linear", readout = "probe" } },
   { task = "bucket_sort", of = SAMPLED },
   { task = "even_pairs", of = SAMPLED, model = { embedding = "linear", readout = "last" } },
   { task = "bucket_sort", of = SAMPLED },
-  { task = "latin_square", of = { train = "epochs = 1", eval = "" },
-    model = { embedding = "linear", readout = "probe" } },
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
