@@ -109,14 +109,16 @@ lines_of_any_length() {
     "$trainer" predict --checkpoint "$file" <"$work/lines" >"$work/together" && cmp "$work/apart" "$work/together"
 }
 
-# The cell that is asked for answers, of an input that has one; the same checkpoint is none of a model that answers
-# elsewhere.
+# The model of Ito et al. 2024, small: its gradients; the cell that is asked for answers, of an input that has one; the
+# checkpoint is none of a model that answers elsewhere.
 probe() {
     cat >"$work/latin_probe.lua" <<'END'
-return { use = "./latin_small.lua", encoding = { kind = "none" },
-  model = { use = "small_encoder", embedding = "linear", readout = "probe" }, eval = { by = { vectors = true } } }
+return { use = "./latin_small.lua", encoding = { kind = "none" }, eval = { by = { vectors = true } },
+  model = { use = "lst_encoder", layers = 2, width = 16, feedforward = 32, readout = "probe" },
+  precision = "float64" }
 END
     ./longhand build "$work/latin_probe.lua" --levels best --out "$work/probe" &&
+        ends_with 0 'embed.token.bias' "$work/probe/trainer" gradcheck &&
         "$work/probe/trainer" train --out "$work/probed" || return
     file=$(folder probed)/checkpoint.safetensors
     "$work/probe/trainer" predict --checkpoint "$file" --text ..12.?.. | grep -q '^[1-4]$' &&
