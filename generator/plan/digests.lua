@@ -125,7 +125,7 @@ function M.model(plan)
   end
   identity.tensors, identity.task = tensors, { plan.task.input_count, plan.task.output_count }
   identity.options, identity.computation = resolved.task.options, plan.computation and true or nil
-  identity.model = { heads = resolved.model.heads, kind = resolved.model.kind }
+  identity.model = { heads = resolved.model.heads, kind = resolved.model.kind, readout = resolved.model.readout }
   identity.network = plan.network_identity
   return sha256.digest(canonical.text(identity))
 end

@@ -5,8 +5,8 @@
 -- as the spec has them, tempered, words of what else the scale of logits has in it, and where its positions are drawn
 -- (sides); into each stream the ranges of what is drawn of it, and the positions of its sequences where each has its
 -- own (by_sequence); into the plan: additive; limit on the tokens, false without one; input_draw, the positions of what
--- is added to tokens where these are drawn; whether anything is drawn; which tables of positions there are. The one input
--- of a model is placed by the positions of its first family, several are by what stands directly in encoding.
+-- is added to tokens where these are drawn; whether anything is drawn; which tables of positions there are. The one
+-- input of a model is placed by the positions of its first family, several are by what stands directly in encoding.
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")

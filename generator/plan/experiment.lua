@@ -27,6 +27,16 @@ local function train_fields(train, lists)
   }
 end
 
+-- The token of an input symbol; false where there is no such symbol.
+local function token_of(symbols, name)
+  for i, symbol in ipairs(symbols) do
+    if symbol == name then
+      return i - 1
+    end
+  end
+  return false
+end
+
 -- The choices as a task's code sees them: numbers as they are, words by their place from 0.
 local function option_fields(facts, chosen)
   if not chosen then
@@ -69,6 +79,9 @@ local function task_fields(facts, task)
     },
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
+    blanks = #(facts.blank or {}),
+    probe = token_of(facts.input_symbols, facts.probe),
+    probe_symbol = facts.probe or false,
     alphabets = {
       { name = "input_symbols", lines = literals.names(facts.input_symbols) },
       { name = "output_symbols", lines = literals.names(facts.output_symbols) },

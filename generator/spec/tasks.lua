@@ -5,9 +5,10 @@
 -- `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is nil or a
 -- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }. A task
 -- whose input is a grid has `grid`, cells of a row; one of finite data has `sets`, a list of names, and `axes`, a list
--- of { name, first, last, doc }. The facts of a user's own file have its text, too; those of a spec's task have
--- `computation`, its computation tokens per input token, and `apart` where its input and its target are streams of
--- their own.
+-- of { name, first, last, doc }. blank is nil or a list of symbols, the first ones of the input's, and probe nil or one
+-- of the others. The facts of a user's own file have its text, too; those of a spec's task have `computation`, its
+-- computation tokens per input token, `apart` where its input and its target are streams of their own, and `readout`
+-- where answers have no tokens of their own: what model.readout says.
 -- Invariants: formulas hold digits, n, + - * / ( ) and blanks only; they give integers >= 1 for the lengths of
 -- LENGTHS_TRIED. `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
@@ -25,7 +26,7 @@ local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one 
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline", "sets",
-  "grid" }
+  "grid", "blank", "probe" }
 
 local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
 
@@ -80,10 +81,11 @@ function M.lengths(field)
 end
 
 -- Tokens of the streams of a sequence at task length n, one or two: the input and computation tokens, then one token
--- per output; a decoder's are the separator and all of the target but its last token. facts.apart: they are two.
+-- per output, unless answers are read at tokens of the input; a decoder's are the separator and all of the target but
+-- its last token. facts.apart: they are two.
 function M.streams(facts, n)
   local input = (1 + (facts.computation or 0)) * M.length(facts.input_length, n)
-  local output = M.length(facts.output_length, n)
+  local output = facts.readout and 0 or M.length(facts.output_length, n)
   return facts.apart and { input, output } or { input + output }
 end
 
@@ -95,7 +97,21 @@ end
 -- The most tokens that the streams of finite data can have: all but one of task.longest are input, or output.
 function M.most_streams(facts)
   local longest, times = facts.data.longest, 1 + (facts.computation or 0)
+  if facts.readout then
+    longest = longest - 1
+    return { longest }
+  end
   return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
+end
+
+-- Whether every example has one output, whatever its length.
+function M.has_one_output(facts)
+  for _, n in ipairs(facts.output_length and LENGTHS_TRIED or {}) do
+    if M.length(facts.output_length, n) ~= 1 then
+      return false
+    end
+  end
+  return facts.output_length ~= nil
 end
 
 function M.most_tokens(facts)
@@ -161,7 +177,17 @@ local function read_share(value)
   return number + 0.0
 end
 
+-- What stands at the one token that the answer is about.
+local function read_probe(value)
+  local symbols, what, expected = read_symbols(value)
+  if symbols and symbols[2] then
+    return nil, ("%d symbols"):format(#symbols), "one symbol"
+  end
+  return symbols and symbols[1], what, expected
+end
+
 readers["input symbols"], readers["output symbols"] = read_symbols, read_symbols
+readers["blank"], readers["probe"] = read_symbols, read_probe
 readers["input length"], readers["output length"] = read_length, read_length
 readers["chance"], readers["baseline"] = read_share, read_share
 
@@ -312,6 +338,35 @@ local function read_line(facts, given, entry, report)
   end
 end
 
+-- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of these.
+local function check_marks(facts, lines, report)
+  local function at(key)
+    for _, entry in ipairs(lines) do
+      if entry.text:find("^" .. key .. ":") then
+        return entry
+      end
+    end
+  end
+  local numbers = {}
+  for i, symbol in ipairs(facts.input_symbols or {}) do
+    numbers[symbol] = i
+  end
+  local blanks = facts.blank or {}
+  for _, symbol in ipairs(blanks) do
+    if (numbers[symbol] or math.huge) > #blanks then
+      report(at("blank"), ("blank: %s is not among the first %d input symbols"):format(diagnostics.show(symbol),
+        #blanks), "input symbols that begin with the blank ones")
+      return
+    end
+  end
+  if facts.input_symbols and #blanks == #facts.input_symbols then
+    report(at("blank"), "blank: all input symbols are blank", "some that are not")
+  elseif facts.probe and facts.input_symbols and (numbers[facts.probe] or 0) <= #blanks then
+    report(at("probe"), ("probe: %s is %s"):format(diagnostics.show(facts.probe), numbers[facts.probe] and "blank"
+      or "no input symbol"), "an input symbol that is not blank")
+  end
+end
+
 -- Reports the lines of a header that are too long, and cuts them.
 local function bound_lines(lines, report)
   for _, entry in ipairs(lines) do
@@ -354,6 +409,7 @@ local function read_task(kind, path, text, d)
       report(lines[1], ("the header has no line `%s:`"):format(key), table.concat(REQUIRED, ", "))
     end
   end
+  check_marks(facts, lines, report)
   if facts.axes and not facts.sets then
     report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks of finite data")
   elseif facts.sets and ((facts.input_length or "") .. (facts.output_length or "")):find("n") then
