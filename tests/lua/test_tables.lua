@@ -276,6 +276,9 @@ function TestVerb.test_mistakes()
     local _, _, said = run(root)
     lu.assertStrContains(said, "none: adds no table")
   end
+  write.file(dir .. "/checkpoint.safetensors", (tensors.file({ { name = "embed.position.weight", shape = { 16, 1 },
+    values = { 1, 0 / 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } }, {})))
+  lu.assertStrContains(select(2, run(root)), "embed.position.weight: has numbers that are not finite")
   write.file(dir .. "/checkpoint.safetensors", "no tensors")
   local code, message = run(root)
   lu.assertEquals(code, 1)
