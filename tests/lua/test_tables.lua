@@ -10,6 +10,7 @@ local json = require("dkjson")
 local lu = require("luaunit")
 local position_tables = require("study.analyse.position_tables")
 local procrustes = require("study.analyse.procrustes")
+local published = require("study.read.published")
 local reports = require("reports")
 local shell = require("base.shell")
 local tensors = require("study.read.tensors")
@@ -126,6 +127,24 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   for i, one in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
     lu.assertAlmostEquals(one.distance, wanted[i], 0.02 * wanted[i])
   end
+end
+
+-- The number that a page must not show alone: tables that nobody has trained, by the sizes of the paper's sweep, against
+-- the accuracies that it prints.
+function TestProcrustes.test_untrained_tables_correlate_with_published_accuracies()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local tables, accuracy, norms, distances = {}, {}, {}, {}
+  for _, row in ipairs(assert(published.read(reports.project, "ito_2024/sigmas")).rows) do
+    if row.decay == "0" then
+      tables[#tables + 1], accuracy[#accuracy + 1] = normal(16 * 160, tonumber(row.sigma)), tonumber(row.validation_mean)
+    end
+  end
+  lu.assertEquals(#tables, 20)
+  for i, one in ipairs(measure({ rows = 16, columns = 160 }, position_tables.grid(16, 4, 160), tables)) do
+    norms[i], distances[i] = one.norm, one.distance
+  end
+  lu.assertAlmostEquals(correlation.pearson(distances, accuracy), -0.98, 0.01)
+  lu.assertTrue(correlation.pearson(norms, distances) > 0.97)
 end
 
 -- A table turned and mirrored is found again, whichever side of it is longer.
