@@ -129,14 +129,15 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   end
 end
 
--- The number that a page must not show alone: tables that nobody has trained, by the sizes of the paper's sweep, against
--- the accuracies that it prints.
+-- The number that a page must not show alone: tables that nobody has trained, by the sizes of the paper's sweep,
+-- against the accuracies that it prints.
 function TestProcrustes.test_untrained_tables_correlate_with_published_accuracies()
   if not has_lapack then return lu.skip("no LAPACK") end
   local tables, accuracy, norms, distances = {}, {}, {}, {}
   for _, row in ipairs(assert(published.read(reports.project, "ito_2024/sigmas")).rows) do
     if row.decay == "0" then
-      tables[#tables + 1], accuracy[#accuracy + 1] = normal(16 * 160, tonumber(row.sigma)), tonumber(row.validation_mean)
+      tables[#tables + 1] = normal(16 * 160, tonumber(row.sigma))
+      accuracy[#accuracy + 1] = tonumber(row.validation_mean)
     end
   end
   lu.assertEquals(#tables, 20)
