@@ -200,7 +200,7 @@ function TestTasks.test_no_task_has_a_name_of_the_headers()
       taken[kind] = not samplers[kind] or nil
     end
   end
-  lu.assertEquals(taken, { sample = true, collect = true })
+  lu.assertEquals(taken, { sample = true, collect = true, expand = true })
   local d = diagnostics.new()
   lu.assertNil(tasks.own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')
