@@ -87,7 +87,7 @@ function Project:tasks()
 end
 
 -- The facts of a task with these options, what is not among them being the default; nil without facts.
-function Project:task_with(facts, given)
+function Project.task_with(_, facts, given)
   return facts and tasks.settle(facts, options.known(facts, given))
 end
 

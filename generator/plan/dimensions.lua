@@ -57,8 +57,8 @@ function tokens.encoder(plan, inputs, times)
   plan.empty_token = plan.tokens - 1
 end
 
--- Behind those of the input the symbols of the target, unless they share an alphabet, the computation token, where there
--- is one, and the separator, unless the task has a symbol for it.
+-- Behind those of the input the symbols of the target, unless they share an alphabet, the computation token, where
+-- there is one, and the separator, unless the task has a symbol for it.
 function tokens.decoder(plan, inputs, times)
   local shared, start = plan.task.shared, plan.task.start
   local first = inputs + (shared and 0 or plan.task.output_count)

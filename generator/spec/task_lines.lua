@@ -53,7 +53,7 @@ end
 
 -- An accuracy, or "1 / base": that of guessing one of so many.
 local function read_chance(value)
-  local formula = value:match("^1%s*/%s*(%l.*)$")
+  local formula = value:match("^1%s*/%s*(.+)$")
   if formula then
     return { over = formula }
   end
@@ -224,10 +224,11 @@ end
 
 local function check_count(facts, key, symbols, report)
   local count = facts[key:gsub(" ", "_")]
-  local problem = count and symbols and try_formula(count.formula, facts.options or {}, { false }, function(value, _, text)
+  local function past(value, _, text)
     value = math.max(value, count.least)
     return (value < 1 or value > #symbols) and ("%s is %d"):format(text, value) or nil
-  end)
+  end
+  local problem = count and symbols and try_formula(count.formula, facts.options or {}, { false }, past)
   if problem then
     report(key, problem, ("1 to %d, the symbols there are; FORMULA, at least K"):format(#symbols))
   elseif count and not symbols then

@@ -2,11 +2,11 @@
 --
 -- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n and options;
--- and in `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is nil
--- or a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }. A
--- task of finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. Where inputs and
--- outputs share an alphabet it is `symbols`, and start_symbol one of it that a decoder reads first, or nil. The facts of
--- a user's own file have its text, too; those of a spec's task (M.settle) have no options in their formulas, and
+-- and in `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is
+-- nil or a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
+-- A task of finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. Where inputs and
+-- outputs share an alphabet it is `symbols`, and start_symbol one of it that a decoder reads first, or nil. The facts
+-- of a user's own file have its text, too; those of a spec's task (M.settle) have no options in their formulas, and
 -- `computation`, its computation tokens per input token, and `apart` where its input and its target are streams of
 -- their own.
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.

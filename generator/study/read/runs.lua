@@ -5,10 +5,10 @@
 -- training lengths, or of these sets of finite data, validation that of the third,
 -- { step, examples, draws, lengths, accuracy, exact_match, loss } with four lists in the order of lengths, the last two
 -- of them as text. axis says what these lengths are: "length", or the first axis that the evaluation went by; where it
--- went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each, and the lists
--- the means over those that share a number on the first, or what a condition of that number alone has. during is a list of { step, accuracy, sets }, means over all that is held out
--- and in sets of each set by name; notes says what could not be read. state
--- is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within;
+-- went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each, and the
+-- lists the means over those that share a number on the first, or what a condition of that number alone has. during is
+-- a list of { step, accuracy, sets }, means over all that is held out and in sets of each set by name; notes says what
+-- could not be read. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within;
 -- seen: on the very examples of training.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
