@@ -108,7 +108,7 @@ end
 
 function TestTasks.test_formulas_that_fail_at_some_choice_are_told()
   for line, what in pairs({
-    [" * input length: n - width + 4"] = "input length: n - 40 + 4 is -35 at n = 1",
+    [" * input length: n - width + 4"] = "input length: n - 6 + 4 is -1 at n = 1",
     [" * input length: n + widht"] = 'input length: "w" does not belong in a formula',
     [" * chance: 1 / (width - 2)"] = "chance: (2 - 2) is 0",
     [" * chance: 1 / height"] = 'chance: "h" does not belong in a formula',

@@ -45,7 +45,7 @@ local function shares_text(shares)
     end
   end
   for i, part in ipairs(parts) do
-    parts[i] = ("%s of %d%s"):format(part.share, part.from, part.to > part.from and " to " .. part.to or "")
+    parts[i] = ("%s of %g%s"):format(part.share, part.from, part.to > part.from and (" to %g"):format(part.to) or "")
   end
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
@@ -58,7 +58,7 @@ local function trained(study)
     each_condition(study, cell, function(condition, run)
       local n = condition.by[run.axis]
       if n and condition.trained and is_alone(condition) then
-        shares[n], axis, novel = condition.trained, run.axis, novel or run.facts.spec.eval.novel
+        shares[n], axis, novel = condition.trained, run.axis, novel or run.novel
       end
     end)
     local text = shares_text(shares)
@@ -116,7 +116,7 @@ local function finer(study, axis)
   end
   table.sort(numbers)
   for i, n in ipairs(numbers) do
-    rows[i] = { title = ("%d%s"):format(n, beyond[n] and " (beyond)" or ""), cells = {} }
+    rows[i] = { title = ("%g%s"):format(n, beyond[n] and " (beyond)" or ""), cells = {} }
     for j, lists in ipairs(all) do
       rows[i].cells[j] = { texts = { lists[n] and ("%.1f"):format(100 * statistics.mean(lists[n])) or entries.MISSING },
         number = study.cells[j].number, missing = not lists[n] }
