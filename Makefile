@@ -93,7 +93,7 @@ STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) l
 
 B := build/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),build/lib/liblonghand.a,$(B)/lib/liblonghand.a)
-RUNTIME_SOURCES := $(sort $(shell find runtime -mindepth 2 -name '*.c'))
+RUNTIME_SOURCES := $(sort $(shell find runtime -mindepth 2 -name '*.c' -not -path 'runtime/tools/*'))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
@@ -141,6 +141,15 @@ $(LIBRARY): $(RUNTIME_OBJECTS)
 	@mkdir -p $(@D)
 	@rm -f $@
 	ar rcs $@ $^
+
+# Programs that analyses call; LAPACK is linked to nothing else. $(LAPACK) may name another library with its functions.
+LAPACK ?= -llapack -lblas
+
+TOOL_LIBRARIES.procrustes = $(LAPACK)
+
+build/tools/%: runtime/tools/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -g $(WARNINGS) -o $@ $< $(TOOL_LIBRARIES.$*) -lm
 
 # What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/plan/symbols.lua.
 symbol = longhand_$(1)_$(subst __,_U,$(2))

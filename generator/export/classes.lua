@@ -135,11 +135,12 @@ local function finish(state, class, ...)
   return class
 end
 
-local function rates_of(class, ops)
+-- How many rates a class has modules for; inner: those of its composites are not among them.
+local function rates_of(class, ops, inner)
   local seen = {}
   class.rates = 0
   for _, op in ipairs(ops) do
-    if op.dropout and not seen[op.dropout.rate] then
+    if op.dropout and not inner[op] and not seen[op.dropout.rate] then
       seen[op.dropout.rate], class.rates = true, class.rates + 1
     end
   end
@@ -150,6 +151,7 @@ local function composite_class(state, group, scope_name)
   local class = new_class(state)
   class.folder = group.path
   class.arguments = "h"
+  rates_of(class, group.list, {})
   local items = {}
   for i, op in ipairs(operations.own_items(group.list)) do
     items[i] = operations.item(op, class)
@@ -283,7 +285,7 @@ end
 
 local function scope_items(state, class, scope)
   local items, owner = {}, groups.of(scope)
-  rates_of(class, scope.ops)
+  rates_of(class, scope.ops, owner)
   for _, op in ipairs(operations.own_items(scope.ops)) do
     local group = owner[op]
     class.attends = class.attends or op.kind == "attention"

@@ -107,6 +107,7 @@ function M.of(op, formula)
     relative_rows = relative.rows or false,
     mask = mask_text(family.mask),
     geometric = normaliser.kind == "geometric" and normaliser,
+    dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false,
   }
   local needs = { positions = (names.rope or score and score.positions) and true or nil,
     memory_positions = crosses and names.rope and true or nil }

@@ -18,8 +18,8 @@ M.PRIMARY = PRIMARY
 local KNOWN = {
   embed = "stream p scale encoding dropout",
   product = "x p",
-  activation = "x activation",
-  gate = "x activation",
+  activation = "x activation dropout",
+  gate = "x activation dropout",
   norm = "x p norm",
   add = "residual branch dropout",
   classify = "x readout tied",
@@ -107,9 +107,10 @@ function items.product(op, class)
   end }
 end
 
-function items.activation(op)
+function items.activation(op, class)
+  local module = op.dropout and class:dropout(op.dropout)
   return { reads = { op.x }, rank = PRIMARY, text = function(of)
-    return applied(op.activation, of(1, 0))
+    return dropped(module, applied(op.activation, of(1, 0)))
   end }
 end
 
@@ -121,18 +122,24 @@ end
 
 function items.gate(op, class)
   local product = op.x.op
-  if is_gated(op) then
-    local modules = class:linears(product.p)
-    return { reads = { product.x, product.x }, rank = PRODUCT, text = function(of)
-      return ("%s * %s(%s)"):format(applied(op.activation, ("%s(%s)"):format(modules[1], of(1, 0))), modules[2],
-        of(2, 0))
+  local function item(reads, text)
+    local module = op.dropout and class:dropout(op.dropout)
+    return { reads = reads, rank = module and PRIMARY or PRODUCT, text = function(of)
+      return dropped(module, text(of))
     end }
   end
+  if is_gated(op) then
+    local modules = class:linears(product.p)
+    return item({ product.x, product.x }, function(of)
+      return ("%s * %s(%s)"):format(applied(op.activation, ("%s(%s)"):format(modules[1], of(1, 0))), modules[2],
+        of(2, 0))
+    end)
+  end
   local half = op.out.width.text
-  return { reads = { op.x, op.x }, rank = PRODUCT, text = function(of)
+  return item({ op.x, op.x }, function(of)
     return ("%s * %s[..., %s:]"):format(applied(op.activation, ("%s[..., :%s]"):format(of(1, PRIMARY), half)),
       of(2, PRIMARY), half)
-  end }
+  end)
 end
 
 function items.norm(op, class)

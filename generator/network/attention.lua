@@ -105,6 +105,16 @@ local function names_of(name, options)
     path = options.name and own .. "." or own .. "_attention.", branch = options.name and own .. "_branch" or "branch" }
 end
 
+-- At which rate weights are dropped out: the family's, unless the description says otherwise.
+local function rate_of(builder, scope, family, options)
+  local rate = options.dropout or family.dropout_rate or 0
+  if rate ~= 0 and family.normaliser.kind == "geometric" then
+    builder.fail(scope.net, ("attention %s is geometric, and its weights are dropped out"):format(family.name),
+      "no dropout, or weights of a softmax")
+  end
+  return rate
+end
+
 local function compose(builder, scope, name, queries, keys, options)
   options = options or {}
   builder.check_value(scope, queries, "the queries of attention")
@@ -149,6 +159,7 @@ local function compose(builder, scope, name, queries, keys, options)
   builder.check_value(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
     others = {}, named = options.name ~= nil }
+  builder.drop_weights(scope, op, family.name, rate_of(builder, scope, family, options))
   if direction then
     builder.check_value(scope, direction, "directions")
   end
@@ -176,7 +187,8 @@ local function compose(builder, scope, name, queries, keys, options)
 end
 
 -- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
--- the same facets; options.bias: its products have biases. builder: what builder.lua checks and appends with.
+-- the same facets; options.bias: its products have biases; options.dropout: of its weights, else the family's.
+-- builder: what builder.lua checks and appends with.
 function M.method(builder)
   return function(scope, ...)
     return compose(builder, scope, ...)

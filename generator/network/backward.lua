@@ -205,10 +205,19 @@ function rules.add(tape, op)
   tape:hand(op.residual, dy)
 end
 
--- The gradient of the weight, then that of the input. A rectified input that only this product reads is rectified on
--- the way.
-function rules.product(tape, op)
+-- The gradient of what an operation gives, behind the dropout of it: in place.
+local function undropped(tape, op)
   local dy = tape:of(op.out)
+  if op.dropout then
+    tape:emit({ kind = "dropout_grad", op = op, dy = dy, to = dy }, dy)
+  end
+  return dy
+end
+
+-- The gradient of the weight, then that of the input. A rectified input that only this product reads is rectified on
+-- the way: what was dropped out of it is zero, too.
+function rules.product(tape, op)
+  local dy = undropped(tape, op)
   if op.relu and not tape.rectified[op] then
     tape:emit({ kind = "relu_grad", op = op, dy = dy, to = dy }, dy)
   end
@@ -228,7 +237,7 @@ end
 
 local function elementwise(kind)
   return function(tape, op)
-    local dy = tape:of(op.out)
+    local dy = undropped(tape, op)
     tape:store(op.x, function(buffer)
       tape:emit({ kind = kind, op = op, dy = dy, to = buffer })
     end)

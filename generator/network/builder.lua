@@ -75,18 +75,31 @@ local function dropout(net, use, rate)
   return d
 end
 
--- The site of an operation's dropout within its scope, and its mask: of what is dropped out.
+-- The place of an operation's dropout within its scope.
+local function place(scope, op)
+  op.place = scope.places
+  scope.places = scope.places + 1
+  if scope.places > M.MOST_PLACES then
+    checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d",
+      M.MOST_PLACES)
+  end
+end
+
+-- The same, and its mask: of what is dropped out.
 local function site(scope, op, of)
   if op.dropout then
     local number = (scope.masks[of] or 0) + 1
     scope.masks[of] = number
-    op.keep, op.place = of .. (number > 1 and number or "") .. "_keep", scope.places
-    scope.places = scope.places + 1
-    if scope.places > M.MOST_PLACES then
-      checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d",
-        M.MOST_PLACES)
-    end
+    op.keep = of .. (number > 1 and number or "") .. "_keep"
+    place(scope, op)
   end
+end
+
+-- What an elementwise operation gives is dropped out at a rate, under the name of the value.
+local function drop_result(scope, op, name, rate)
+  checks.name(scope.net, name, "a value")
+  op.dropout = dropout(scope.net, { kind = "value", name = name:upper(), other = name:upper() }, rate)
+  site(scope, op, name)
 end
 
 local function new_value(scope, name, width, stream, of_stream)
@@ -162,21 +175,26 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
-function Scope:activation(name, x, kind)
+-- y = f(x), dropped out at a rate in training.
+function Scope:activation(name, x, kind, rate)
   checks.read(self, x, "the input of an activation")
   checks.kind(self.net, ops.activation.kinds, kind, "activation")
-  return push(self, { kind = "activation", x = x, activation = kind }, name, x.width)
+  local op = { kind = "activation", x = x, activation = kind }
+  drop_result(self, op, name, rate)
+  return push(self, op, name, x.width)
 end
 
--- y = f(first half of x) times the second half.
-function Scope:gate(name, x, kind)
+-- y = f(first half of x) times the second half, dropped out at a rate in training.
+function Scope:gate(name, x, kind, rate)
   checks.read(self, x, "the input of a gate")
   checks.kind(self.net, ops.gate.kinds, kind, "gate")
   if x.width.factor ~= 2 then
     checks.fail(self.net, ("the input of the gate is %s [%s]"):format(x.name, x.width.text),
       "a product of two parts: gate and up")
   end
-  return push(self, { kind = "gate", x = x, activation = kind }, name, x.width.of)
+  local op = { kind = "gate", x = x, activation = kind }
+  drop_result(self, op, name, rate)
+  return push(self, op, name, x.width.of)
 end
 
 -- path: of its tensors in files, else its name.
@@ -213,7 +231,17 @@ function Scope:place(x, encoding, rate)
   return push(self, op, "placed", x.width, true)
 end
 
-Scope.attention = attention.method({ check_value = checks.read, push = push, width = M.width, fail = checks.fail })
+-- What of attention's weights is dropped out, a site without a mask that is kept: the first rate of a description has
+-- the plain name, whatever the attention.
+local function drop_weights(scope, op, name, rate)
+  op.dropout = dropout(scope.net, { kind = "weights", name = "ATTENTION", other = "ATTENTION_" .. name:upper() }, rate)
+  if op.dropout then
+    place(scope, op)
+  end
+end
+
+Scope.attention = attention.method({ check_value = checks.read, push = push, width = M.width, fail = checks.fail,
+  drop_weights = drop_weights })
 Scope.feedforward = feedforward.method(M.width)
 
 -- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.

@@ -8,7 +8,8 @@
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
---   places      dropout sites of a layer, at most; tied: the output layer's weight is the table of tokens
+--   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
+--               the table of tokens
 --   attended    family -> { queries, keys }: what a layer's state calls them
 --   embeddings  { routine, stream, of, drops, keep, place }, a function each; labelled: of which stream labels are
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
@@ -103,6 +104,18 @@ local function attended(cpu)
   return by_family
 end
 
+-- Whether values are dropped out, not the weights of attention alone.
+local function has_masks(net)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if op.keep then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 function M.derive(net, lists, structs, room)
   local taken = names.taken()
   local cpu = { net = net, lists = lists, buffers = room,
@@ -124,7 +137,8 @@ function M.derive(net, lists, structs, room)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
-    tied = net.classified.op.tied and true or false, places = builder.most_places(net), embeddings = embeddings(cpu),
+    tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
+    embeddings = embeddings(cpu),
     attended = attended(cpu), labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end
 

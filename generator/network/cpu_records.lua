@@ -35,19 +35,31 @@ local function norm_function(cpu, op)
     drop_kernel = kernel:format("dropout_") })
 end
 
+local function dropped(cpu, at, op)
+  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
+    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
+    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false }
+end
+
+-- What an operation gives is dropped out where it lies.
+local function dropped_in_place(cpu, at, op, place)
+  if not op.dropout then
+    return false
+  end
+  local drop, _ = dropped(cpu, at, op), nil
+  _, drop.tokens = rows_of(cpu, at, op.out.stream)
+  drop.out = place(op.out)
+  return drop
+end
+
 function forward.product(cpu, at, op, place)
   local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
   return { routine = name, rows = rows_of(cpu, at, op.x.stream), x = place(op.x), panels = at.panels .. op.weight,
-    bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) }
-end
-
-local function dropped(cpu, at, op)
-  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
-    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
-    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false }
+    bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out),
+    dropout = dropped_in_place(cpu, at, op, place) }
 end
 
 -- The tokens of a value of the network that is traced, where there are several streams.
@@ -90,7 +102,8 @@ local function elementwise(cpu, at, op, place, kernel)
   local rows = rows_of(cpu, at, op.out.stream)
   local key = kernel .. " " .. op.out.width.text
   return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
-    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
+    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out),
+    dropout = dropped_in_place(cpu, at, op, place) }
 end
 
 function forward.activation(cpu, at, op, place)
@@ -105,6 +118,7 @@ end
 
 function forward.attention(_, at, op, place)
   return { name = op.family.name, self = at.self, kept = "&" .. at.kept .. op.family.name,
+    drops = op.dropout ~= nil, site = op.scope.first_site or false, loops = op.scope.loops or 1,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), out = place(op.out) }
 end
@@ -162,7 +176,8 @@ function back.dropout_grad(cpu, at, b)
   local _, tokens = rows_of(cpu, at, op.out.stream)
   local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
   return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
-    width = op.out.width.text, drops = op.dropout.name }), tokens = tokens, dy = gradient(at, b.dy),
+    width = op.out.width.text, drops = op.dropout.name, branch = op.branch ~= nil }), tokens = tokens,
+    dy = gradient(at, b.dy),
     keep = at.kept .. op.keep, to = gradient(at, b.to) }
 end
 

@@ -59,6 +59,8 @@ local function check(net, lists)
     for _, op in ipairs(lists[scope].forward) do
       if op.kind == "place" then
         records.refuse(op, "positions that are added behind the embedding")
+      elseif op.dropout and (op.kind == "attention" or not op.residual and op.kind ~= "embed") then
+        records.refuse(op, "dropout of %s", op.kind == "attention" and "attention's weights" or op.out.name)
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)

@@ -21,11 +21,12 @@ local function compose(scope, width, x, options)
   local h
   if gated then
     h = scope:gate(prefix .. "hidden", scope:product(prefix .. "gate_up", x, hidden, {
-      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated)
+      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated,
+      options.hidden_dropout)
   else
     local up = scope:product(prefix .. "hidden_sum", x, hidden, {
       weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
-    h = scope:activation(prefix .. "hidden", up, options.activation)
+    h = scope:activation(prefix .. "hidden", up, options.activation, options.hidden_dropout)
   end
   local y = scope:product(prefix .. "branch", h, x.width, { weight = prefix .. "down", tensors = { path .. "down" },
     bias = bias, role = prefix .. "feedforward_output" })
@@ -33,7 +34,8 @@ local function compose(scope, width, x, options)
   return y
 end
 
--- The method feedforward(x, options) of scopes; options: hidden (channels), activation, bias (true unless given), name.
+-- The method feedforward(x, options) of scopes; options: hidden (channels), activation, hidden_dropout (of what it
+-- gives), bias (true unless given), name.
 -- width: makes a width with a name (builder.lua).
 function M.method(width)
   return function(scope, ...)

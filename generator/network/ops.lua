@@ -27,8 +27,12 @@ M.product = {
   end,
 }
 
+local function with_dropout(op, words)
+  return words .. (op.dropout and ", dropped out" or "")
+end
+
 M.activation = { roles = { "x" }, words = function(op)
-  return op.activation
+  return with_dropout(op, op.activation)
 end, kinds = {
   relu = "max(x, 0)",
   gelu = "x Phi(x), Hendrycks and Gimpel 2016",
@@ -37,7 +41,7 @@ end, kinds = {
 } }
 
 M.gate = { roles = { "x" }, words = function(op)
-  return op.activation .. " gate"
+  return with_dropout(op, op.activation .. " gate")
 end, kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" } }
 
 M.norm = { roles = { "x" }, words = function(op)
@@ -55,7 +59,7 @@ end }
 
 -- Logits and weighted values; vectors of distances once more; their map, where rows of distances are made once.
 M.attention = { roles = { "q", "kv", "direction" }, words = function(op)
-  return ("attention %s"):format(op.family.name)
+  return ("attention %s%s"):format(op.family.name, op.dropout and ", weights dropped out" or "")
 end, flops = function(op)
   local C, relative = op.out.width.count, op.family.relative
   return { pair = (relative.kind == "none" and 4 or 6) * C,

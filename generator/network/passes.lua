@@ -47,7 +47,8 @@ end
 local words = {}
 
 function words.product(op)
-  return ("product with %s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "")
+  return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
+    op.dropout and ", dropped out" or "")
 end
 
 function words.add(op)

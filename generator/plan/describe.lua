@@ -90,6 +90,17 @@ local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
 
+-- The rates at which a model drops out; those that are not asked for are not named.
+function M.dropout(plan)
+  local model, words = plan.resolved.model, { "dropout " .. (plan.dropout.rate_text or "0") }
+  for _, entry in ipairs({ { "attention_dropout", "of attention's weights" }, { "hidden_dropout", "of hidden numbers" },
+    { "embedding_dropout", "of the embedding" } }) do
+    local rate = model[entry[1]]
+    words[#words + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
+  end
+  return table.concat(words, ", ")
+end
+
 -- What the model is beyond its sizes, where a field says so: words to go on with.
 function M.model(plan)
   local model, words = plan.resolved.model, {}

@@ -93,7 +93,8 @@ local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "targe
 local function attention(model, name, stack, layers, queries, keys)
   local head_width = model.width // model.heads
   return { name = name, stack = stack, queries = queries, keys = keys, layers = layers, heads = model.heads,
-    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width) }
+    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width),
+    dropout_rate = model.attention_dropout }
 end
 
 local attentions = {}
@@ -143,7 +144,7 @@ function M.settle_families(families)
     family.prefix = #families > 1 and family.name .. "_" or ""
     family.PREFIX = family.prefix:upper()
     family.cross = family.queries ~= family.keys
-    family.ranged, family.causal = family.ranged or false, family.causal or false
+    family.ranged, family.causal, family.drops = family.ranged or false, family.causal or false, false
     family.first_site = site
     site = site + family.layers + 1 -- the input's, then one for each layer
   end

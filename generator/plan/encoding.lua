@@ -110,7 +110,7 @@ end
 
 -- What is added to the vectors of tokens, before it is known which attentions there are.
 function M.add(plan)
-  plan.additive = additive_facet.plan(plan.resolved.encoding)
+  plan.additive = additive_facet.plan(plan.resolved.encoding, plan.resolved.model)
 end
 
 function M.derive(plan, facts)

@@ -80,7 +80,8 @@ local function family_scratch(family, sizes, queries, keys)
   elseif family.relative.toeplitz then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end
-  return rows + sizes.reals(dlogits)
+  local keep = family.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
+  return rows + sizes.reals(dlogits) + keep
 end
 
 -- A set of the score's tables for T queries and S keys: score.inc.tpl.

@@ -33,7 +33,7 @@ local DESCRIPTIONS = {
 
 -- What a description sees of the model's section: fields that are left out have their defaults.
 local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", bias = "feedforward",
-  init = "haiku", tied = false }
+  init = "haiku", tied = false, attention_dropout = 0, hidden_dropout = 0 }
 
 local function completed(given, defaults)
   local whole = {}
@@ -150,6 +150,21 @@ local function check_encoding(plan, net, file)
   end
 end
 
+-- So would rates that the network leaves out; those of branches are its own affair.
+local function check_dropouts(plan, net, file)
+  local taken, model = {}, plan.resolved.model
+  for _, d in ipairs(net.dropouts) do
+    taken[d.use] = true
+  end
+  for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
+    { "embedding_dropout", "embedding", "net:embed(..., { dropout = net.additive_dropout })" } }) do
+    if (model[entry[1]] or 0) > 0 and not taken[entry[2]] then
+      error({ problem = true, field = "model." .. entry[1], what = "is read by nothing in " .. file.path,
+        expected = entry[3] .. ", or no such field" }, 0)
+    end
+  end
+end
+
 -- A sequence is one stream of tokens.
 local function check_streams(net, file)
   for _, stream in ipairs(net.streams) do
@@ -224,6 +239,7 @@ local function build_own(plan, model, file)
   check_tied(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
+  check_dropouts(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_layers(plan, net, file)
   return net
@@ -335,12 +351,14 @@ local function check_places(plan, net)
   end
 end
 
--- A family's layers are those of the block that it is in.
+-- A family's layers are those of the block that it is in; drops: what of its weights is dropped out, and at which place
+-- of the block, or false.
 local function settle_stacks(net)
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
         dimensions.settle_stack(op.family, block)
+        op.family.drops = op.dropout and { name = op.dropout.name, place = op.place } or false
       end
     end
   end

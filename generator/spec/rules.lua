@@ -123,6 +123,29 @@ local function geometric_alone(context)
   refuse("encoding.score", encoding.score, "a score")
 end
 
+-- Geometric attention has no dropout of its weights.
+local function dropped_weights(context)
+  local model, normaliser = context.resolved.model, context.resolved.encoding.normaliser
+  local rate = model and model.attention_dropout or 0
+  if rate > 0 and normaliser and normaliser.kind == "geometric" then
+    add(context, { "model.attention_dropout", "encoding.normaliser.kind" }, {
+      what = "the weights of geometric attention are not dropped out", expected = "0, or weights of a softmax",
+      notes = { note(context, "encoding.normaliser.kind", '"geometric"') } })
+  end
+end
+
+-- The embedding has one rate, which two fields may give.
+local function embedding_rate(context)
+  local model, additive = context.resolved.model, context.resolved.encoding.additive
+  local rate, other = model and model.embedding_dropout, additive and additive.dropout
+  if rate and other and rate ~= other then
+    add(context, { "encoding.additive.dropout", "model.embedding_dropout" }, {
+      what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.number(other)),
+      expected = ("one of the two fields, or %s in both"):format(diagnostics.number(rate)),
+      notes = { note(context, "model.embedding_dropout", diagnostics.number(rate)) } })
+  end
+end
+
 -- A decoder must not see what is behind a query; keys that are tried outwards cannot leave that side out.
 local function causal(context)
   local model, normaliser = context.resolved.model, context.resolved.encoding.normaliser
@@ -348,25 +371,27 @@ end
 
 local function warn_cadence(resolved, warn)
   local train = resolved.train
-  if not train.steps then
-    return -- as many as the epochs have
-  end
-  if train.log_every > train.steps then
-    warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
-      train.steps))
-  end
   local warmup = train.schedule and train.schedule.warmup or 0
-  if warmup > train.steps then
+  if train.steps and warmup > train.steps then
     warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
       warmup, train.steps))
   end
+  local unit = train.cadence == "epochs" and "epoch" or "step"
+  local last = train[unit .. "s"]
+  if not last then
+    return -- the trainer alone knows how many of them there are
+  end
+  if train.log_every > last then
+    warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
+      last))
+  end
   local keep = train.checkpoint.keep
-  if type(keep) == "table" and keep[#keep] > train.steps then
-    warn(("train.checkpoint.keep: step %d is past the last step, %d"):format(keep[#keep], train.steps))
+  if type(keep) == "table" and keep[#keep] > last then
+    warn(("train.checkpoint.keep: %s %d is past the last %s, %d"):format(unit, keep[#keep], unit, last))
   end
   local during = resolved.eval.during
-  if during and during.every > train.steps then
-    warn(("eval.during.every: %d is past the last step, %d"):format(during.every, train.steps))
+  if during and during.every > last then
+    warn(("eval.during.every: %d is past the last %s, %d"):format(during.every, unit, last))
   end
 end
 
@@ -399,11 +424,10 @@ end
 
 -- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
 local function warn_dropout(resolved, warn)
-  for _, entry in ipairs({ { "model", resolved.model.dropout },
-    { "encoding.additive", resolved.encoding.additive.dropout or 0 } }) do
+  for _, entry in ipairs(features.dropouts(resolved)) do
     local probability = entry[2]
     if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
-      warn(("%s.dropout: %s drops nothing: dropout counts in parts of 65536"):format(entry[1],
+      warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(entry[1],
         diagnostics.number(probability)))
     end
   end
@@ -444,9 +468,11 @@ function M.apply(context)
   head_width(context)
   shards(context)
   schedule(context)
+  embedding_rate(context)
   each_encoding(context, function(seen)
     yarn_ramp(seen)
     geometric_alone(seen)
+    dropped_weights(seen)
     causal(seen)
     two_streams(seen)
     drawing(seen)

@@ -36,6 +36,11 @@ static void softmax(int count, double *x) {
 
 static double at(const double *x, int i) { return x ? x[i] : 0; }
 
+/* What the weight of a query and a key is multiplied by behind the softmax. */
+static double kept(const lh_ref_attention *shape, int h, int i, int j) {
+    return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * keys_of(shape) + j] : 1;
+}
+
 /* The scaled logit of query i and key j of head h. */
 static double logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
@@ -62,7 +67,7 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
             softmax(S, row);
             for (int d = 0; d < D; d++) {
                 o[d] = 0;
-                for (int j = 0; j < S; j++) o[d] += row[j] * v[j * C + h * D + d];
+                for (int j = 0; j < S; j++) o[d] += kept(shape, h, i, j) * row[j] * v[j * C + h * D + d];
             }
         }
     }
@@ -87,7 +92,7 @@ static void pair_grad(const lh_ref_attention *shape, const double *q, const doub
     }
 }
 
-/* With p_j the weights of one query: dp_j = dout . v_j, dscore_j = p_j (dp_j - sum over j of p_j dp_j). */
+/* With p_j the weights of one query: dp_j = keep_j dout . v_j, dscore_j = p_j (dp_j - sum over j of p_j dp_j). */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair) {
@@ -100,11 +105,11 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
         for (int i = 0; i < T; i++) {
             const double *row = weights + ((size_t)h * T + i) * S, *go = dout + i * C + h * D;
             double mean = 0;
-            for (int j = 0; j < S; j++) mean += row[j] * dot(D, go, v + j * C + h * D);
+            for (int j = 0; j < S; j++) mean += row[j] * kept(shape, h, i, j) * dot(D, go, v + j * C + h * D);
             for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
-                double dscore = row[j] * (dot(D, go, v + key) - mean);
-                for (int d = 0; d < D; d++) dv[key + d] += row[j] * go[d];
+                double keep = kept(shape, h, i, j), dscore = row[j] * (keep * dot(D, go, v + key) - mean);
+                for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
                 pair_grad(shape, turned_q, turned_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;
             }

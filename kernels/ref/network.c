@@ -148,7 +148,7 @@ static void close_run(run *r) {
     for (int i = 0; i < r->length; i++) {
         attended *kept = &r->tape[i].kept;
         double *all[] = {kept->q,      kept->k,    kept->v,        kept->weights, kept->logits,
-                         kept->cosine, kept->sine, kept->relative, kept->score};
+                         kept->cosine, kept->sine, kept->relative, kept->score,   kept->keep};
         for (size_t j = 0; j < sizeof all / sizeof *all; j++) free(all[j]);
     }
     for (int i = 0; i < r->node_count; i++) {

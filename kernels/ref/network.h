@@ -21,11 +21,11 @@ typedef enum lh_ref_kind {
     LH_REF_EMBED,      /* scale table[token] (+ positions), dropped out */
     LH_REF_PLACE,      /* x0 + positions, dropped out */
     LH_REF_PRODUCT,    /* x0 W + b, of several weights side by side */
-    LH_REF_ACTIVATION, /* f(x0) */
-    LH_REF_GATE,       /* f(first half of x0) second half */
+    LH_REF_ACTIVATION, /* f(x0), dropped out */
+    LH_REF_GATE,       /* f(first half of x0) second half, dropped out */
     LH_REF_NORM,       /* of the rows of x0 */
     LH_REF_ADD,        /* x0 + x1, x1 dropped out */
-    LH_REF_ATTENTION,  /* queries of x0, keys and values of x1; x2: directions */
+    LH_REF_ATTENTION,  /* queries of x0, keys and values of x1, weights dropped out; x2: directions */
     LH_REF_BLOCK,      /* x0 through all repetitions of a block */
     LH_REF_CLASSIFY    /* logits of the last tokens of x0, and their loss */
 } lh_ref_kind;

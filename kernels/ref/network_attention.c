@@ -83,6 +83,14 @@ static void make_score(const run *r, record *at) {
         at->kept.score[pair] = !sees(family, pair / S % T, pair % S, S) ? -INFINITY : score ? score[pair] : 0;
 }
 
+/* kept.keep, where weights are dropped out: the element of a head's query and key is where they stand. */
+static void make_keep(const run *r, record *at, size_t pairs) {
+    if (at->op->rate <= 0) return;
+    at->kept.keep = doubles(pairs);
+    for (size_t i = 0; i < pairs; i++) at->kept.keep[i] = 1;
+    lh_ref_drop_at(r, at, pairs, at->kept.keep, at->kept.keep);
+}
+
 static lh_ref_attention softmax_of(const run *r, const record *at) {
     const lh_ref_family *family = family_of(r, at);
     const attended *kept = &at->kept;
@@ -96,6 +104,7 @@ static lh_ref_attention softmax_of(const run *r, const record *at) {
                               .content_bias = value_of(at, LH_REF_CONTENT_BIAS),
                               .position_bias = value_of(at, LH_REF_POSITION_BIAS),
                               .score = kept->score,
+                              .keep = kept->keep,
                               .logits = kept->logits};
 }
 
@@ -142,6 +151,7 @@ void lh_ref_attention_forward(run *r, record *at) {
     }
     if (family->relative != LH_REF_NO_RELATIVE) make_relative(r, at);
     make_score(r, at);
+    make_keep(r, at, pairs);
     lh_ref_attention shape = softmax_of(r, at);
     lh_ref_attend(&shape, kept->q, kept->k, kept->v, kept->weights, out->x);
 }

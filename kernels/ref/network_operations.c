@@ -4,8 +4,7 @@
 
 #include "kernels/ref/tape.h"
 
-/* y = x dropped out at the operation's site; y may be x. The same on activations and on their gradients. */
-static void drop(const run *r, const record *at, size_t count, const double *x, double *y) {
+void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *x, double *y) {
     const lh_ref_batch *batch = r->batch;
     uint32_t place = (uint32_t)at->op->place;
     if (batch->dropping == LH_REF_NO_DROPOUT || at->op->rate <= 0) {
@@ -56,14 +55,14 @@ void lh_ref_embed_forward(run *r, record *at) {
         for (int c = 0; c < out->width; c++)
             out->x[t * out->width + c] = at->op->scale * table[token[t] * out->width + c];
     add_positions(r, at, out);
-    drop(r, at, count_of(out), out->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
 void lh_ref_embed_backward(run *r, record *at) {
     node *out = out_of(at);
     const uint16_t *token = tokens_at(r, at);
     double *table = gradient_of(at, LH_REF_TABLE), *d = doubles(count_of(out));
-    drop(r, at, count_of(out), out->d, d);
+    lh_ref_drop_at(r, at, count_of(out), out->d, d);
     for (int t = 0; t < out->rows; t++)
         for (int c = 0; c < out->width; c++) table[token[t] * out->width + c] += at->op->scale * d[t * out->width + c];
     add_positions_grad(r, at, out, d);
@@ -74,13 +73,13 @@ void lh_ref_place_forward(run *r, record *at) {
     node *out = out_of(at);
     memcpy(out->x, read(at, 0)->x, count_of(out) * sizeof *out->x);
     add_positions(r, at, out);
-    drop(r, at, count_of(out), out->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
 void lh_ref_place_backward(run *r, record *at) {
     node *out = out_of(at);
     double *d = doubles(count_of(out));
-    drop(r, at, count_of(out), out->d, d);
+    lh_ref_drop_at(r, at, count_of(out), out->d, d);
     add(count_of(out), read(at, 0)->d, d);
     add_positions_grad(r, at, out, d);
     free(d);
@@ -119,32 +118,34 @@ void lh_ref_product_backward(run *r, record *at) {
 }
 
 void lh_ref_activation_forward(run *r, record *at) {
-    (void)r;
-    lh_ref_activation(at->op->f, (int)count_of(out_of(at)), read(at, 0)->x, out_of(at)->x);
+    node *out = out_of(at);
+    lh_ref_activation(at->op->f, (int)count_of(out), read(at, 0)->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
 void lh_ref_activation_backward(run *r, record *at) {
-    (void)r;
     node *x = read(at, 0);
     double *dx = doubles(count_of(x));
-    lh_ref_activation_grad(at->op->f, (int)count_of(x), x->x, out_of(at)->d, dx);
+    lh_ref_drop_at(r, at, count_of(x), out_of(at)->d, dx);
+    lh_ref_activation_grad(at->op->f, (int)count_of(x), x->x, dx, dx);
     add(count_of(x), x->d, dx);
     free(dx);
 }
 
 void lh_ref_gate_forward(run *r, record *at) {
-    (void)r;
     node *out = out_of(at);
     lh_ref_gate(at->op->f, out->rows, out->width, read(at, 0)->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
 void lh_ref_gate_backward(run *r, record *at) {
-    (void)r;
     node *x = read(at, 0), *out = out_of(at);
-    double *dx = doubles(count_of(x));
-    lh_ref_gate_grad(at->op->f, out->rows, out->width, x->x, out->d, dx);
+    double *dx = doubles(count_of(x)), *dy = doubles(count_of(out));
+    lh_ref_drop_at(r, at, count_of(out), out->d, dy);
+    lh_ref_gate_grad(at->op->f, out->rows, out->width, x->x, dy, dx);
     add(count_of(x), x->d, dx);
     free(dx);
+    free(dy);
 }
 
 void lh_ref_norm_forward(run *r, record *at) {
@@ -168,14 +169,14 @@ void lh_ref_norm_backward(run *r, record *at) {
 
 void lh_ref_sum_forward(run *r, record *at) {
     node *out = out_of(at);
-    drop(r, at, count_of(out), read(at, 1)->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), read(at, 1)->x, out->x);
     add(count_of(out), out->x, read(at, 0)->x);
 }
 
 void lh_ref_sum_backward(run *r, record *at) {
     node *out = out_of(at);
     double *d = doubles(count_of(out));
-    drop(r, at, count_of(out), out->d, d);
+    lh_ref_drop_at(r, at, count_of(out), out->d, d);
     add(count_of(out), read(at, 1)->d, d);
     add(count_of(out), read(at, 0)->d, out->d);
     free(d);

@@ -33,6 +33,7 @@ typedef struct attended {
     double *cosine, *sine;    /* [queries][head width / 2] */
     double *relative;         /* [queries][keys][width], or NULL */
     double *score;            /* [heads][queries][keys]: the batch's, -infinity where the mask hides a key; or NULL */
+    double *keep;             /* [heads][queries][keys]: what dropout multiplies weights by, or NULL */
 } attended;
 
 /* One operation that was executed. */
@@ -97,6 +98,9 @@ static inline void add_columns(int rows, int of, int first, int width, const dou
     for (int t = 0; t < rows; t++)
         for (int c = 0; c < width; c++) x[t * of + first + c] += part[t * width + c];
 }
+
+/* y = x dropped out at the record's site; y may be x. The same on activations and on their gradients. */
+void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *x, double *y);
 
 /* An operation at work: what a record says, forward or backward. */
 typedef void operation(run *r, record *at);

@@ -85,7 +85,7 @@ typedef struct ending {
     const char *time;
     int exit_code;
     int64_t step;
-    double train_seconds;
+    const lh_window *window;
 } ending;
 
 static void put_ending(const ending *end, lh_json *json) {
@@ -95,7 +95,8 @@ static void put_ending(const ending *end, lh_json *json) {
         return;
     }
     lh_json_integer(json, "step", end->step);
-    lh_json_number(json, "train_seconds", end->train_seconds);
+    lh_json_number(json, "train_seconds", end->window->seconds);
+    if (end->window->epoch.last > 0) lh_json_number(json, "epoch_accuracy", end->window->epoch.accuracy);
     lh_json_string(json, "ended", end->time);
     lh_json_integer(json, "exit", end->exit_code);
 }
@@ -357,7 +358,7 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
 lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_error *error) {
     char time[32];
     now(time);
-    ending end = {time, exit_code, run->engine->step, window->seconds};
+    ending end = {time, exit_code, run->engine->step, window};
     lh_status status = sync_logs(run, error); /* evaluations follow the last checkpoint */
     if (status == LH_OK) status = write_facts(run, &end, error);
     lh_run_release(run);

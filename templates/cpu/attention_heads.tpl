@@ -1,13 +1,15 @@
 % local scored = score.kind ~= "none"
+% local layer_words = drops and " layer: in the counter of masks." or ""
+% local asks = eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "
 % local of_keys = cross and ", S = w->" .. keys.at .. "length" or ""
 % if cross then
 /* All heads of all sequences: query [sequences][T][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only. */
-static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *query, real *key_value, real *attended) {
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
 % else
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${turned},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only. */
-static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *query_key_value, real *attended) {
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *attended")
 % end
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length${of_keys};
@@ -26,6 +28,9 @@ static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *que
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h${scored and ", &scores" or ""});
+% if drops then
+            ${asks}drop_${name}_weights(w, layer, s, &head);
+% end
 % if cross then
             attend_${name}(&head, query + at, key_value + at, attended + at, of_head);
 % else

@@ -1,7 +1,7 @@
 % local by_sequence = positions.kind == "sequence"
 % local length = streams[2] and "length" or "w->length"
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", about = about.layers })
-% if dropouts[1] then
+% if cpu.masks then
 
 /* Masks of `width` channels for every sequence of the block at one site. */
 % if streams[2] then
@@ -13,8 +13,7 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % end
     const lh_cpu_step *step = w->step;
 % if eval_dropout then
-    uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, place)
-            : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${cpu.places} * layer + place);
+    % include("cpu/drop_site.tpl", { place = "place" })
     for (int s = 0; s < w->sequences; s++)
         dropout_keep(step->key, step->step, w->block->first_example + (uint32_t)s, site, ${length} * width, drop_below,
                 keep + (size_t)s * (size_t)(${length} * width));

@@ -179,6 +179,9 @@ class ${name}(nn.Module):
         self.key = nn.Linear(WIDTH, WIDTH${memory_bias})
         self.value = nn.Linear(WIDTH, WIDTH${memory_bias})
         self.output = nn.Linear(WIDTH, WIDTH${output_bias})
+% if dropout then
+        self.dropout = nn.Dropout(${dropout})
+% end
 % if relative then
         self.relative = ${part.Relative}()
 % end
@@ -222,6 +225,8 @@ class ${name}(nn.Module):
 % end
 % if geometric then
         mixed = ${part.match_first}(score) @ value
+% elseif dropout then
+        mixed = self.dropout(score.softmax(dim=-1)) @ value
 % else
         mixed = score.softmax(dim=-1) @ value
 % end

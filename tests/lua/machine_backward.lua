@@ -159,26 +159,26 @@ end
 
 function back.attention_grad(m, b, use, at)
   local op, dy = b.op, m:gradient(b.dy)
-  local q, kv, weights = at(op.q), at(op.kv), m.weights[op.out][use]
+  local q, kv, weights, mask = at(op.q), at(op.kv), m.weights[op.out][use].softmax, m.weights[op.out][use].mask
   local dq, dkv = filled(m:gradient(b.dq)), b.dkv ~= b.dq and filled(m:gradient(b.dkv)) or m:gradient(b.dq)
   local dway = b.ddirection and filled(m:gradient(b.ddirection))
   local D, C, along = dy.width // op.family.heads, dy.width, {}
-  local function dweight(h, i, value)
+  local function dweight(h, i, j, value)
     local sum = 0
     for d = 1, D do
       sum = sum + dy.data[i * C + h * D + d] * kv.data[value + d]
     end
-    return sum
+    return sum * mask[(h * q.rows + i) * kv.rows + j + 1]
   end
   each_pair(op, q, kv, function(h, i, j, _, _, value)
     local row = h * q.rows + i
-    along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * dweight(h, i, value)
+    along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * dweight(h, i, j, value)
   end)
   each_pair(op, q, kv, function(h, i, j, query, key, value, way)
-    local weight = weights[(h * q.rows + i) * kv.rows + j + 1]
-    local dlogit = weight * (dweight(h, i, value) - along[h * q.rows + i])
+    local pair = (h * q.rows + i) * kv.rows + j + 1
+    local dlogit = weights[pair] * (dweight(h, i, j, value) - along[h * q.rows + i])
     for d = 1, D do
-      put(dkv, value + d, weight * dy.data[i * C + h * D + d], true)
+      put(dkv, value + d, weights[pair] * mask[pair] * dy.data[i * C + h * D + d], true)
       put(dq, query + d, dlogit * kv.data[key + d] / math.sqrt(D), true)
       put(dkv, key + d, dlogit * q.data[query + d] / math.sqrt(D), true)
     end

@@ -20,6 +20,14 @@ function forward.embed(m, op, use, at)
   end
 end
 
+-- The result of an operation that drops out what it gives.
+local function drop(m, op, use, out)
+  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream) or {}
+  for i = 1, #mask do
+    out.data[i] = out.data[i] * mask[i]
+  end
+end
+
 function forward.product(m, op, use, at)
   local x, out, p = at(op.x), at(op.out), m:p(op, use)
   apart(op, x, out)
@@ -32,16 +40,18 @@ function forward.product(m, op, use, at)
       out.data[t * out.width + c] = op.relu and math.max(sum, 0) or sum
     end
   end
+  drop(m, op, use, out)
 end
 
-function forward.activation(_, op, _, at)
+function forward.activation(m, op, use, at)
   local x, out, f = at(op.x), at(op.out), ACTIVATIONS[op.activation]
   for i = 1, #x.data do
     out.data[i] = f(x.data[i])
   end
+  drop(m, op, use, out)
 end
 
-function forward.gate(_, op, _, at)
+function forward.gate(m, op, use, at)
   local x, out, f = at(op.x), at(op.out), ACTIVATIONS[op.activation]
   apart(op, x, out)
   local C = out.width
@@ -50,6 +60,7 @@ function forward.gate(_, op, _, at)
       out.data[t * C + c] = f(x.data[2 * t * C + c]) * x.data[2 * t * C + C + c]
     end
   end
+  drop(m, op, use, out)
 end
 
 function forward.add(m, op, use, at)
@@ -131,12 +142,14 @@ function forward.attention(m, op, use, at)
   local weights = attend_weights(op, q, kv, op.direction and at(op.direction))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
-  m.weights[op.out][m.training and use or 0] = weights
+  local mask = m:weights_mask(op, use, #weights)
+  m.weights[op.out][m.training and use or 0] = { softmax = weights, mask = mask }
   for i = 1, #out.data do
     out.data[i] = 0
   end
   each_pair(op, q, kv, function(h, i, j, _, _, value)
-    local weight = weights[(h * q.rows + i) * kv.rows + j + 1]
+    local pair = (h * q.rows + i) * kv.rows + j + 1
+    local weight = weights[pair] * mask[pair]
     for d = 1, D do
       out.data[i * C + h * D + d] = out.data[i * C + h * D + d] + weight * kv.data[value + d]
     end

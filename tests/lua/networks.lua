@@ -6,6 +6,7 @@
 --   widths     of the model, to pick from
 --   tied       false: an output of its own
 --   single     one attention, in one of the blocks, as the generator prints networks today
+--   whole      names of families whose weights are not dropped out
 -- Output: { text, width, streams, layers, tied }: text is a Lua chunk that returns the description; layers: how often
 -- the single attention is run through; tied: the output layer's weight is the table of tokens.
 --
@@ -63,6 +64,12 @@ function Writer:rate()
   return self.random:pick(self.dropout and RATES or { 0 })
 end
 
+-- One of the options of a composite, or nothing.
+function Writer:dropout_option(name)
+  local rate = self:rate()
+  return rate > 0 and (", %s = %g"):format(name, rate) or ""
+end
+
 function Writer:bool()
   return tostring(self.random:chance(2))
 end
@@ -74,21 +81,22 @@ function branches.attention(w, y)
   local family = w.random:pick(w.families)
   local name = w.attends or w.used[family]
   w.attends, w.used[family] = true, true
-  return w:value("%s:attention(%q, %s, %s, { bias = %s%s })", w.scope, family, y, y, w:bool(),
-    name and (", name = %q"):format(w:unique("look")) or "")
+  return w:value("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:bool(),
+    name and (", name = %q"):format(w:unique("look")) or "", w.whole[family] and "" or w:dropout_option("dropout"))
 end
 
 function branches.cross(w, y)
   local name = w.used.cross and (", name = %q"):format(w:unique("memory_look")) or ""
   w.used.cross = true
-  return w:value("%s:attention(\"cross\", %s, %s, { bias = %s%s })", w.scope, y, w.memory, w:bool(), name)
+  return w:value("%s:attention(\"cross\", %s, %s, { bias = %s%s%s })", w.scope, y, w.memory, w:bool(), name,
+    w:dropout_option("dropout"))
 end
 
 function branches.feedforward(w, y)
   local hidden = w.random:pick(HIDDEN)
   local activation = w.random:pick(not w.steady and w.random:chance(3) and GATES or ACTIVATIONS)
-  return w:value("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q })", w.scope, y, hidden,
-    activation, w:bool(), w:sized("mlp", hidden))
+  return w:value("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q%s })", w.scope, y, hidden,
+    activation, w:bool(), w:sized("mlp", hidden), w:dropout_option("hidden_dropout"))
 end
 
 function branches.map(w, y)
@@ -100,7 +108,8 @@ function branches.chain(w, y)
   local hidden = w.random:pick(HIDDEN)
   local up = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("up", hidden), y, hidden,
     w:bool())
-  local act = w:value("%s:activation(%q, %s, %q)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS))
+  local act = w:value("%s:activation(%q, %s, %q, %g)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS),
+    w:rate())
   local down = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("down", w.width), act, w.width)
   return w.random:chance(3) and w:value("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
 end
@@ -117,7 +126,7 @@ function branches.gate(w, y)
   local name = w:sized("wide", w.width)
   local x = w:value("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, w.width, name .. ".gate",
     name .. ".up")
-  return w:value("%s:gate(%q, %s, %q)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }))
+  return w:value("%s:gate(%q, %s, %q, %g)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }), w:rate())
 end
 
 function branches.norm(w, y)
@@ -277,7 +286,8 @@ function M.random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
-    families = options.families, single = options.single, width = width, model = width, detours = random:chance(3),
+    families = options.families, whole = options.whole or {}, single = options.single, width = width,
+    model = width, detours = random:chance(3),
     tied = options.tied ~= false, dropout = random:chance(2) }, Writer)
   local streams = options.streams == 2 and random:chance(3) and 2 or 1
   network(w, streams)

@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
+local describe = require("plan.describe")
 local json = require("dkjson")
 local lu = require("luaunit")
 local network_page = require("plan.network_page")
@@ -227,6 +228,19 @@ function TestPlanLua.test_plan_lua_reads_back_with_a_long_formula()
   for i, choice in ipairs(plan_module.json(plan).choices) do
     lu.assertEquals(read.choices[i], { choice.what, choice.value, choice.why })
   end
+end
+
+-- Rates, where they are asked for.
+TestDropout = {}
+
+function TestDropout.test_every_rate_is_named()
+  local function dropout(model)
+    return describe.dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
+  end
+  lu.assertEquals(dropout({}), "dropout 0.1")
+  lu.assertEquals(dropout({ hidden_dropout = 0.25 }), "dropout 0.1, of hidden numbers 0.25")
+  lu.assertEquals(dropout({ attention_dropout = 0.2, embedding_dropout = 0 }),
+    "dropout 0.1, of attention's weights 0.2, of the embedding 0")
 end
 
 support.run()

@@ -59,6 +59,16 @@ function TestDimensions.test_dropout()
   lu.assertEquals(plan.dropouts, { plan.dropout, plan.additive.dropout })
   lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
   lu.assertEquals(plan_of({}).additive.dropout, { kind = "none" })
+  plan = plan_of({ ["model.embedding_dropout"] = "0.25", ["model.attention_dropout"] = "0.5",
+    ["model.hidden_dropout"] = "0.1" })
+  lu.assertEquals(plan.additive.dropout.threshold, 16384) -- where nothing is added, too
+  local names = {}
+  for i, d in ipairs(plan.dropouts) do
+    names[i] = d.name .. " " .. d.rate_text
+  end
+  lu.assertEquals(names, { "ATTENTION 0.5", "BRANCH 0.1", "EMBEDDING 0.25", "HIDDEN 0.1" })
+  lu.assertEquals(plan.attentions[1].drops, { name = "ATTENTION", place = 0 })
+  lu.assertFalse(plan_of({}).attentions[1].drops)
 end
 
 function TestDimensions.test_scales()

@@ -404,7 +404,7 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:activation("a", h, "swish"))]], 5, 'the activation "swish"', "gelu, gelu_tanh, relu or silu" },
   { [[b:output(b:norm("n", h, "batch"))]], 5, 'the norm "batch"', "layer or rms" },
   { [[b:output(b:feedforward(h, { hidden = 32, activation = "tanh" }))]], 5, 'the activation "tanh"', "swiglu" },
-  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"', "activation, bias, hidden, name" },
+  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"', "bias, hidden, hidden_dropout, name" },
   { [[b:output(h + h)]], 5, "values have no arithmetic", "block:add" },
   { [[b.output(h)]], 5, "is called on the value input", "a colon" },
   { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },
@@ -502,6 +502,38 @@ function TestOwn.test_an_encoding_that_nothing_reads()
   refused("alibi", with_block(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
   refused("window", with_block(FULL), "is read by nothing in net.lua")
   good(with_block(FULL))
+end
+
+-- Nor do rates; attention has that of the spec, or its own.
+function TestOwn.test_dropouts_of_the_spec_and_of_the_description()
+  local text = with_block([[local s = b:add(h, b:attention("self", h, h%s), model.dropout)
+b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu"%s }), model.dropout)))]])
+  local function planned_with(attention, feedforward, ...)
+    return planned(text:format(attention, feedforward), { ... })
+  end
+  local _, message = planned_with("", "", "model.hidden_dropout=0.2")
+  lu.assertStrContains(message, "model.hidden_dropout: is read by nothing in net.lua")
+  lu.assertStrContains(message, "hidden_dropout = model.hidden_dropout")
+  _, message = planned_with("", "", "model.embedding_dropout=0.2")
+  lu.assertStrContains(message, "model.embedding_dropout: is read by nothing in net.lua")
+  lu.assertStrContains(message, "dropout = net.additive_dropout")
+  _, message = planned_with(", { dropout = 0.2 }", "", "encoding.normaliser.kind=geometric")
+  lu.assertStrContains(message, "net.lua:5:")
+  lu.assertStrContains(message, "attention self is geometric, and its weights are dropped out")
+  local function rates(...)
+    local of = {}
+    for _, d in ipairs(good(text:format(select(1, ...), select(2, ...)), { select(3, ...) }).dropouts) do
+      of[d.name] = d.rate_text
+    end
+    return of
+  end
+  local take = ", hidden_dropout = model.hidden_dropout"
+  lu.assertEquals(rates("", take), { BRANCH = "0.1" })
+  lu.assertEquals(rates("", take, "model.hidden_dropout=0.2", "model.attention_dropout=0.3"),
+    { BRANCH = "0.1", HIDDEN = "0.2", ATTENTION = "0.3" })
+  lu.assertEquals(rates(", { dropout = 0.4 }", "", "model.attention_dropout=0.3"),
+    { BRANCH = "0.1", ATTENTION = "0.4" })
+  lu.assertEquals(rates(", { dropout = 0 }", "", "model.attention_dropout=0.3"), { BRANCH = "0.1" })
 end
 
 -- A study varies options; the file is found from where the study stands.

@@ -119,7 +119,8 @@ local function check(name, describe, text)
 end
 
 local function random_network(number)
-  local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" } })
+  local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" },
+    whole = { directional = true } })
   return assert(load(given.text))(), given.text
 end
 

@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local cells = require("study.read.cells")
+local beside = require("study.report.beside")
 local lu = require("luaunit")
 local published = require("study.read.published")
 local readings = require("study.read.readings")
@@ -45,7 +46,8 @@ local function problem_in(page)
       open[#open + 1] = name
     end
   end
-  return #open > 0 and "left open: " .. open[#open] or page:match("<script") or page:match('src="[^"]*') or nil
+  return #open > 0 and "left open: " .. open[#open] or page:match("<script")
+    or page:gsub('src="data:image/png;base64,[%w+/]*=*"', ""):match('src="[^"]*') or nil
 end
 
 TestPage = {}
@@ -78,6 +80,30 @@ function TestPage.test_report_of_a_folder()
   lu.assertStrContains(text, "lr0.1-seed1: failed, exit code 1")
   lu.assertStrContains(said[1], "13 of 14 runs have a score (1 failed)")
   lu.assertStrContains(support.read(root .. "/report/tables.tex"), "\\toprule")
+end
+
+-- What an analysis left in its folder beside the runs is shown; what calls itself a picture and is none, is not.
+function TestPage.test_analyses_beside_the_runs()
+  local study = make_study("beside", SCORES)
+  local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  support.write("beside/compare/compare.txt", "mean <b> & sd\n")
+  support.write("beside/compare/compare.png", "\137PNG\r\n\26\n\0")
+  support.write("beside/tables/tables.txt", "distances\n")
+  support.write("beside/tables/tables.png", "<svg onload='x'/>")
+  report.run({ project = project, runs = root, say = function() end })
+  local page = support.read(root .. "/report/index.html")
+  lu.assertNil(problem_in(page))
+  lu.assertStrContains(page, "<h2>Analysis: compare</h2>\n<figure><img src=\"data:image/png;base64,iVBORw0KGgoA\"")
+  lu.assertStrContains(page, "<pre>mean &lt;b&gt; &amp; sd\n</pre>")
+  lu.assertStrContains(page, '<h2>Analysis: tables</h2>\n<p class="flag">no picture</p>')
+  lu.assertNotStrContains(page, "onload")
+end
+
+function TestPage.test_base64()
+  for bytes, text in pairs({ [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foobar = "Zm9vYmFy",
+    ["\255\n\0\251"] = "/woA+w==" }) do
+    lu.assertEquals(beside.base64(bytes), text)
+  end
 end
 
 -- Task and title of runs on a file are the file's name; training lengths come from what the trainer wrote.

@@ -59,6 +59,9 @@ local CASES = {
   { "model.width", "128", "72", "80 is the nearest legal value" },
   { "model.feedforward", "16", "8", "8 is below 16" },
   { "model.dropout", "0.99", "0.9901", "0.9901 is above 0.99" },
+  { "model.attention_dropout", "0.5", "1", "1 is above 0.99" },
+  { "model.hidden_dropout", "0.99", "-0.1", "-0.1 is below 0" },
+  { "model.embedding_dropout", "0", "0.991", "0.991 is above 0.99" },
   { "model.spare_token", "false", "0", "expected: true or false" },
   { "encoding", "{ kind = 'rope' }", "word", 'write encoding = { kind = "word" }' },
   { "encoding.rotation", "{ kind = 'none' }", "1", "1 does not fit here" },
@@ -124,11 +127,12 @@ local CASES = {
   { "train.clip", "{ kind = 'none' }", "none", '"none" is a string' },
   { "train.clip.kind", "none", "value", "expected: none, global_norm" },
   { "train.clip.max_norm", "0.5", "0", "0 is not above 0" },
+  { "train.cadence", "epochs", "batches", "expected: steps, epochs", DATA },
   { "train.log_every", "1", "0", "0 is below 1" },
   { "train.checkpoint", "{ every = 5 }", "5", "5 does not fit here" },
   { "train.checkpoint.every", "5", "2.5", "2.5 is not an integer" },
   { "train.checkpoint.minutes", "0", "-1", "-1 is below 0" },
-  { "train.checkpoint.keep", "{ 100, 200 }", "first", "expected: last, all, or an ascending list of steps" },
+  { "train.checkpoint.keep", "{ 0, 200 }", "first", "expected: last, all, or an ascending list of steps" },
   { "eval", "{ draws = 2 }", "1", "1 does not fit here" },
   { "eval.lengths", "{ list = { 6, 10, 50 } }", "{ 6, 10, 50 }", "write { list = { 6, 10, 50 } }" },
   { "eval.by", "{ digits = { 0, 50 }, length = { list = { 2, 4 } }, carry = true }", "{ digits = 5 }",
@@ -262,23 +266,24 @@ function TestSchema.test_absent_follows_the_features()
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
   local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
-  local turns = "rotate rotation " .. scalings
+  local others = "ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
+  local turns = others .. "rotate rotation " .. scalings
   lu.assertEquals(absent(), turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("model.dropout=0"),
     "dropout " .. turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
     turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED), turns .. relative .. drawn .. "sinusoid" .. score)
-  lu.assertEquals(absent(RANDOM, ROPE), scalings .. relative .. drawn .. "sinusoid position_table" .. score)
+  lu.assertEquals(absent(RANDOM, ROPE), others .. scalings .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM), absent())
   lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
-    scalings .. relative .. "lh_draw_ " .. drawn .. "position_table" .. score)
+    others .. scalings .. relative .. "lh_draw_ " .. drawn .. "position_table" .. score)
   lu.assertEquals(absent(XL),
     turns .. "table_row relative_table visible " .. geometric .. "lh_draw_ " .. drawn .. "position_table" .. score)
   lu.assertEquals(absent(SHAW, RANDOM),
     turns .. "signed_sinusoid position_bias visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(ROPE, YARN, RANDOM),
-    "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
+    others .. "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(GEOMETRIC, "encoding.normaliser.normalised=false"), turns
     .. "signed_sinusoid position_bias table_row relative_table visible inverse_total lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
@@ -286,13 +291,18 @@ function TestSchema.test_absent_follows_the_features()
     turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. off)
   -- where what is chosen is not used, it leaves nothing either
   lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
-    scalings .. relative .. "draw_sequence signed_distances sinusoid position_table" .. score)
+    others .. scalings .. relative .. "draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, SHAW, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
     turns .. "signed_sinusoid position_bias visible " .. geometric
     .. "FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
     turns .. relative .. "FIRST_POSITION signed_distances sinusoid score_pair score_tables" .. updates)
   lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
+  local off_alone = absent("model.dropout=0"):gsub("^dropout ", "")
+  lu.assertEquals(absent("model.dropout=0", "model.embedding_dropout=0.1"), off_alone)
+  lu.assertEquals(absent("model.dropout=0", "model.attention_dropout=0.1"),
+    (off_alone:gsub("ATTENTION_KEEP_SCALE ", "")))
+  lu.assertEquals(absent("model.dropout=0", "model.hidden_dropout=0.1"), (off_alone:gsub("HIDDEN_KEEP_SCALE ", "")))
   local function updated(optimizer)
     return (absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))
   end

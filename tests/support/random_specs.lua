@@ -34,7 +34,8 @@ local SPEC = [[
 return {
   task = { kind = "bucket_sort" },
   encoding = { %s },
-  model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0 },
+  model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0,
+    attention_dropout = %g },
   train = { use = "ruoss", lengths = { 1, 18 } },
   eval = { lengths = { 1, 18 }, examples = 4, dropout = %s },
   precision = "float64",
@@ -48,16 +49,17 @@ end
 
 M.number_of = number_of
 
--- The text of a random spec, and its description.
+-- The text of a random spec, and its description. Of every other one attention's weights are dropped out, whatever the
+-- description says of rates of its own.
 function M.random(id)
   local number, wide = number_of(id)
   local encoding = ENCODINGS[number % #ENCODINGS + 1]
   local given = networks.random(number, { families = { "self" }, widths = wide and WIDE or WIDTHS,
-    single = true, tied = not encoding.both })
+    single = true, tied = not encoding.both, whole = { self = encoding.both } })
   local head_widths = HEAD_WIDTHS[given.width]
   local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
   return SPEC:format(encoding[1], given.tied and "decoder" or "encoder", given.layers, heads,
-    given.width, number % 3 == 0), given.text
+    given.width, number % 2 == 1 and 0.25 or 0, number % 3 == 0), given.text
 end
 
 -- Calls f while a description stands in for those of encoders and decoders.

@@ -39,7 +39,7 @@ local NAMES = { "none", "rope", "causal", "window", "relative", "shaw", "geometr
 local ADDITIVES = { "none", "sinusoid", "learned" }
 
 local function any_network(number)
-  local given = networks.random(number, { streams = 2, families = NAMES })
+  local given = networks.random(number, { streams = 2, families = NAMES, whole = { geometric = true, plain = true } })
   return reference.derive(builder.build(assert(load(given.text))(), {
     model = { width = given.width },
     tokens = { count = 5, text = "TOKENS" },

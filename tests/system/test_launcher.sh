@@ -66,6 +66,15 @@ asks_without_compiler() {
     [ "$(id -u)" != 0 ] || ends_with 4 'this needs: make gcc' env PATH="$work/bin" ./longhand build $SPEC
 }
 
+# What one analysis alone needs is asked for by that one alone.
+asks_for_lapack() {
+    bare_path apt && rm "$work/bin/cc" "$work/bin/make"
+    LAPACK=-lnosuch ends_with 4 'this needs: liblapack-dev' env PATH="$work/bin:$PATH" ./longhand analyze tables "$work" ||
+        return
+    [ "$(id -u)" != 0 ] || grep -q 'install.* liblapack-dev' "$work/apt" || return
+    LAPACK=-lnosuch ends_with 1 'there are no runs' env PATH="$work/bin:$PATH" ./longhand analyze compare "$work"
+}
+
 without_temporary_files() {
     TMPDIR=/nowhere ends_with 4 'TMPDIR: no temporary files can be written in /nowhere' ./longhand build $SPEC
 }
@@ -135,6 +144,11 @@ else
 fi
 expect launcher_asks_without_lua asks_without_lua
 expect launcher_asks_without_compiler asks_without_compiler
+if command -v gnuplot >/dev/null 2>&1; then
+    expect launcher_asks_for_lapack asks_for_lapack
+else
+    echo 'skip launcher_asks_for_lapack: gnuplot is not installed'
+fi
 expect launcher_without_temporary_files without_temporary_files
 expect launcher_generator_without_a_word_exit_4 dying_generator 4 'exit 0' 'ended without a last word (status 0)'
 expect launcher_generator_killed_exit_4 dying_generator 4 'kill -9 $$' 'killed (signal 9)'

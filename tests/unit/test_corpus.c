@@ -111,6 +111,17 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     f.spec.train.epochs = 7;
     lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
     assert_int_equal(f.spec.train.steps, 7 * 3); /* batches of 8: one of each shape */
+    int64_t logged = f.spec.train.log_every, kept[] = {0, 4};
+    f.spec.train.by_epochs = true;
+    f.spec.train.keep_steps = kept;
+    f.spec.eval.during_every = 2;
+    for (int again = 0; again < 2; again++) { /* a spec that was bound counts steps */
+        lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+        assert_int_equal(f.spec.train.log_every, 3 * logged);
+        assert_int_equal(f.spec.eval.during_every, 6);
+        assert_int_equal(lh_kept_step(&f.spec.train, 0), 0);
+        assert_int_equal(lh_kept_step(&f.spec.train, 1), 12);
+    }
     lh_corpus_close(&c);
 }
 

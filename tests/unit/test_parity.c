@@ -27,6 +27,7 @@ extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parit
     longhand_spec_parity_geometric_plain;
 extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_decoder_relative,
     longhand_spec_parity_float64_decoder_alibi;
+extern const lh_spec longhand_spec_parity_dropout_relative;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -38,6 +39,7 @@ static const lh_parity_case CASES[] = {
     {"rand_rope", &longhand_spec_parity_rand_rope},
     {"sincos", &longhand_spec_parity_dropout_sincos},
     {"rand_rope", &longhand_spec_parity_dropout_rand_rope},
+    {"relative", &longhand_spec_parity_dropout_relative},
     {"rope", &longhand_spec_parity_float64_rope},
     {"rand_learned", &longhand_spec_parity_float64_rand_learned},
     {"rope_linear", &longhand_spec_parity_rope_linear},

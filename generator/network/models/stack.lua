@@ -26,7 +26,8 @@ return function(net, model, x, of)
   local b = net:block(of.name or "layer", of.layers, about(model, of), { path = of.path })
   local kind, pre = model.norm.kind, model.norm.place == "pre"
   local attends = { bias = model.bias == "all" }
-  local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none" }
+  local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none",
+    hidden_dropout = model.hidden_dropout }
   local own, norms = of.attention or "self", 0
   local function add(h, branch)
     norms = norms + 1

@@ -139,7 +139,9 @@ return {
   { path = "encoding.additive.init_sigma", type = "number", above = 0, default = 1.0, only = { "learned" },
     doc = "standard deviation of the table's first values, before they are cut at two of it" },
   { path = "encoding.additive.dropout", type = "number", min = 0, max = 0.99, unit = "share of elements",
-    only = { "sinusoid", "learned" }, default = common.same_as("model.dropout"), default_text = "model.dropout",
+    only = { "sinusoid", "learned" }, default = function(resolved)
+      return features.value_at(resolved, "model.embedding_dropout") or features.value_at(resolved, "model.dropout")
+    end, default_text = "model.embedding_dropout, or else model.dropout",
     doc = "dropped from the sum of embedding and encoding, in training" },
 
   { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },

@@ -5,42 +5,17 @@
 -- and was left out, or nil.
 
 local comparisons = require("study.analyse.comparisons")
-local open = require("study.report.open")
+local sheets = require("study.analyse.sheets")
 local strips = require("study.analyse.strips")
 local table_latex = require("study.report.table_latex")
-local table_text = require("study.report.table_text")
-local tongues = require("base.tongues")
 local wording = require("base.wording")
 
 local M = {}
 
-local WIDTH = 100
-local MOST_ROWS, MOST_NOTES = 40, 12 -- on the screen; the files have all
-local MOST_DAMAGED = 5
-local MISSING = "-"
-
-local function texts(...)
-  local cells = {}
-  for i, text in ipairs({ ... }) do
-    cells[i] = { texts = { text } }
-  end
-  return cells
-end
-
-local function columns(...)
-  local list = {}
-  for i, title in ipairs({ ... }) do
-    list[i] = { title = title }
-  end
-  return list
-end
-
-local function number(form, ...)
-  return ... and form:format(...) or MISSING
-end
+local columns, line, number, texts = sheets.columns, sheets.line, sheets.number, sheets.texts
 
 local function p_text(p)
-  return not p and MISSING or p < 0.0001 and "< 0.0001" or ("%.4f"):format(p)
+  return not p and sheets.MISSING or p < 0.0001 and "< 0.0001" or ("%.4f"):format(p)
 end
 
 local function titled(set, text)
@@ -80,28 +55,6 @@ local function pairs_table(result, options)
     notes = {} }
 end
 
--- A table as text for the screen: its first rows.
-local function shown(model)
-  local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MOST_ROWS, #model.rows), 1, {}) },
-    { __index = model })
-  local more = #model.rows - #short.rows
-  return table_text.render(short, WIDTH, MOST_NOTES) .. (more > 0 and ("  and %d more\n"):format(more) or "")
-end
-
-local function csv_number(value)
-  return value and ("%.9g"):format(value) or ""
-end
-
-local function line(...)
-  local fields = table.pack(...)
-  for i = 1, fields.n do
-    local field = fields[i]
-    fields[i] = type(field) == "string" and tongues.csv(field) or math.type(field) == "integer" and tostring(field)
-      or csv_number(field)
-  end
-  return table.concat(fields, ",")
-end
-
 local function seeds_csv(result, options)
   local lines = { "set,group,learning_rate,seed,step,accuracy,folder" }
   for _, set in ipairs(result.sets) do
@@ -138,26 +91,15 @@ local function pairs_csv(result, options)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- What was left out since its files are damaged, or nil.
-local function damage_of(study)
-  local _, damaged = open.problems(study)
-  local lines = {}
-  for i = 1, math.min(#damaged, MOST_DAMAGED) do
-    lines[i] = "\n  " .. tongues.plain(damaged[i])
-  end
-  return #damaged > 0 and ("damaged and left out:%s%s"):format(table.concat(lines),
-    #damaged > MOST_DAMAGED and ("\n  and %d more"):format(#damaged - MOST_DAMAGED) or "") or nil
-end
-
 function M.run(study, options)
   local result, message = comparisons.of(study, options)
   if not result then
-    local damage = damage_of(study)
+    local damage = sheets.damage(study)
     return nil, damage and message .. "\n" .. damage or message
   end
   local groups, differences = groups_table(result, options), pairs_table(result, options)
-  options.say(shown(groups))
-  options.say(shown(differences))
+  options.say(sheets.shown(groups))
+  options.say(sheets.shown(differences))
   return {
     { path = "compare.csv", text = pairs_csv(result, options) },
     { path = "groups.csv", text = groups_csv(result) },
@@ -166,7 +108,7 @@ function M.run(study, options)
     { path = "compare.gnuplot", text = strips.script({ name = "compare", title = ("Every seed, by %s"):format(
       result.axis), xlabel = ("accuracy in percent, split %s; points: seeds; bars: means and 95%% of the bootstrap's")
       :format(options.split), sets = result.sets }) },
-  }, nil, damage_of(study)
+  }, nil, sheets.damage(study)
 end
 
 return M

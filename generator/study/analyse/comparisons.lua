@@ -1,91 +1,21 @@
 -- The cells of a study against each other, by the scores of their seeds.
 --
 -- Input: a study with its cells read (cells.lua) and { axis, reference, split, margin, resamples, seed }. Output of
--- M.of: { axis, sets, pairs, notes }, or nil and a message. Cells that differ along `axis` alone (default: the last one
--- that has several values) are the groups of a set. set = { name, groups }; group = { value, name, asked, rate, rates,
--- runs, scores, mean, sd, error, low, high }: the cell's value on the axis and how it is called; its runs with a score,
--- by seed, at the learning rate of the highest mean, as reports show it; the bootstrap's interval of their mean. pair =
+-- M.of: { axis, sets, pairs, notes }, or nil and a message: sets and groups as groups.lua has them, of each group also
+-- { mean, sd, error, low, high }, the last two the bootstrap's interval of the mean. pair =
 -- { set, a, b, test, p, low, high, p_equivalence, equivalence, verdict }: two groups of a set; the test of a - b
 -- (inference.welch) and its p corrected by Holm's method; the bootstrap's interval; with a margin, the p of equivalence
 -- and the corrected one. The family of a correction is all pairs.
 -- Invariants: groups with fewer than two scores are in no pair; scores are in percent.
 
-local diagnostics = require("base.diagnostics")
+local groups = require("study.analyse.groups")
 local inference = require("study.analyse.inference")
-local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local tongues = require("base.tongues")
-local views = require("study.report.views")
-local wording = require("base.wording")
 
 local M = {}
 
 local MOST_NAMED = 12 -- cells in a message
-
-local function axis_of(study, wanted)
-  local names = {}
-  for _, axis in ipairs(study.axes) do
-    names[#names + 1] = #axis.values > 1 and axis.name or nil
-  end
-  if #names == 0 then
-    return nil, "there is a single cell; expected several to compare"
-  end
-  for _, name in ipairs(names) do
-    if name == (wanted or names[#names]) then
-      return name
-    end
-  end
-  return nil, ("--axis %s: cells differ along no such axis\n  expected: %s"):format(wanted, table.concat(names, ", "))
-end
-
--- Where a cell stands along the other axes.
-local function set_name(study, cell, along)
-  local parts = {}
-  for _, axis in ipairs(study.axes) do
-    parts[#parts + 1] = axis.name ~= along and #axis.values > 1 and views.label(axis.name, cell.key[axis.name]) or nil
-  end
-  return table.concat(parts, ", ")
-end
-
--- How many learning rates of a cell have a score.
-local function count_rates(cell)
-  local count = 0
-  for _, rate in ipairs(cell.summary.rates) do
-    count = count + (rate.mean and 1 or 0)
-  end
-  return count
-end
-
-local function group_of(cell, axis, split)
-  local best = cell.summary.best or cell.summary.rates[1]
-  local group = { value = cell.key[axis], name = views.label(axis, cell.key[axis]), asked = best.asked,
-    rate = best.rate, rates = count_rates(cell), runs = table.move(best.runs, 1, #best.runs, 1, {}), scores = {} }
-  table.sort(group.runs, function(a, b)
-    return a.seed < b.seed
-  end)
-  for i = #group.runs, 1, -1 do
-    local score = runs.score(group.runs[i], split)
-    if score then
-      table.insert(group.scores, 1, score)
-    else
-      table.remove(group.runs, i)
-    end
-  end
-  return group
-end
-
-local function sets_of(study, axis, split)
-  local sets, at = {}, {}
-  for _, cell in ipairs(study.cells) do
-    local name = set_name(study, cell, axis)
-    if not at[name] then
-      at[name] = { name = name, groups = {} }
-      sets[#sets + 1] = at[name]
-    end
-    table.insert(at[name].groups, group_of(cell, axis, split))
-  end
-  return sets
-end
 
 -- Adds what is known of each group's mean. The resampled means of a group are kept: those of a pair's difference are
 -- the differences of theirs, since the groups are drawn apart.
@@ -175,31 +105,11 @@ local function judge(list, margin)
   end
 end
 
-local function title_of(set, group)
-  return (set.name ~= "" and set.name .. ", " or "") .. group.name
-end
-
--- What is wrong where no set has a group of this value; or nil.
-local function reference_problem(sets, reference)
-  local names, seen = {}, {}
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      names[#names + 1] = not seen[group.value] and tongues.plain(group.value) or nil
-      seen[group.value] = true
-    end
-  end
-  if reference and not seen[reference] then
-    local nearest = diagnostics.nearest(reference, names)
-    return ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference, table.concat(names, ", "),
-      nearest and ("\n  hint: did you mean %s?"):format(nearest) or "")
-  end
-end
-
 local function nothing_to_compare(sets, split)
   local counts = {}
   for _, set in ipairs(sets) do
     for _, group in ipairs(set.groups) do
-      counts[#counts + 1] = ("%s: %d"):format(tongues.plain(title_of(set, group)), #group.scores)
+      counts[#counts + 1] = ("%s: %d"):format(tongues.plain(groups.title(set, group)), #group.scores)
     end
   end
   local more = #counts - MOST_NAMED
@@ -208,43 +118,13 @@ local function nothing_to_compare(sets, split)
     .. "cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found)
 end
 
--- What one should know of the groups before one believes the tests.
-local function notes_of(study, sets)
-  local notes, chosen, within = {}, 0, 0
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      if #group.scores < group.asked then
-        notes[#notes + 1] = ("%s: %d of %d seeds have a score"):format(title_of(set, group), #group.scores, group.asked)
-      end
-      chosen = chosen + (group.rates > 1 and 1 or 0)
-      for _, run in ipairs(group.runs) do
-        within = within + (run.within and 1 or 0)
-      end
-    end
-  end
-  for _, cell in ipairs(study.cells) do
-    for _, difference in ipairs(cell.summary.differences) do
-      notes[#notes + 1] = ("%s: its runs differ, %s"):format(views.key_text(study, cell), difference)
-    end
-  end
-  if within > 0 then
-    notes[#notes + 1] = ("%s evaluated on nothing but training lengths (in distribution)"):format(within == 1
-      and "1 run was" or wording.count(within, "run") .. " were")
-  end
-  if chosen > 0 then
-    notes[#notes + 1] = ("learning rate: of %s it is the one of several with the highest mean score, chosen on these "
-      .. "very seeds, so that their means are somewhat too high"):format(wording.count(chosen, "cell"))
-  end
-  return notes
-end
-
 function M.of(study, options)
-  local axis, message = axis_of(study, options.axis)
+  local axis, message = groups.axis(study, options.axis)
   if not axis then
     return nil, message
   end
-  local sets = sets_of(study, axis, options.split)
-  message = reference_problem(sets, options.reference)
+  local sets = groups.sets(study, axis, options.split)
+  message = groups.reference_problem(sets, options.reference)
   if message then
     return nil, message
   end
@@ -254,7 +134,7 @@ function M.of(study, options)
     return nil, nothing_to_compare(sets, options.split)
   end
   judge(list, options.margin)
-  return { axis = axis, sets = sets, pairs = list, notes = notes_of(study, sets) }
+  return { axis = axis, sets = sets, pairs = list, notes = groups.notes(study, sets) }
 end
 
 return M

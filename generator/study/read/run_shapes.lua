@@ -118,7 +118,7 @@ local FACTS = {
   train_lengths = shapes.list(LENGTH, schema.LONGEST),
   seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
-  ended = TEXT, exit = shapes.integer(0, 255),
+  epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
 }
 local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any }
 

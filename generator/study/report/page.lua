@@ -38,7 +38,8 @@ td.best { font-weight: 700; }
 td.missing, .flag { color: var(--warn); font-weight: 400; }
 .facts td, .facts th { text-align: left; white-space: normal; vertical-align: top; }
 figure { margin: 1rem 0; }
-figure svg { width: 100%; height: auto; }
+figure svg, figure img { width: 100%; height: auto; }
+pre { font: .88em/1.35 ui-monospace, Menlo, Consolas, monospace; }
 figcaption { color: var(--soft); max-width: 60rem; }
 details { margin: .3rem 0; }
 summary { cursor: pointer; }

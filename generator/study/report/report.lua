@@ -4,6 +4,7 @@
 -- Input: { project, runs, other, study, scale, out, say }. Output: an exit code, and a message where it is not 0.
 -- Writes only below `out`; the runs are read and left alone.
 
+local beside = require("study.report.beside")
 local compare = require("study.report.compare")
 local curves = require("study.report.curves")
 local draw = require("study.report.draw")
@@ -200,7 +201,7 @@ local function make_report(options, study, list, papers)
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.of(study, papers.setting), paper = papers.setting, parts = make_parts(study, list, papers),
     distribution = views.distribution(study), readings = readings.count(evaluated),
-    command_of = command_of(options, study),
+    command_of = command_of(options, study), beside = beside.find(options.runs, study.name),
     command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
   report.problems, report.damaged = open.problems(study)

@@ -3,6 +3,7 @@
 -- Input: report = { study, title, lead, settings, differing, tables, figures, pictures, readings, problems, commands },
 -- as report.lua makes it. Output: the page's text. Every number of a table leads to the runs it is made of.
 
+local beside = require("study.report.beside")
 local html = require("study.report.html")
 local page = require("study.report.page")
 local tongues = require("base.tongues")
@@ -97,6 +98,15 @@ local function cells_body(report)
     .. table.concat(parts, "\n")
 end
 
+-- What an analysis said, and its picture: as an image, since anybody may have written the file, and an image runs
+-- nothing.
+local function analysis_body(analysis)
+  local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
+    beside.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
+  local text = analysis.text:gsub("[^\n]+", escape)
+  return picture .. ('<div class="wide"><pre>%s</pre></div>'):format(text)
+end
+
 local function problems_body(report)
   local items = {}
   for i, text in ipairs(report.problems) do
@@ -112,6 +122,9 @@ function M.render(report)
   end
   for _, part in ipairs(report.parts) do
     add(part.title, part.table and html.table(part.table, part.title) or figure_body(report, part))
+  end
+  for _, analysis in ipairs(report.beside or {}) do
+    add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))
   end
   add("Every cell", html.table(report.distribution))
   if #report.readings > 0 then

@@ -56,7 +56,8 @@ function M.with(where, more)
   return key
 end
 
-local SETS = { train = "training", test = "held out", validation = "validation" }
+local SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
+  validation = "validation" }
 
 -- What is scored and chosen by where a study says so, for a title.
 local function chosen_text(study)

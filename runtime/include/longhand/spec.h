@@ -115,13 +115,20 @@ typedef struct lh_train_defaults {
     int64_t steps;        /* flag --steps */
     int64_t epochs;       /* > 0: with finite data, in place of steps */
     double learning_rate; /* flag --learning-rate; with a schedule the highest */
+    bool by_epochs; /* the next two, during_every and keep_steps count epochs; lh_corpus_bind makes steps of them */
     int64_t log_every;
     int64_t checkpoint_every;  /* steps */
     double checkpoint_minutes; /* 0: by steps alone */
     bool keep_all;             /* every checkpoint stays, under its step's name */
     const int64_t *keep_steps; /* these stay too; NULL: none */
     int keep_steps_count;
+    int64_t keep_unit; /* steps that one of them stands for; 0: as 1 */
 } lh_train_defaults;
+
+/* The step of a checkpoint that stays. */
+static inline int64_t lh_kept_step(const lh_train_defaults *train, int index) {
+    return train->keep_steps[index] * (train->keep_unit > 0 ? train->keep_unit : 1);
+}
 
 typedef struct lh_eval_defaults {
     const char *axis; /* "length": the key in `by` */

@@ -1,0 +1,166 @@
+-- The cells of a study as groups to set against each other.
+--
+-- Input: a study with its cells read (cells.lua). Output: sets, in the order of the cells: cells that differ along one
+-- axis alone are the groups of a set. set = { name, groups }, its name being where it stands on the other axes; group =
+-- { value, name, cell, asked, rate, rates, runs, scores }: the cell's value on the axis and how it is called; its runs
+-- with a score, by seed, at the learning rate of the highest mean, as reports show it; and how many rates have one.
+
+local diagnostics = require("base.diagnostics")
+local runs = require("study.read.runs")
+local tongues = require("base.tongues")
+local views = require("study.report.views")
+local wording = require("base.wording")
+
+local M = {}
+
+-- The axis of this name; without one, the last that has several values. nil and a message where there is none.
+function M.axis(study, wanted)
+  local names = {}
+  for _, axis in ipairs(study.axes) do
+    names[#names + 1] = #axis.values > 1 and axis.name or nil
+  end
+  if #names == 0 then
+    return nil, "there is a single cell; expected several to compare"
+  end
+  for _, name in ipairs(names) do
+    if name == (wanted or names[#names]) then
+      return name
+    end
+  end
+  return nil, ("--axis %s: cells differ along no such axis\n  expected: %s"):format(wanted, table.concat(names, ", "))
+end
+
+-- Where a cell stands along the other axes.
+local function set_name(study, cell, along)
+  local parts = {}
+  for _, axis in ipairs(study.axes) do
+    parts[#parts + 1] = axis.name ~= along and #axis.values > 1 and views.label(axis.name, cell.key[axis.name]) or nil
+  end
+  return table.concat(parts, ", ")
+end
+
+-- How many learning rates of a cell have a score.
+local function count_rates(cell)
+  local count = 0
+  for _, rate in ipairs(cell.summary.rates) do
+    count = count + (rate.mean and 1 or 0)
+  end
+  return count
+end
+
+local function group_of(cell, axis, split)
+  local best = cell.summary.best or cell.summary.rates[1]
+  local group = { value = cell.key[axis], name = views.label(axis, cell.key[axis]), cell = cell, asked = best.asked,
+    rate = best.rate, rates = count_rates(cell), runs = table.move(best.runs, 1, #best.runs, 1, {}), scores = {} }
+  table.sort(group.runs, function(a, b)
+    return a.seed < b.seed
+  end)
+  for i = #group.runs, 1, -1 do
+    local score = runs.score(group.runs[i], split)
+    if score then
+      table.insert(group.scores, 1, score)
+    else
+      table.remove(group.runs, i)
+    end
+  end
+  return group
+end
+
+function M.sets(study, axis, split)
+  local sets, at = {}, {}
+  for _, cell in ipairs(study.cells) do
+    local name = set_name(study, cell, axis)
+    if not at[name] then
+      at[name] = { name = name, groups = {} }
+      sets[#sets + 1] = at[name]
+    end
+    table.insert(at[name].groups, group_of(cell, axis, split))
+  end
+  return sets
+end
+
+-- All cells as one list of groups, each called by what tells it from the others.
+function M.all(study, split)
+  local list = {}
+  for i, cell in ipairs(study.cells) do
+    list[i] = group_of(cell, study.axes[#study.axes].name, split)
+    local name = set_name(study, cell)
+    list[i].name = name ~= "" and name or list[i].name
+  end
+  return list
+end
+
+-- Calls visit(a, b) for every pair of groups, each with itself, too.
+function M.each_pair(list, visit)
+  for i, a in ipairs(list) do
+    for j = i, #list do
+      visit(a, list[j])
+    end
+  end
+end
+
+-- What measure(one, other) gives for all pairs of records of two groups, without what is nil or false; of a group and
+-- itself, for all pairs of different ones.
+function M.over_pairs(a, b, measure)
+  local values = {}
+  for i, one in ipairs(a.records) do
+    for j = a == b and i + 1 or 1, #b.records do
+      local value = measure(one, b.records[j])
+      values[#values + 1] = value or nil
+    end
+  end
+  return values
+end
+
+-- A group by name, whatever the set.
+function M.title(set, group)
+  return (set.name ~= "" and set.name .. ", " or "") .. group.name
+end
+
+-- What is wrong where no set has a group of this value; or nil.
+function M.reference_problem(sets, reference)
+  local names, seen = {}, {}
+  for _, set in ipairs(sets) do
+    for _, group in ipairs(set.groups) do
+      names[#names + 1] = not seen[group.value] and tongues.plain(group.value) or nil
+      seen[group.value] = true
+    end
+  end
+  if reference and not seen[reference] then
+    local nearest = diagnostics.nearest(reference, names)
+    return ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference, table.concat(names, ", "),
+      nearest and ("\n  hint: did you mean %s?"):format(nearest) or "")
+  end
+end
+
+-- What one should know of the groups before one believes the tests.
+function M.notes(study, sets)
+  local notes, chosen, within = {}, 0, 0
+  for _, set in ipairs(sets) do
+    for _, group in ipairs(set.groups) do
+      if #group.scores < group.asked then
+        notes[#notes + 1] = ("%s: %d of %d seeds have a score"):format(M.title(set, group), #group.scores, group.asked)
+      end
+      chosen = chosen + (group.rates > 1 and 1 or 0)
+      for _, run in ipairs(group.runs) do
+        within = within + (run.within and 1 or 0)
+      end
+    end
+  end
+  for _, cell in ipairs(study.cells) do
+    for _, difference in ipairs(cell.summary.differences) do
+      notes[#notes + 1] = ("%s: its runs differ, %s"):format(views.key_text(study, cell), difference)
+    end
+  end
+  if within > 0 then
+    notes[#notes + 1] = ("%s evaluated on nothing but training lengths (in distribution)"):format(within == 1
+      and "1 run was" or wording.count(within, "run") .. " were")
+  end
+  if chosen > 0 then
+    notes[#notes + 1] = ("learning rate: of %s it is the one of several with the highest mean score, chosen on these "
+      .. "very seeds, so that their means are somewhat too high"):format(wording.count(chosen, "cell"))
+  end
+  return notes
+end
+
+return M

@@ -1,0 +1,72 @@
+-- Panels (panels.lua) that show a matrix by colours.
+--
+-- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, NaN
+-- where there is no number, and how many rows it has. Output: a panel; nothing is run here.
+
+local tongues = require("base.tongues")
+
+local M = {}
+
+M.SETTINGS = {
+  "unset key", "unset colorbox", "set border 15 lw 0.6 lc rgb '#444444'",
+  "set tics out scale 0.4 nomirror font ',8' textcolor rgb '#444444'", "set xtics autofreq offset 0,0.4",
+  "set ytics autofreq offset 0.6,0",
+}
+
+local function add_block(data, name, lines)
+  data[#data + 1] = ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
+end
+
+-- A matrix without gaps is an image.
+local function image(data, name, values, rows, columns)
+  local lines = {}
+  for row = 0, rows - 1 do
+    local words = {}
+    for column = 1, columns do
+      words[column] = ("%.5g"):format(values[row * columns + column])
+    end
+    lines[row + 1] = table.concat(words, " ")
+  end
+  add_block(data, name, lines)
+  return ("plot $%s matrix with image"):format(name)
+end
+
+-- One with gaps is a box for each number.
+local function boxes(data, name, values, columns)
+  local lines = {}
+  for i, value in ipairs(values) do
+    lines[#lines + 1] = value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
+  end
+  if #lines == 0 then
+    return "plot NaN"
+  end
+  add_block(data, name, lines)
+  return ("plot $%s using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette"):format(name)
+end
+
+-- Tics with names on both axes.
+local function named(names)
+  local tics = {}
+  for i, name in ipairs(names) do
+    tics[i] = ("%s %d"):format(tongues.gnuplot((name:gsub("%%", "%%%%"))), i - 1) -- a label of a tic is a format
+  end
+  local list = table.concat(tics, ", ")
+  return ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(list, list)
+end
+
+-- range: { from, to } of the colours; absent: from minus to plus the largest, which the title tells. names: of rows
+-- and columns alike, or nil.
+function M.panel(data, name, values, rows, title, range, names)
+  local columns, peak, whole = #values // rows, 1e-9, true
+  for _, value in ipairs(values) do
+    peak, whole = math.max(peak, math.abs(value)), whole and value == value
+  end
+  return { title = range and title or ("%s, to %.2g"):format(title, peak), lines = {
+    ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [%.9g:%.9g]"):format(columns - 0.5, rows - 0.5,
+      range and range[1] or -peak, range and range[2] or peak),
+    "unset grid", names and named(names) or "set xtics norotate autofreq\nset ytics autofreq",
+    whole and image(data, name, values, rows, columns) or boxes(data, name, values, columns),
+  } }
+end
+
+return M

@@ -1,0 +1,48 @@
+-- Analyses that lie beside a study's runs: what `analyze` left there, for the page of a report.
+--
+-- Input: RUNS, the study's name or nil. Output: M.folder names the folder of an analysis in RUNS; M.find gives a list
+-- of { what, text, png }, in a fixed order: what the analysis said, and its picture, nil where there is none.
+-- Invariants: reads regular files of bounded size; what is no PNG counts as no picture.
+
+local input = require("base.input")
+
+local M = {}
+
+local WHAT = { "compare", "similarity", "tables", "human" }
+local LONGEST, LARGEST = 1 << 20, 16 << 20 -- bytes of a text and of a picture
+local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+local PNG = "\137PNG\r\n\26\n"
+
+function M.folder(what, name)
+  return what .. (name and "-" .. name or "")
+end
+
+function M.find(runs, name)
+  local list = {}
+  for _, what in ipairs(WHAT) do
+    local front = ("%s/%s/%s"):format(runs, M.folder(what, name), what)
+    local text = input.read(front .. ".txt", LONGEST)
+    local png = text and input.read(front .. ".png", LARGEST)
+    list[#list + 1] = text and { what = what, text = text, png = png and png:sub(1, #PNG) == PNG and png or nil } or nil
+  end
+  return list
+end
+
+-- Three bytes as four digits of base 64.
+local function digits(a, b, c)
+  local bits = a:byte() << 16 | (b ~= "" and b:byte() or 0) << 8 | (c ~= "" and c:byte() or 0)
+  local four = {}
+  for i = 4, 1, -1 do
+    four[i] = DIGITS:sub((bits & 63) + 1, (bits & 63) + 1)
+    bits = bits >> 6
+  end
+  four[3], four[4] = b ~= "" and four[3] or "=", c ~= "" and four[4] or "="
+  return table.concat(four)
+end
+
+-- Bytes in base 64, as the address of a picture holds them.
+function M.base64(bytes)
+  return (bytes:gsub("(.)(.?)(.?)", digits))
+end
+
+return M

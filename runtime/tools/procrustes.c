@@ -1,0 +1,187 @@
+/* The orthogonal Procrustes problem: how far tables lie from a reference when they may be turned and mirrored freely.
+ *
+ *     procrustes TABLES [ROTATED]
+ *
+ * TABLES, in this machine's byte order: three int32, count, rows and columns; then count + 1 tables of doubles, row-major,
+ * the reference B first. For each other table A a line on the standard output, the nuclear norm of A^T B, which is what
+ * min over orthogonal Q of |A Q - B|^2 = |A|^2 + |B|^2 - 2 |A^T B|_* hangs on. ROTATED takes the A Q that reach it, one
+ * behind the other, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4 environment.
+ *
+ * Method: A^T = P R and B^T = S T by QR, so that A^T B = P (R T^T) S^T, and the singular values are those of a matrix of
+ * min(rows, columns); with R T^T = U D V^T, Q = P U V^T S^T on the rows of A. Source: Schoenemann, Psychometrika 31
+ * (1966) 1. The algebra is LAPACK's, by its Fortran names: no header of it is needed, and nothing else links it.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork,
+             int *info);
+void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau, double *work,
+             const int *lwork, int *info);
+void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, double *a, const int *lda, double *s,
+             double *u, const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *info,
+             size_t jobu_length, size_t jobvt_length);
+
+enum { MOST_SIDE = 1 << 14, MOST_ELEMENTS = 1 << 24, BLOCKS = 64 };
+enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
+
+/* Matrices lie by columns, as LAPACK has them; a row-major table is therefore its own transpose. */
+typedef struct problem {
+    int rows, columns, rank; /* of the tables; rank: the smaller of the two */
+    int work_count;
+    double *reference_q, *reference_r; /* [columns][rank] with orthonormal columns, [rank][rows] upper trapezoidal */
+    double *q, *r;                     /* of the table at hand */
+    double *cross;                     /* [rank][rank] */
+    double *u, *vt, *singular, *turn;  /* [rank][rank], [rank] and [rank][rank] */
+    double *tau, *work;
+    double *rotated; /* [rows][columns], row-major */
+} problem;
+
+static double *vector(size_t count) {
+    double *memory = calloc(count > 0 ? count : 1, sizeof *memory);
+    if (memory == NULL) {
+        fprintf(stderr, "procrustes: no memory for %zu numbers\n", count);
+        exit(ENVIRONMENT);
+    }
+    return memory;
+}
+
+static void problem_init(problem *p, int rows, int columns) {
+    int k = rows < columns ? rows : columns;
+    size_t whole = (size_t)rows * (size_t)columns, square = (size_t)k * (size_t)k;
+    *p = (problem){.rows = rows, .columns = columns, .rank = k, .work_count = BLOCKS * (rows + columns)};
+    double **of_whole[] = {&p->reference_q, &p->reference_r, &p->q, &p->r, &p->rotated};
+    double **of_square[] = {&p->cross, &p->u, &p->vt, &p->turn};
+    for (size_t i = 0; i < sizeof of_whole / sizeof *of_whole; i++) *of_whole[i] = vector(whole);
+    for (size_t i = 0; i < sizeof of_square / sizeof *of_square; i++) *of_square[i] = vector(square);
+    p->singular = vector((size_t)k);
+    p->tau = vector((size_t)k);
+    p->work = vector((size_t)p->work_count);
+}
+
+static void problem_free(problem *p) {
+    double *all[] = {p->reference_q, p->reference_r, p->q,   p->r,    p->cross, p->u,
+                     p->vt,          p->singular,    p->tau, p->work, p->turn,  p->rotated};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+/* LAPACK's own check of an argument or its iteration failed. */
+static void demand(int info, const char *routine) {
+    if (info == 0) return;
+    fprintf(stderr, "procrustes: LAPACK's %s ended with %d\n", routine, info);
+    exit(ENVIRONMENT);
+}
+
+/* q holds a table, which is the transpose that is wanted; it becomes orthonormal columns, r the triangle. */
+static void decompose(problem *p, double *q, double *r) {
+    int k = p->rank, info;
+    dgeqrf_(&p->columns, &p->rows, q, &p->columns, p->tau, p->work, &p->work_count, &info);
+    demand(info, "dgeqrf");
+    for (int column = 0; column < p->rows; column++)
+        for (int row = 0; row < k; row++)
+            r[row + (size_t)column * (size_t)k] = row <= column ? q[row + (size_t)column * (size_t)p->columns] : 0.0;
+    dorgqr_(&p->columns, &k, &k, q, &p->columns, p->tau, p->work, &p->work_count, &info);
+    demand(info, "dorgqr");
+}
+
+/* out[m][n] = left[m][inner] right[inner][n], all by columns; transposed: right is stored as [n][inner]. */
+static void product(int m, int n, int inner, const double *left, const double *right, int transposed, double *out) {
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            double sum = 0;
+            for (int l = 0; l < inner; l++)
+                sum += left[i + (size_t)l * (size_t)m] *
+                       right[transposed ? j + (size_t)l * (size_t)n : l + (size_t)j * (size_t)inner];
+            out[i + (size_t)j * (size_t)m] = sum;
+        }
+}
+
+/* The nuclear norm of A^T B, of the table in q. */
+static double solve(problem *p) {
+    int k = p->rank, info;
+    decompose(p, p->q, p->r);
+    product(k, k, p->rows, p->r, p->reference_r, 1, p->cross);
+    dgesvd_("A", "A", &k, &k, p->cross, &k, p->singular, p->u, &k, p->vt, &k, p->work, &p->work_count, &info, 1, 1);
+    demand(info, "dgesvd");
+    double sum = 0;
+    for (int i = k - 1; i >= 0; i--) sum += p->singular[i];
+    return sum;
+}
+
+/* A Q = R^T (U V^T) S^T of the table that was solved last, row-major. */
+static void rotate(problem *p) {
+    int k = p->rank;
+    product(k, k, k, p->u, p->vt, 0, p->turn);
+    for (int row = 0; row < p->rows; row++)
+        for (int column = 0; column < p->columns; column++) {
+            double sum = 0;
+            for (int j = 0; j < k; j++) {
+                double turned = 0;
+                for (int i = 0; i <= row && i < k; i++)
+                    turned += p->r[i + (size_t)row * (size_t)k] * p->turn[i + (size_t)j * (size_t)k];
+                sum += turned * p->reference_q[column + (size_t)j * (size_t)p->columns];
+            }
+            p->rotated[(size_t)row * (size_t)p->columns + (size_t)column] = sum;
+        }
+}
+
+static int read_table(FILE *file, const problem *p, double *out, const char *path) {
+    size_t count = (size_t)p->rows * (size_t)p->columns;
+    if (fread(out, sizeof *out, count, file) != count) {
+        fprintf(stderr, "procrustes: %s: cut short; expected tables of %d x %d doubles\n", path, p->rows, p->columns);
+        return INPUT;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(out[i])) {
+            fprintf(stderr, "procrustes: %s: a table has a number that is not finite\n", path);
+            return INPUT;
+        }
+    return DONE;
+}
+
+static int solve_all(problem *p, FILE *file, int count, const char *path, FILE *rotated) {
+    int code = read_table(file, p, p->reference_q, path);
+    if (code == DONE) decompose(p, p->reference_q, p->reference_r);
+    for (int i = 0; code == DONE && i < count; i++) {
+        size_t elements = (size_t)p->rows * (size_t)p->columns;
+        code = read_table(file, p, p->q, path);
+        if (code != DONE) break;
+        printf("%.17g\n", solve(p));
+        if (rotated == NULL) continue;
+        rotate(p);
+        if (fwrite(p->rotated, sizeof *p->rotated, elements, rotated) != elements) code = ENVIRONMENT;
+    }
+    return code;
+}
+
+static int run(FILE *file, const char *path, FILE *rotated) {
+    int32_t front[3];
+    if (fread(front, sizeof *front, 3, file) != 3 || front[0] < 0 || front[1] < 1 || front[1] > MOST_SIDE ||
+        front[2] < 1 || front[2] > MOST_SIDE || (int64_t)front[1] * front[2] > MOST_ELEMENTS) {
+        fprintf(stderr, "procrustes: %s: no count, rows and columns in front\n", path);
+        return INPUT;
+    }
+    problem p;
+    problem_init(&p, front[1], front[2]);
+    int code = solve_all(&p, file, front[0], path, rotated);
+    problem_free(&p);
+    return code;
+}
+
+int main(int count, char **words) {
+    if (count != 2 && count != 3) {
+        fprintf(stderr, "Usage: procrustes TABLES [ROTATED]\n");
+        return USAGE;
+    }
+    FILE *file = fopen(words[1], "rb"), *rotated = count == 3 ? fopen(words[2], "wb") : NULL;
+    int code = file == NULL ? INPUT : count == 3 && rotated == NULL ? ENVIRONMENT : DONE;
+    if (code != DONE) perror(file == NULL ? words[1] : words[2]);
+    else code = run(file, words[1], rotated);
+    if (file != NULL) fclose(file);
+    if (rotated != NULL && fclose(rotated) != 0) code = ENVIRONMENT;
+    if (fflush(stdout) != 0) code = ENVIRONMENT;
+    return code;
+}

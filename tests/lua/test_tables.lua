@@ -1,0 +1,312 @@
+-- Position tables: sinusoids, Procrustes distances by LAPACK against published and planted answers, and the whole verb.
+
+local support = dofile("tests/lua/support.lua")
+
+local analyze = require("study.analyse.analyze")
+local cli = require("cli.cli")
+local correlation = require("study.analyse.correlation")
+local hostile = require("hostile")
+local json = require("dkjson")
+local lu = require("luaunit")
+local position_tables = require("study.analyse.position_tables")
+local procrustes = require("study.analyse.procrustes")
+local reports = require("reports")
+local shell = require("base.shell")
+local tensors = require("study.read.tensors")
+local write = require("base.write")
+
+-- Calls use(folder) with a temporary one; returns what it returns.
+local function with_folder(use)
+  local folder = assert(shell.temporary())
+  local results = table.pack(use(folder))
+  write.remove_tree(folder)
+  return table.unpack(results, 1, results.n)
+end
+
+local has_lapack = with_folder(function(folder)
+  return procrustes.helper(reports.project, folder)
+end)
+if not has_lapack then
+  print("skip: Procrustes distances: no LAPACK to link (liblapack-dev)")
+end
+
+TestCorrelation = {}
+
+function TestCorrelation.test_ranks_of_equal_numbers_are_shared()
+  lu.assertEquals(correlation.ranks({ 3, 1, 3, 2, 3 }), { 4, 1, 4, 2, 4 })
+  -- By hand: d^2 = 0 + 2.25 + 0.25 + ... is no good with ties; Pearson of the ranks 1 2.5 2.5 4 and 1 3 2 4.
+  lu.assertAlmostEquals(correlation.spearman({ 10, 20, 20, 30 }, { 1, 8, 5, 9 }), 4.5 / math.sqrt(4.5 * 5), 1e-12)
+end
+
+function TestCorrelation.test_what_does_not_vary_has_none()
+  lu.assertNil(correlation.pearson({ 0.1, 0.1, 0.1 }, { 1, 2, 3 }))
+  lu.assertNil(correlation.spearman({ 1, 2, 3 }, { 5, 5, 5 }))
+  lu.assertNil(correlation.pearson({ 1 }, { 2 }))
+  lu.assertNil(correlation.cosine({ 0, 0 }, { 1, 2 }))
+  lu.assertAlmostEquals(correlation.pearson({ 1, 2, 3 }, { -2, -4, -6 }), -1, 1e-12)
+  lu.assertAlmostEquals(correlation.cosine({ 3, 4 }, { 4, 3 }), 0.96, 1e-12)
+end
+
+TestSinusoids = {}
+
+-- Rows that the paper's code prints, and its cosine of the two schemes.
+function TestSinusoids.test_rows_of_the_papers_code()
+  local line, grid = position_tables.line(16, 160), position_tables.grid(16, 4, 160)
+  local function assert_from(values, first, wanted)
+    for i, value in ipairs(wanted) do
+      lu.assertAlmostEquals(values[6 * 160 + first + i], value, 5e-7)
+    end
+  end
+  assert_from(line, 0, { -0.279415, 0.960170, -0.805002, 0.593271 })
+  assert_from(grid, 0, { 0.909297, -0.416147, 0.999841, -0.017859 })
+  assert_from(grid, 80, { 0.841471, 0.540302, 0.713393, 0.700764 })
+  lu.assertAlmostEquals(correlation.norm(grid), 35.77709, 5e-6)
+  lu.assertAlmostEquals(correlation.cosine(line, grid), 0.7246, 5e-5)
+end
+
+-- What a run's spec says of a sinusoid: where it is added, its channels, and whether positions are a grid's.
+function TestSinusoids.test_runs_without_a_stored_table()
+  local path = support.write("sinusoid/checkpoint.safetensors", (tensors.file({}, {})))
+  local function of(positions, additive)
+    additive.kind = additive.kind or "sinusoid"
+    return assert(position_tables.of(path, { model = { width = 16 }, encoding = { positions = { kind = positions },
+      additive = additive } }, 16, 4))[1]
+  end
+  lu.assertEquals(of("grid", { at = "block", channels = "interleaved" }), { block = "block", rows = 16, columns = 16,
+    values = position_tables.grid(16, 4, 16) })
+  lu.assertEquals(of("index", { channels = "interleaved" }).values, position_tables.line(16, 16))
+  local halves = of("index", {})
+  lu.assertEquals(halves.block, "input")
+  lu.assertAlmostEquals(halves.values[3 * 16 + 1], math.sin(3), 1e-12)
+  lu.assertAlmostEquals(halves.values[3 * 16 + 9], math.cos(3), 1e-12)
+  lu.assertNil(of("randomized", {}))
+  lu.assertNil(of("index", { kind = "none" }))
+  support.clean()
+end
+
+TestProcrustes = {}
+
+local function measure(shape, reference, tables, rotated)
+  return assert(with_folder(function(folder)
+    return procrustes.measure(reports.project, folder, shape, reference, tables, rotated)
+  end))
+end
+
+function TestProcrustes.test_fixed_schemes()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local line, grid = position_tables.line(16, 160), position_tables.grid(16, 4, 160)
+  local found = measure({ rows = 16, columns = 160 }, grid, { line, grid })
+  lu.assertAlmostEquals(found[1].distance, 13.17327, 5e-6)
+  lu.assertAlmostEquals(found[1].nuclear, 1193.2325, 5e-5)
+  lu.assertAlmostEquals(found[1].plain, 26.55440, 5e-6)
+  lu.assertAlmostEquals(found[1].norm, 35.77709, 5e-6)
+  lu.assertAlmostEquals(found[2].distance, 0, 1e-5)
+  lu.assertAlmostEquals(found[2].nuclear, 1280, 1e-9)
+end
+
+-- Normal numbers of a fixed sequence, by Box and Muller.
+local function normal(count, sigma)
+  local values, state = {}, 12345
+  local function uniform()
+    state = (state * 1103515245 + 12345) % 2147483648
+    return (state + 0.5) / 2147483648
+  end
+  for i = 1, count do
+    values[i] = sigma * math.sqrt(-2 * math.log(uniform())) * math.cos(2 * math.pi * uniform())
+  end
+  return values
+end
+
+function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local grid, tables, wanted = position_tables.grid(16, 4, 160), {}, { 34.2, 33.4, 51, 92 }
+  for i, sigma in ipairs({ 0.1, 0.2, 1, 2 }) do
+    tables[i] = normal(16 * 160, sigma)
+  end
+  for i, one in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
+    lu.assertAlmostEquals(one.distance, wanted[i], 0.02 * wanted[i])
+  end
+end
+
+-- A table turned and mirrored is found again, whichever side of it is longer.
+function TestProcrustes.test_a_turned_table_is_turned_back()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  for _, shape in ipairs({ { rows = 3, columns = 5 }, { rows = 5, columns = 3 }, { rows = 2, columns = 2 } }) do
+    local reference, turned = normal(shape.rows * shape.columns, 1), {}
+    local sine, cosine = math.sin(0.7), math.cos(0.7)
+    for row = 0, shape.rows - 1 do
+      local at = row * shape.columns
+      for column = 1, shape.columns do
+        turned[at + column] = -reference[at + column]
+      end
+      turned[at + 1] = cosine * reference[at + 1] - sine * reference[at + 2]
+      turned[at + 2] = sine * reference[at + 1] + cosine * reference[at + 2]
+    end
+    local found = measure(shape, reference, { turned }, true)[1]
+    lu.assertAlmostEquals(found.distance, 0, 1e-6)
+    lu.assertAlmostEquals(found.unit, 0, 1e-6)
+    lu.assertTrue(found.plain > 0.1)
+    for i, value in ipairs(found.rotated) do
+      lu.assertAlmostEquals(value, reference[i], 1e-12)
+    end
+  end
+end
+
+function TestProcrustes.test_the_turn_reaches_the_distance()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local reference, own = position_tables.grid(16, 4, 160), normal(16 * 160, 0.3)
+  local found, apart = measure({ rows = 16, columns = 160 }, reference, { own }, true)[1], 0
+  for i, value in ipairs(found.rotated) do
+    apart = apart + (value - reference[i]) ^ 2
+  end
+  lu.assertAlmostEquals(math.sqrt(apart), found.distance, 1e-9)
+  lu.assertAlmostEquals(correlation.norm(found.rotated), found.norm, 1e-9)
+end
+
+function TestProcrustes.test_without_lapack()
+  local root = support.write("nolapack/Makefile", "build/tools/procrustes:\n\t@echo cannot find -llapack; exit 1\n")
+    :match("^(.*)/Makefile$")
+  local path, code, message = with_folder(function(folder)
+    return procrustes.helper({ root = root }, folder)
+  end)
+  lu.assertEquals({ path or false, code }, { false, 4 })
+  lu.assertStrContains(message, "A program with LAPACK, which this analysis needs, cannot be made:\ncannot find")
+  lu.assertStrContains(message, "liblapack-dev")
+  support.clean()
+end
+
+TestVerb = {}
+
+function TestVerb.tearDown()
+  support.clean()
+end
+
+-- A run of a learned table in each of two blocks: at the start normal numbers, trained the same and a share of the
+-- 2-D sinusoid. sigma nil: the 1-D sinusoid, which nobody learns.
+local function add_run(sigma, seed, percent, start)
+  local spec = reports.spec_of("latin_square")
+  spec.model.width = 16
+  spec.encoding.additive = { kind = sigma and "learned" or "sinusoid" }
+  local dir = reports.write_run("tables", sigma and ("learn_%d"):format(10 * sigma) or "line", seed, 0.1, { exit = 0,
+    facts = { spec = spec }, eval = reports.scored(percent)
+      .. reports.eval_line(100, "validation", 20, percent / 100) })
+  local function checkpoint(name, share)
+    local grid, list = position_tables.grid(16, 4, 16), {}
+    for block = 0, sigma and 1 or -1 do
+      local values = normal(18 * 16, sigma * (1 + block) * (1 + seed / 100))
+      for i, value in ipairs(grid) do
+        values[i] = values[i] + share * value
+      end
+      list[block + 1] = { name = ("layers.%d.position.weight"):format(block), shape = { 18, 16 }, values = values }
+    end
+    list[#list + 1] = { name = "output.bias", shape = { 4 }, values = { 0, 0, 0, 0 } }
+    write.file(("%s/%s.safetensors"):format(dir, name), (tensors.file(list, {})))
+  end
+  checkpoint("checkpoint", 0.5)
+  if start then
+    checkpoint("checkpoint-0", 0)
+  end
+  return dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+end
+
+local function run(root, words)
+  local given = assert(cli.parse(table.move(words or {}, 1, #(words or {}), 4, { "analyze", "tables", root }), "."))
+  local said = {}
+  given.project = reports.project
+  given.say = function(text)
+    said[#said + 1] = text
+  end
+  local code, message = analyze.run(given)
+  return code, message or "", table.concat(said, "\n")
+end
+
+local function without_gnuplot(code, message)
+  return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
+end
+
+function TestVerb.test_files()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local root
+  for i, sigma in ipairs({ 0.1, 0.5, 1 }) do
+    for seed = 1, 2 do
+      root = add_run(sigma, seed, 100 - 30 * sigma - seed, i < 3 or seed == 2)
+    end
+  end
+  add_run(nil, 1, 60)
+  local code, message, said = run(root)
+  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  lu.assertStrContains(said, "Before any training the distance correlates with the later accuracy at -0.9")
+  lu.assertStrContains(said, "1 of 2 runs have no checkpoint of step 0")
+  lu.assertStrContains(said, "distance at unit norm, step 0")
+  local function read(name)
+    return support.read(root .. "/tables/" .. name)
+  end
+  -- Two blocks of six runs, trained, and of five at the start; the line once at each step.
+  local rows = read("tables.csv")
+  lu.assertEquals(select(2, rows:gsub("\n", "")), 1 + 12 + 10 + 2)
+  lu.assertStrContains(rows, "learn_1,1,0.1,start,layers.1,")
+  local line, grid = position_tables.line(16, 16, true), position_tables.grid(16, 4, 16)
+  lu.assertStrContains(rows, ("line,1,0.1,trained,input,%.9g,"):format(correlation.norm(line)))
+  lu.assertStrContains(rows, (",%.9g,60\n"):format(correlation.cosine(line, grid)))
+  local correlations = read("correlations.csv")
+  lu.assertStrContains(correlations, "\nall runs,trained,unit,6,")
+  lu.assertStrContains(correlations, "\nall runs,start,norm,5,")
+  lu.assertNil(correlations:find("\nline,", 1, true))
+  -- Trained tables have the sinusoid in common, those at the start nothing but their numbers.
+  lu.assertStrContains(read("similarity.csv"), "learn_1,learn_5,trained,4,")
+  lu.assertStrContains(read("similarity.csv"), "line,line,start,0,,\n")
+  lu.assertStrContains(read("tables.gnuplot"), "$rotated4 << EOD")
+  lu.assertEquals(read("tables.txt"), said:match("^(.*)\n[^\n]*$") .. "\n")
+end
+
+function TestVerb.test_mistakes()
+  local root = add_run(0.5, 1, 60)
+  for words, expected in pairs({
+    [{ "--grid", "5x4" }] = "position.weight: has 18 rows; expected at least 20 rows",
+    [{ "--split", "train", "--study", "no_such" }] = "no_such",
+  }) do
+    local code, message = run(root, words)
+    lu.assertEquals(code, 1)
+    lu.assertStrContains(message, expected)
+  end
+  local dir = reports.write_run("tables", "none", 1, 0.1, { exit = 0, eval = reports.scored(50)
+    .. reports.eval_line(100, "validation", 20, 0.5) })
+  write.file(dir .. "/checkpoint.safetensors", (tensors.file({}, {})))
+  if has_lapack then
+    local _, _, said = run(root)
+    lu.assertStrContains(said, "none: adds no table")
+  end
+  write.file(dir .. "/checkpoint.safetensors", "no tensors")
+  local code, message = run(root)
+  lu.assertEquals(code, 1)
+  lu.assertStrContains(message, "checkpoint.safetensors: no safetensors file, or cut short")
+  for _, text in ipairs({ "4", "0x4", "4x", "100x100" }) do
+    local parsed, problem = cli.parse({ "analyze", "tables", root, "--grid", text }, ".")
+    lu.assertNil(parsed)
+    lu.assertStrContains(problem, ("--grid %s: expected rows and columns, such as 4x4"):format(text))
+  end
+end
+
+function TestVerb.test_names_from_elsewhere()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local root = add_run(0.5, 1, 60, true)
+  for _, text in ipairs(hostile.TEXTS) do
+    if not text:find("[/%z]") and #text < 200 then
+      local dir = root .. "/" .. text .. "/" .. reports.DIGEST .. "/lr0.1-seed1"
+      shell.run({ "mkdir", "-p", dir })
+      shell.run({ "cp", "-r", root .. "/learn_5/" .. reports.DIGEST .. "/lr0.1-seed1/.", dir })
+      local facts = json.decode(support.read(dir .. "/run.json"))
+      facts.id = text
+      write.file(dir .. "/run.json", json.encode(facts))
+    end
+  end
+  local code, message, said = run(root)
+  lu.assertTrue(code == 1 or without_gnuplot(code, message), message)
+  lu.assertStrContains(message, "damaged and left out:")
+  lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(said))
+  for _, name in ipairs({ "tables.csv", "correlations.csv", "similarity.csv", "tables.gnuplot" }) do
+    lu.assertNil(hostile.problem_of(name, support.read(root .. "/tables/" .. name)))
+  end
+end
+
+support.run()
