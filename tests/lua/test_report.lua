@@ -223,7 +223,8 @@ function TestSettings.test_what_is_held_out()
     return (reports.eval_line(100, "test", 16, 0.5, more):gsub('"length":16', by):gsub('"exact_match":0.25',
       ('"exact_match":%g'):format(exact)))
   end
-  local dir = reports.write_run("held_out", "addition_x", 0, 0.1, { exit = 0, eval = line('"digits":1', 1, ',"trained":1')
+  local dir = reports.write_run("held_out", "addition_x", 0, 0.1, { exit = 0,
+    eval = line('"digits":1', 1, ',"trained":1')
       .. line('"digits":2', 0.5, ',"trained":1') .. line('"digits":3', 0.5, ',"trained":0.125')
       .. line('"digits":3,"carry":0', 0.5) .. line('"digits":2,"carry":0', 0.25)
       .. line('"digits":3,"carry":3', 0.75, ',"beyond":["carry"]'),

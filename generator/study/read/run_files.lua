@@ -175,8 +175,8 @@ local function take_evaluation(line, row, take)
 end
 
 -- Calls take(row) for every line of eval.jsonl: { step, split, length, examples, draws, accuracy, exact_match, loss,
--- seed, set, by, trained, novel, beyond }, exact_match and loss as text, seed nil for the standard one; length nil where
--- the line is of other axes, and then by has their numbers; set, of the split "during", where there are several.
+-- seed, set, by, trained, novel, beyond }, exact_match and loss as text, seed nil for the standard one; length nil
+-- where the line is of other axes, and then by has their numbers; set, of the split "during", where there are several.
 -- trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which no training
 -- example gets as far. The row is the same table each time. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take)

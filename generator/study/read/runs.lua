@@ -8,8 +8,9 @@
 -- went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each, and the
 -- lists the means over those that share a number on the first, or what a condition of that number alone has. during is
 -- a list of { step, accuracy, sets }, means over all that is held out and in sets of each set by name; notes says what
--- could not be read. novel: examples that were trained on were left out of what is held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within;
--- seen: on the very examples of training.
+-- could not be read. novel: examples that were trained on were left out of what is held out. state is "evaluated" or
+-- one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within; seen: on the very
+-- examples of training.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
