@@ -14,7 +14,7 @@ M.MOST = 4 -- LH_MOST_AXES
 -- What no axis can be called: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
 M.IS_KEY = {}
 for key in ([[input target mask length step split set by examples batch draws accuracy exact_match loss sd_over_draws
-  id digest task encoding seed learning_rate]]):gmatch("%S+") do
+  id digest task encoding seed learning_rate beyond novel]]):gmatch("%S+") do
   M.IS_KEY[key] = true
 end
 

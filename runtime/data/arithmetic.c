@@ -354,6 +354,19 @@ static lh_status check_frame(const making *m) {
                    m->f.stratified ? "" : ", or a smaller task.options.numbers");
 }
 
+/* About how many examples there will be. */
+static int64_t count_examples(const making *m) {
+    int64_t count = m->f.numbers, cells = 0;
+    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
+    for (int digits = 1; digits <= m->f.digits; digits++) {
+        if (!wants_digits(m, digits)) continue;
+        count += MOST_OF_DIGITS;
+        for (int chain = 0; by_carry && chain <= digits && digits <= LH_MOST_CHAIN_DIGITS; chain++)
+            cells += m->c->asks(m->c, CARRY, chain);
+    }
+    return count + cells * MOST_OF_CHAIN;
+}
+
 static bool open_making(making *m) {
     size_t count = (size_t)m->f.numbers;
     m->first = calloc(count, sizeof *m->first);
@@ -368,8 +381,7 @@ lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_erro
     lh_status status = check_frame(&m);
     if (status != LH_OK) return status;
     c->expand = o->expand;
-    for (int digits = 1; digits <= m.f.digits; digits++) m.all += wants_digits(&m, digits) ? MOST_OF_DIGITS : 0;
-    m.all += m.f.numbers;
+    m.all = count_examples(&m);
     if (!open_making(&m)) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the numbers", o->kind);
     if (status == LH_OK) status = keep_split(&m);
     if (status == LH_OK) status = keep_test(&m);
