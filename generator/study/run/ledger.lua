@@ -29,7 +29,7 @@ function M.wanted(cell)
   for _, n in ipairs(tasks.lengths(resolved.train.lengths)) do
     trained[n] = true
   end
-  local draws = plan.position_range + plan.distance_range > 0 and eval.draws or 1
+  local draws = plan.any_draws and eval.draws or 1
   for i, n in ipairs(wanted.lengths) do
     wanted.conditions[condition(trained[n] and "train" or "test", n, eval.examples, draws)] = true
     sum = sum + costs.forward(plan, tasks.streams(task, n)) * eval.examples * draws

@@ -183,10 +183,12 @@ typedef struct lh_spec {
     const lh_format *format;
     const lh_trace_site *sites; /* in the order of trace_block; NULL: no traces */
     int site_count;
-    int classes;        /* width of the output layer */
-    int position_range; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
-    int first_position; /* 0 or 1 */
-    int distance_range; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
+    int classes; /* width of the output layer */
+    /* By stream: */
+    int position_range
+        [LH_MAX_STREAMS]; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
+    int first_position[LH_MAX_STREAMS]; /* 0 or 1 */
+    int distance_range[LH_MAX_STREAMS]; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:
