@@ -237,8 +237,8 @@ class Run:
         """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
         draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training; beyond, axes on
         which no training example gets as far; trained, the share of examples that were trained on, and novel where
-        they were left out. Of a condition that was evaluated again at the same step the last line, with `every` all of them. None where nothing was evaluated
-        yet."""
+        they were left out. Of a condition that was evaluated again at the same step the last line, with `every` all of
+        them. None where nothing was evaluated yet."""
         lines = self._lines("eval.jsonl")
         if every:
             return lines
