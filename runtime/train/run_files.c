@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/team.h"
+#include "data/epoch.h"
 #include "train/json_text.h"
 
 static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
@@ -52,11 +53,12 @@ static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     lh_json_integer(data, key, set->count);
 }
 
-/* Its sets, and the axes that the evaluation goes by. */
-static void put_data(const lh_corpus *corpus, lh_json *json, FILE *out) {
+/* Its sets, how many batches an epoch has, and the axes that the evaluation goes by. */
+static void put_data(const lh_corpus *corpus, int batch, lh_json *json, FILE *out) {
     lh_json data;
     lh_json_raw(json, "data", "");
     lh_json_begin(&data, out);
+    lh_json_integer(&data, "epoch_batches", lh_epoch_batches(corpus, batch));
     put_set(&corpus->train, "train", &data);
     if (corpus->separate) put_set(&corpus->eval, "eval", &data);
     if (corpus->validation.count > 0) put_set(&corpus->validation, "validation", &data);
@@ -114,7 +116,7 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     lh_json_string(&json, "source_digest", spec->source_digest);
     lh_json_raw(&json, "spec", spec->resolved);
     lh_json_raw(&json, "flags", run->flags);
-    if (spec->corpus != NULL) put_data(spec->corpus, &json, out);
+    if (spec->corpus != NULL) put_data(spec->corpus, spec->train.batch, &json, out);
     if (spec->corpus != NULL) put_train_lengths(spec->corpus, &json, out);
     lh_json_integer(&json, "seed", (int64_t)run->seed);
     lh_json_number(&json, "learning_rate", run->learning_rate);

@@ -243,8 +243,8 @@ end
 
 function TestItems.test_mistakes_name_the_field()
   local cases = {
-    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, splits, '
-      .. "table, time\n"
+    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
+      .. "progress, splits, table, time\n"
       .. "  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },

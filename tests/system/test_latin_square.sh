@@ -111,7 +111,8 @@ epoch_accuracy() {
         END { exit bad || NR != 54 }' &&
         for run in batches whole; do grep -o '"epoch_accuracy":[0-9.]*' "$(folder $run)/run.json"; done >"$work/last" &&
         [ "$(sort -u "$work/last" | wc -l)" -eq 1 ] && [ "$(wc -l <"$work/last")" -eq 2 ] &&
-        grep -q "$(head -1 "$work/last")" "$(folder whole)/metrics.jsonl"
+        grep -q "$(head -1 "$work/last")" "$(folder whole)/metrics.jsonl" &&
+        grep -q '"data":{"epoch_batches":9,' "$(folder whole)/run.json"
 }
 
 steps_of() { grep "$1" "$(folder epochs)/$2" | sed 's/{"step":\([0-9]*\).*/\1/' | uniq | tr '\n' ' '; }

@@ -23,7 +23,8 @@ local traces = { attention = require("study.analyse.analyze_attention"), pca = r
 -- run(study, options) gives files; or nil and a message. Third comes what is damaged and was left out, or nil; fourth,
 -- where there are no files, the exit code where that is not 1.
 local studies = {
-  compare = require("study.analyse.analyze_compare"), similarity = require("study.analyse.analyze_similarity"),
+  compare = require("study.analyse.analyze_compare"), human = require("study.analyse.analyze_human"),
+  similarity = require("study.analyse.analyze_similarity"),
   tables = require("study.analyse.analyze_tables"),
 }
 

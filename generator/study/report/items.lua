@@ -24,6 +24,7 @@ local KINDS = {
   curves = { panels = "axis?", lines = "axis" },
   time = { lines = "axis", threshold = "number?", slow = "one", fast = "one", published = "number?" },
   axis = { x = "numbers", lines = "axis?" },
+  progress = { lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
 }
 local LARGEST = 1e9 -- of a number
