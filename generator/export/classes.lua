@@ -83,6 +83,11 @@ function Class:table(p)
   return self:module(p, (p.tensor:gsub("%.weight$", "")), ("nn.Embedding(%s, %s)"):format(rows, p.columns.text))
 end
 
+-- A linear map of one-hot tokens.
+function Class:linear(p)
+  return self:module(p, p.path, ("nn.Linear(%d, %s)"):format(p.rows.count, p.columns.text))
+end
+
 function Class:output(p)
   return self:module(p, p.name, ("nn.Linear(%s, CLASSES)"):format(p.rows.text))
 end

@@ -338,9 +338,14 @@ function Scope:stream(name)
   return stream
 end
 
--- A vector for each token, to be shared: by the streams that embed it, and by the output layer.
+-- A vector for each token, to be shared: by the streams that embed it, and by the output layer. Or, as model.embedding
+-- says, a linear map of the one-hot tokens, of which blank ones are zero: a row for each of the others, and a bias.
 function Scope:table(name)
   local net = self.net
+  if net.model.embedding == "linear" then
+    return self:declare({ kind = "linear", name = name, path = "embed." .. name, columns = net.widths.WIDTH,
+      rows = net.inputs, init = net.initial })
+  end
   return self:declare({ kind = "table", name = name, tensor = ("embed.%s.weight"):format(name),
     columns = net.widths.WIDTH, rows = net.tokens, init = net.initial })
 end
@@ -352,7 +357,12 @@ function Scope:embed(name, stream, options)
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
-  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place, others = {} }
+  if p.kind == "linear" and options.scale and options.scale ~= 1 then
+    checks.fail(net, ("vectors of a linear embedding times %s"):format(checks.shown(options.scale)),
+      "no scale where model.embedding is \"linear\"")
+  end
+  local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
+    encoding = options.place, others = {} }
   if options.place and options.place.kind == "learned" then
     net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
       tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
@@ -366,11 +376,13 @@ function Scope:embed(name, stream, options)
   return push(self, op, name, width, true)
 end
 
--- The labelled tokens: "last", those at the end of the sequence.
+-- The labelled tokens: "last", those at the end of the sequence; or, where model.readout says so, the "probe".
 function Scope:readout(x, which)
   checks.read(self, x, "what is read out")
-  if which ~= "last" then
-    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "\"last\"")
+  local wanted = self.net.model.readout == "probe" and "probe" or "last"
+  if which ~= wanted then
+    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "%q%s", wanted,
+      wanted == "probe" and ", as model.readout has it" or "")
   end
   return { labelled = x, which = which }
 end
@@ -383,6 +395,9 @@ function Scope:classify(readout, options)
     checks.fail(net, ("classify() of %s"):format(type(readout)), "what net:readout(value) gives")
   elseif net.classified then
     checks.fail(net, "a second classify()", "one")
+  elseif options.tied and options.tied.kind == "linear" then
+    checks.fail(net, "logits by the rows of a linear embedding",
+      'model.embedding = "table", or classify() without tied')
   end
   local x = readout.labelled
   local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
@@ -412,7 +427,7 @@ end
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk
-  net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
+  net.model, net.tokens, net.inputs, net.classes = given.model, given.tokens, given.inputs, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
   net.additive_dropout = given.additive and given.additive.dropout_rate or nil
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}

@@ -33,7 +33,8 @@ M.METHODS = {
   attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
     options = { bias = "flag", name = "name", dropout = "rate" } },
   feedforward = { { "value", "value" },
-    options = { hidden = "count", activation = "word", bias = "flag", name = "name", hidden_dropout = "rate" } },
+    options = { hidden = "count", activation = "word", bias = "flag", name = "name", hidden_dropout = "rate",
+      branch_activation = "word" } },
 }
 
 -- What a kind of argument is, in words.

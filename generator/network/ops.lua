@@ -10,7 +10,8 @@
 local M = {}
 
 M.embed = { roles = {}, words = function(op)
-  return "vectors of tokens" .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
+  return (op.p.kind == "linear" and "linear map of tokens" or "vectors of tokens")
+    .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
 end }
 
 M.place = { roles = { "x" }, words = function()

@@ -68,6 +68,17 @@ function forms.table(p)
   return { member }, { { name = p.tensor, shape = { rows, columns }, init = init, member = member } }
 end
 
+-- A linear map of one-hot tokens: a row for each that is not blank, and a bias.
+function forms.linear(p)
+  local rows, columns = p.rows.count, p.columns.count
+  local weight = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
+  local bias = { name = p.name .. "_bias", size = p.columns.text, room = columns, beside = true }
+  return { weight, bias }, {
+    { name = p.path .. ".weight", shape = { rows, columns }, init = p.init.weight(rows, columns), member = weight },
+    { name = p.path .. ".bias", shape = { columns }, init = p.init.bias(rows), member = bias },
+  }
+end
+
 -- The output layer: its columns are filled up to whole vectors.
 function forms.output(p)
   local rows, classes, padded = p.rows.count, p.columns.count, p.columns.padded

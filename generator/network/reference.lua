@@ -44,6 +44,9 @@ function roles.norm(op)
 end
 
 function roles.embed(op)
+  if op.p.kind == "linear" then
+    return { op.p.path .. ".weight", "embed.position.weight", op.p.path .. ".bias" }
+  end
   return { op.p.tensor, "embed.position.weight" }
 end
 
@@ -105,6 +108,7 @@ local function operation_of(state, op, number_of, prefix, first_tensor)
   local record = { kind = op.kind, out = number_of[op.out], x = {}, tensors = {}, parts = 0,
     f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied),
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
+    blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
     additive = op.encoding and op.encoding.kind or "none", rate = op.dropout and op.dropout.rate or 0,
     place = op.place or 0, family = NONE, block = NONE }
   for i = 1, 3 do

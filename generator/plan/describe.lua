@@ -99,6 +99,8 @@ local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
 
+local READOUTS = { last = "answers at the last token of the input", probe = "answers at the token that is asked for" }
+
 -- The rates at which a model drops out; those that are not asked for are not named.
 function M.dropout(plan)
   local model, words = plan.resolved.model, { "dropout " .. (plan.dropout.rate_text or "0") }
@@ -121,10 +123,13 @@ function M.model(plan)
   end
   words[#words + 1] = norm.place and norm.place .. "-norm" or nil
   words[#words + 1] = norm.kind == "rms" and "RMS norm" or nil
+  words[#words + 1] = model.embedding == "linear" and "linear embedding" or nil
   words[#words + 1] = model.activation
+  words[#words + 1] = model.branch_activation and model.branch_activation .. " behind the feed-forward part" or nil
   words[#words + 1] = BIASES[model.bias]
   words[#words + 1] = model.init and "first values of " .. model.init or nil
   words[#words + 1] = model.tied and "tied output" or nil
+  words[#words + 1] = READOUTS[model.readout]
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
@@ -206,8 +211,8 @@ function M.comments(plan)
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
       encoding),
     flops = flops_comment(plan),
-    loss = wrapped(string.format("Softmax cross-entropy over %d classes at the last tokens of each sequence.",
-      plan.classes)),
+    loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence."):format(plan.classes,
+      plan.readout == "probe" and "the token that is asked for" or "the last tokens")),
   }
 end
 

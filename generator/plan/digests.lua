@@ -116,7 +116,7 @@ function M.model(plan)
   identity.tensors, identity.task = tensors, { plan.task.input_count, plan.task.output_count }
   identity.shared, identity.start = plan.task.shared or nil, plan.task.start or nil
   identity.options, identity.computation = resolved.task.options, plan.computation and true or nil
-  identity.model = { heads = resolved.model.heads, kind = resolved.model.kind }
+  identity.model = { heads = resolved.model.heads, kind = resolved.model.kind, readout = resolved.model.readout }
   identity.network = plan.network_identity
   return sha256.digest(canonical.text(identity))
 end

@@ -32,8 +32,9 @@ local DESCRIPTIONS = {
 }
 
 -- What a description sees of the model's section: fields that are left out have their defaults.
-local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", bias = "feedforward",
-  init = "haiku", tied = false, attention_dropout = 0, hidden_dropout = 0 }
+local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
+  bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
+  hidden_dropout = 0 }
 
 local function completed(given, defaults)
   local whole = {}
@@ -98,6 +99,7 @@ local function given_of(plan, model, families)
   return {
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
+    inputs = { count = plan.tokens - plan.task.blanks, text = "INPUTS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families or families_of(plan),
     additive = plan.additive,
@@ -324,7 +326,7 @@ end
 
 -- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
 local function settle_constants(plan, net)
-  plan.dropouts, plan.additive.dropout = {}, dimensions.dropout()
+  plan.dropouts, plan.additive.dropout, plan.linear = {}, dimensions.dropout(), false
   for i, d in ipairs(net.dropouts) do
     plan.dropouts[i] = dimensions.dropout(d.name, d.rate)
     plan.additive.dropout = d.use == "embedding" and d.name == "EMBEDDING" and plan.dropouts[i] or plan.additive.dropout
@@ -335,7 +337,7 @@ local function settle_constants(plan, net)
   plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
-      plan.embedding_scale = op.scale or 1
+      plan.embedding_scale, plan.linear, plan.inputs = op.scale or 1, op.p.kind == "linear", op.p.rows.count
     end
   end
   plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"

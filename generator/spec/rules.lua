@@ -500,6 +500,42 @@ local function each_encoding(context, check)
   end
 end
 
+-- What stands in the way of reading the answer at a token of the input: what, what is expected, the field it is about.
+local function no_readout(context, readout)
+  local facts, task = context.task, context.resolved.task
+  if task.data then
+    return "examples of files have any number of outputs", "a task of one output", "task.data"
+  elseif not tasks.has_one_output(facts) then
+    return ("%s has %s outputs"):format(facts.kind, facts.output_length), "a task of one output", "task.kind"
+  elseif readout == "probe" and not facts.probe then
+    return facts.kind .. " declares no probe", "a task whose header has the line `probe:`", "task.kind"
+  elseif task.computation then
+    return "computation tokens stand behind the input, ahead of answers", "no computation tokens", "task.computation"
+  end
+end
+
+local function readout(context)
+  local model = context.resolved.model
+  local what, expected, field
+  if model.readout and context.task then
+    what, expected, field = no_readout(context, model.readout)
+  end
+  if what then
+    add(context, { "model.readout", field }, { what = ("%q does not go with this task: %s"):format(model.readout, what),
+      expected = ('"outputs", or %s'):format(expected),
+      notes = { note(context, field, tostring(features.value_at(context.resolved, field))) } })
+  end
+end
+
+-- Rows of a linear embedding are no vectors of tokens.
+local function tied(context)
+  local model = context.resolved.model
+  if model.tied and model.embedding == "linear" then
+    add(context, { "model.tied", "model.embedding" }, { what = "logits by the rows of a linear embedding",
+      expected = 'false, or model.embedding = "table"', notes = { note(context, "model.embedding", '"linear"') } })
+  end
+end
+
 -- Whoever takes the draw that a sequence has for itself, by stream: { path, positions }.
 local function takers(context)
   local resolved = context.resolved
@@ -540,6 +576,8 @@ function M.apply(context)
   head_width(context)
   shards(context)
   schedule(context)
+  readout(context)
+  tied(context)
   embedding_rate(context)
   each_encoding(context, function(seen)
     yarn_ramp(seen)

@@ -67,6 +67,17 @@ readers["input symbol count"], readers["output symbol count"] = read_count, read
 readers["start symbol"] = read_formula
 readers["chance"], readers["baseline"] = read_chance, read_share
 
+-- What stands at the one token that the answer is about.
+local function read_probe(value)
+  local symbols, what, expected = read_symbols(value)
+  if symbols and symbols[2] then
+    return nil, ("%d symbols"):format(#symbols), "one symbol"
+  end
+  return symbols and symbols[1], what, expected
+end
+
+readers["blank"], readers["probe"] = read_symbols, read_probe
+
 -- The choices of an option: words, or integers.
 local function read_choices(text)
   local choices, seen, numbers = {}, {}, nil
@@ -177,7 +188,7 @@ end
 
 -- All keys but `option NAME` and `axis NAME`.
 M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
-  "symbol count", "input symbol count", "output symbol count", "start symbol" }
+  "symbol count", "input symbol count", "output symbol count", "start symbol", "blank", "probe" }
 
 -- Reads one line; named: "option" or "axis", where it begins so.
 function M.read(facts, named, key, value)
@@ -253,6 +264,26 @@ local function check_start(facts, report)
   end
 end
 
+-- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of these.
+local function check_marks(facts, report)
+  local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
+  local always = math.min(count and count.least or #symbols, #symbols)
+  for _, symbol in ipairs(blanks) do
+    if (place_of(symbols, symbol) or math.huge) > #blanks then
+      report("blank", ("%s is not among the first %d input symbols"):format(diagnostics.show(symbol), #blanks),
+        "input symbols that begin with the blank ones")
+      return
+    end
+  end
+  local place = facts.probe and (place_of(symbols, facts.probe) or math.huge)
+  if #blanks > 0 and #blanks >= always then
+    report("blank", "all input symbols are blank", "some that are not")
+  elseif place and (place > always or place <= #blanks) then
+    report("probe", ("%s is %s"):format(diagnostics.show(facts.probe), place <= #blanks and "blank"
+      or "not always an input symbol"), "an input symbol that is not blank")
+  end
+end
+
 local function check_axis(facts, axis, report)
   for _, trial in ipairs(formulas.trials(axis.first .. " + " .. axis.last, facts.options or {})) do
     local first = formulas.value(formulas.with(tostring(axis.first), trial))
@@ -291,10 +322,21 @@ function M.finish(facts, report)
     check_count(facts, "output symbol count", facts.output_symbols, report)
   end
   check_start(facts, report)
+  check_marks(facts, report)
   check_chance(facts, report)
   for _, axis in ipairs(facts.axes or {}) do
     check_axis(facts, axis, report)
   end
+end
+
+-- Whether every example has one output: of facts with lengths in n alone.
+function M.has_one_output(facts)
+  for _, n in ipairs(facts.output_length and LENGTHS_TRIED or {}) do
+    if formulas.value(facts.output_length, n) ~= 1 then
+      return false
+    end
+  end
+  return facts.output_length ~= nil
 end
 
 -- ---- what a spec's options make of them ----

@@ -233,6 +233,7 @@ local function with_streams(facts, resolved)
   if new then
     new.computation = resolved.task.computation
     new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
+    new.readout = (resolved.model or {}).readout
   end
   return new
 end

@@ -1,5 +1,7 @@
 % local real = precision == "float64" and f64 or f32
+% if not linear then
 #define EMBEDDING_SCALE ${real(embedding_scale)} /* ${embedding_scale_text} */
+% end
 % if normaliser.kind == "softmax" then
 #define LOGIT_SCALE ${real(logit_scale)} /* 1 / sqrt(HEAD_WIDTH) */
 % end

@@ -46,7 +46,8 @@ INLINE const unsigned char *mask_of(int site) {
 }
 
 % end
-/* The first layer's input = scaled token embedding${embed_adds}. */
+% local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
+/* The first layer's input = ${what}${embed_adds}. */
 NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -56,7 +57,17 @@ NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool train
 % end
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
+% if linear then
+        quad x = *(const quad *)(v->p->token_bias + c);
+% else
         quad x = *(const quad *)(v->p->token + block()->tokens[row] * WIDTH + c);
+% end
+% if linear and task.blanks > 0 then
+        const int input = block()->tokens[row] - BLANKS;
+        const quad weight = input >= 0 ? *(const quad *)(v->p->token + input * WIDTH + c) : quad{{0, 0, 0, 0}};
+% elseif linear then
+        const quad weight = *(const quad *)(v->p->token + block()->tokens[row] * WIDTH + c);
+% end
 % if additive.kind == "sinusoid" then
         const quad place = *(const quad *)(v->tables[${place}].sinusoid + c);
 % elseif additive.kind == "learned" then
@@ -64,7 +75,12 @@ NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool train
 % end
 #pragma unroll
         for (int i = 0; i < 4; i++) {
+% if linear then
+            x.v[i] += weight.v[i];
 % if additive.kind ~= "none" then
+            x.v[i] += place.v[i];
+% end
+% elseif additive.kind ~= "none" then
             x.v[i] = x.v[i] * EMBEDDING_SCALE + place.v[i];
 % else
             x.v[i] *= EMBEDDING_SCALE;
@@ -92,8 +108,14 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
         w->${device.embedding.gradient}[e] = kept(w->keep, e) ? w->${device.embedding.gradient}[e] * ${additive.dropout.name}_KEEP_SCALE : 0;
     __syncthreads();
 % end
+% if linear then
+% local behind = task.blanks > 0 and " + BLANKS" or ""
+    for (int e = threadIdx.x; e < INPUTS * WIDTH; e += THREADS) {
+        const int token = e / WIDTH${behind}, c = e % WIDTH;
+% else
     for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
         const int token = e / WIDTH, c = e % WIDTH;
+% end
         real sum = 0;
         for (int first = 0; first < rows; first += SUMMANDS) {
             bool has[SUMMANDS];
@@ -108,10 +130,15 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
 % if device.tied then
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
         g->token[e] = (read_out ? g->token[e] : 0) + sum * EMBEDDING_SCALE;
+% elseif linear then
+        g->token[e] = sum;
 % else
         g->token[e] = sum * EMBEDDING_SCALE;
 % end
     }
+% if linear then
+    column_sums(rows, WIDTH, w->${device.embedding.gradient}, g->token_bias);
+% end
 % if additive.kind == "learned" and by_sequence then
     const int *position = positions_of_sequences();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;

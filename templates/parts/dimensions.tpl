@@ -9,7 +9,14 @@ ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 % for _, width in ipairs(widths) do
 ${width.name} = ${width.count},
 % end
+% if linear and task.blanks > 0 then
+BLANKS = ${task.blanks}, /* tokens that are blank, the first ones of: ${tokens_words} */
+INPUTS = ${inputs}, /* rows of the embedding: one for each of the others */
+% elseif linear then
+INPUTS = ${inputs}, /* rows of the embedding: ${tokens_words} */
+% else
 TOKENS = ${tokens}, /* rows of the embedding: ${tokens_words} */
+% end
 % if cpu.tied then
 OUTPUT_TOKEN = ${decoder.first_output}, /* the first of the output's symbols */
 % end

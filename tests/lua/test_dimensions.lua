@@ -23,6 +23,22 @@ function TestDimensions.test_tokens_of_the_model_come_behind_the_input_s()
   lu.assertEquals(tokens("false", 3), { 9, 8, 7 })
 end
 
+-- Without empty tokens there is none to have a vector; of blanks a linear embedding has no row.
+function TestDimensions.test_tokens_of_an_input_that_is_read_out()
+  local function tokens(sets, blank)
+    sets["task.kind"] = "even_pairs"
+    local facts = task(7, 2)
+    facts.blank = blank
+    local plan = plan_of(sets, facts)
+    return { plan.tokens, plan.empty_token, plan.inputs, plan.longest_training }
+  end
+  lu.assertEquals(tokens({}), { 9, 8, 9, 41 })
+  lu.assertEquals(tokens({ ["model.embedding"] = "linear" }), { 8, 7, 8, 41 })
+  lu.assertEquals(tokens({ ["model.readout"] = "last" }), { 7, false, 7, 40 })
+  lu.assertEquals(tokens({ ["model.readout"] = "last", ["model.embedding"] = "linear" }, { "s1", "s2" }),
+    { 7, false, 5, 40 })
+end
+
 -- Input, output, computation, separator; the spare token is an encoder's.
 function TestDimensions.test_tokens_of_a_decoder()
   local function tokens(computation)

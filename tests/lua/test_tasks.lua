@@ -195,6 +195,26 @@ function TestTasks.test_finite_data_has_sets_and_axes()
   lu.assertStrContains(d:text(), "a length depends on n")
 end
 
+-- Blank symbols come first; what is asked for is one of the others.
+function TestTasks.test_blanks_and_a_probe()
+  local all, d = read(8, " * blank: a b\n * probe: c")
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals({ all.probe.blank, all.probe.probe }, { { "a", "b" }, "c" })
+  for line, what in pairs({
+    [" * blank: b"] = 'probe.c:8:4: error: blank: "b" is not among the first 1 input symbols',
+    [" * blank: a c"] = 'blank: "c" is not among the first 2 input symbols',
+    [" * blank: a b c"] = "blank: all input symbols are blank",
+    [" * blank: d"] = 'blank: "d" is not among',
+    [" * blank: a\n * probe: a"] = 'probe.c:9:4: error: probe: "a" is blank',
+    [" * probe: d"] = 'probe.c:8:4: error: probe: "d" is not always an input symbol',
+    [" * probe: a b"] = "probe: 2 symbols",
+  }) do
+    all, d = read(8, line)
+    lu.assertNil(all.probe)
+    lu.assertStrContains(d:text(), what)
+  end
+end
+
 function TestTasks.test_a_title_may_have_brackets()
   local all = read(1, "/* Test (Simple) (Someone 2020): does it (well).")
   lu.assertEquals(all.probe.title, "Test (Simple)")

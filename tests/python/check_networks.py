@@ -30,8 +30,10 @@ class Network:
         self.names = {word: name for name, word in getattr(self.file, "IN_FILE", {}).items()}
         if hasattr(self.file, "with_target"):
             self.tokens = self.file.with_target([[0, 1, 2]], [[1, 2, 3]])
-        else:
+        elif hasattr(self.file, "with_outputs"):
             self.tokens = self.file.with_outputs([[0, 1, 2]], 3)
+        else:
+            self.tokens = torch.tensor([[0, 1, 1, 0]])
 
     def __getitem__(self, name):
         """What a checkpoint has of that name, for load."""
@@ -47,7 +49,12 @@ class Network:
 
     def embed(self, op, prefix, read):
         place = torch.arange(self.tokens.shape[1])
-        y = op["scale"] * self.tensors[op["table"]][self.tokens]
+        if "table" in op:
+            y = op["scale"] * self.tensors[op["table"]][self.tokens]
+        else:
+            rows = self.tensors[f"{op['linear']}.weight"]
+            rows = torch.cat([torch.zeros(op["blanks"], rows.shape[1]), rows])
+            y = rows[self.tokens] + self.tensors[f"{op['linear']}.bias"]
         if op["additive"] == "sinusoid":
             y = y + self.file.sinusoid(place)
         elif op["additive"] == "learned":

@@ -8,7 +8,8 @@ Geometric attention with directional encoding: Csordas et al. 2022, "The Neural 
 Norms ahead of the branches and behind the last block: Xiong et al. 2020, "On Layer Normalization in the Transformer
 Architecture". Root mean square norm: Zhang and Sennrich 2019. GELU and its approximation: Hendrycks and Gimpel 2016.
 SiLU: Elfwing et al. 2018. SwiGLU and GEGLU: Shazeer 2020, "GLU Variants Improve Transformer", equation 6. Tied logits:
-Press and Wolf 2017, "Using the Output Embedding to Improve Language Models".
+Press and Wolf 2017, "Using the Output Embedding to Improve Language Models". The Latin Square Task's encoder: Ito et al.
+2024, "The Importance of Positional Encoding Initialization in Transformers for Relational Reasoning".
 """
 
 import dataclasses
@@ -43,6 +44,9 @@ class Model:
     outputs: int = 5
     longer: int = 0              # output symbols more than input symbols, in a sequence
     computation: int = 0         # tokens without content, for each input token, behind the input
+    linear: bool = False         # one-hot tokens through a linear map; the first symbol is blank, the zero vector
+    behind: str = ""             # an activation behind the second feed-forward layer, too
+    probe: bool = False          # one answer, read where the last symbol stands; no empty tokens
 
     @property
     def special(self):
@@ -62,10 +66,15 @@ def sequences(model, inputs, target):
     many = lambda token, count: np.full((batch, count), token, inputs.dtype)
     behind = [many(model.special, model.computation * n)] if model.computation else []
     if model.kind == "encoder":
-        behind.append(many(model.last, target.shape[1]))
+        behind.append(many(model.last, 0 if model.probe else target.shape[1]))
     else:
         behind += [many(model.last, 1), model.inputs + target[:, :-1]]
     return np.concatenate([inputs, *behind], axis=1)
+
+
+def probes(model, tokens):
+    """[B][1]: where the last symbol stands."""
+    return np.argmax(tokens == model.inputs - 1, axis=1)[:, None].astype(np.int32)
 
 
 # ---- parameters ----
@@ -129,7 +138,10 @@ def initial_parameters(model, rng):
     """Name -> float32 array. Sizes as the paper's, but biases, norms and the token table away from their start values,
     where a missing term would not show."""
     draw = lambda *shape, sd: truncated_normal(rng, shape, sd)
-    p = {"embed.token.weight": draw(model.last + 1, WIDTH, sd=0.2)}
+    if model.linear:
+        p = {"embed.token.weight": draw(model.inputs - 1, WIDTH, sd=0.5), "embed.token.bias": draw(WIDTH, sd=0.5)}
+    else:
+        p = {"embed.token.weight": draw(model.last + 1, WIDTH, sd=0.2)}
     for layer in range(LAYERS):
         name = f"layers.{layer}."
         for matrix in ("query", "key", "value", "output"):
@@ -292,13 +304,22 @@ def feedforward(p, name, model, x):
         hidden = GATES[model.activation](linear(p, f"{name}gate", x)) * up
     else:
         hidden = ACTIVATIONS[model.activation](up)
-    return linear(p, f"{name}down", hidden)
+    y = linear(p, f"{name}down", hidden)
+    return ACTIVATIONS[model.behind](y) if model.behind else y
+
+
+def embed(p, model, tokens):
+    """[B][T][WIDTH]"""
+    if not model.linear:
+        return p["embed.token.weight"][tokens] * jnp.sqrt(WIDTH)
+    one_hot = jax.nn.one_hot(tokens, model.inputs, dtype=jnp.float64)[..., 1:]
+    return linear(p, "embed.token", one_hot)
 
 
 def network(p, model, tokens, positions, distances):
     """tokens [B][T]; positions: one [T] array per layer (the additive encodings use the first); distances [T][T].
     Returns the logits of every position, [B][T][outputs]. Dropout off."""
-    h = p["embed.token.weight"][tokens] * jnp.sqrt(WIDTH)
+    h = embed(p, model, tokens)
     if model.encoding.endswith("sincos"):
         h = h + sinusoid(positions[0])
     if model.encoding.endswith("learned"):
@@ -322,7 +343,12 @@ def network(p, model, tokens, positions, distances):
 
 
 def loss_and_logits(p, model, tokens, target, positions, distances):
-    """Cross-entropy in nats, averaged over all output places, the last ones; logits there, [B][labels][outputs]."""
-    logits = network(p, model, tokens, positions, distances)[:, -target.shape[1]:]
+    """Cross-entropy in nats, averaged over all output places, the last ones, or the probe's; logits there,
+    [B][labels][outputs]."""
+    logits = network(p, model, tokens, positions, distances)
+    if model.probe:
+        logits = jnp.take_along_axis(logits, jnp.asarray(probes(model, tokens))[..., None], axis=1)
+    else:
+        logits = logits[:, -target.shape[1]:]
     picked = jnp.take_along_axis(jax.nn.log_softmax(logits), target[..., None], axis=-1)
     return -jnp.mean(picked), logits

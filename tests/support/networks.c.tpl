@@ -36,6 +36,7 @@ static const lh_ref_operation operations_${n}_${s}[] = {
 % local kind, f, additive = o.kind:upper(), o.f:upper(), o.additive:upper()
     {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
      .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
+     .blanks = ${o.blanks},
      .additive = LH_REF_${additive}, .rate = ${f64(o.rate)}, .place = ${o.place},
      .family = ${o.family}, .block = ${o.block}},
 % end

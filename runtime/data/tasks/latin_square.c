@@ -1,6 +1,8 @@
 /* Latin Square Task (Birney et al. 2006; Ito et al. 2024): the symbol of one cell of a 4 x 4 Latin square.
  *
  * input symbols:  . 1 2 3 4 ?
+ * blank:          .
+ * probe:          ?
  * output symbols: 1 2 3 4
  * input length:   16
  * output length:  1

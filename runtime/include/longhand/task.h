@@ -35,6 +35,11 @@
  * It writes input_length input tokens and output_length target tokens, all below the alphabets' sizes, and clears
  * mask[i] where an output does not count towards accuracy. Every n >= 1 must work. All randomness comes from rng.
  *
+ * Two more lines are for models that ask (docs/latin-square.md):
+ *
+ *     blank: .    input symbols that say nothing of their place, the first ones of all; a linear embedding has no row
+ *     probe: ?    the input symbol that stands at the token which the answer is about, once in every input
+ *
  * A task of finite data (latin_square) has these lines besides, and lengths without n:
  *
  *     sets:         train test validation    what its examples are for: the first, and others of these

@@ -16,7 +16,9 @@
 % end
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + learned vector of its position" })[additive.kind]
-/* x [tokens][WIDTH] = scaled token embedding${embed_adds}. */
+% local token = linear and "embedded(p, token, c)" or "load(token + c) * EMBEDDING_SCALE"
+% local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
+/* x [tokens][WIDTH] = ${what}${embed_adds}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
 % if additive.kind == "sinusoid" then
@@ -29,7 +31,11 @@ static void ${routine}(const workspace *w, real *x) {
     ${draw}(w);
 % end
     for (int m = 0; m < ${tokens}; m++) {
+% if linear then
+        const int token = w->block->tokens[${stream}][m];
+% else
         const real *token = p->token + w->block->tokens[${stream}][m] * WIDTH;
+% end
 % if additive.kind == "sinusoid" then
         const real *place = table[${input_place}].sinusoid;
 % elseif additive.kind == "learned" then
@@ -37,9 +43,9 @@ static void ${routine}(const workspace *w, real *x) {
 % end
         for (int c = 0; c < WIDTH; c += LANES)
 % if additive.kind == "none" then
-            store(x + m * WIDTH + c, load(token + c) * EMBEDDING_SCALE);
+            store(x + m * WIDTH + c, ${token});
 % else
-            store(x + m * WIDTH + c, load(token + c) * EMBEDDING_SCALE + load(place + c));
+            store(x + m * WIDTH + c, ${token} + load(place + c));
 % end
     }
 % if drops and not eval_dropout then
@@ -61,11 +67,26 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
 % end
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
+% if linear and task.blanks > 0 then
+        const int input = w->block->tokens[${stream}][m] - BLANKS;
+% elseif linear then
+        const int input = w->block->tokens[${stream}][m];
+% else
         real *token = g->token + w->block->tokens[${stream}][m] * WIDTH;
+% end
 % if additive.kind == "learned" then
         real *place = g->position_table + ${input_place} * WIDTH;
 % end
+% if linear then
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token_bias + c, load(d + c));
 % if additive.kind == "learned" then
+        for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c));
+% end
+% if task.blanks > 0 then
+        if (input < 0) continue;
+% end
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token + input * WIDTH + c, load(d + c));
+% elseif additive.kind == "learned" then
         for (int c = 0; c < WIDTH; c += LANES) {
             store(token + c, load(token + c) + load(d + c) * EMBEDDING_SCALE);
             store(place + c, load(place + c) + load(d + c));
