@@ -92,8 +92,9 @@ int main(void) {
 local function rows_of(name)
   local path = support.write("probe.c", PROBE:format(making(name)))
   local program = path:gsub("%.c$", "")
-  local text, good = support.shell(("cc -std=c11 -O1 -Iruntime/include -o %s %s runtime/base/math.c -lm && %s"):format(
-    program, path, program))
+  local flags = "-std=c11 -O1 -Iruntime/include -Iruntime"
+  local text, good = support.shell(("cc %s -o %s %s runtime/base/math.c -lm && %s"):format(flags, program, path,
+    program))
   lu.assertTrue(good, text)
   local rows, n = {}, 0
   for number in text:gmatch("[^\n]+") do
