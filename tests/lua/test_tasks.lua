@@ -123,6 +123,25 @@ function TestTasks.test_formulas_that_fail_at_some_choice_are_told()
   end
 end
 
+-- What no end of a range shows is found when a spec chooses.
+function TestTasks.test_choices_that_formulas_do_not_allow()
+  local lines = table.move(HEADER, 1, #HEADER, 1, {})
+  lines[5], lines[8] = " * input length: n + 100 / (width - 5)", " * option width: 2..40 = 6; tokens of a frame"
+  lines[7] = " * chance: 1 / ((width - 9) * (width - 9))"
+  local d = diagnostics.new()
+  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+  local probe = tasks.read(folder, d).probe
+  lu.assertNil(probe)
+  lu.assertStrContains(d:text(), "input length: n + 100 / (2 - 5) is -33 at n = 1")
+  lines[5] = " * input length: n + 100 / ((width - 5) * (width - 5))"
+  support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n")
+  probe = assert(tasks.read(folder, diagnostics.new()).probe)
+  lu.assertEquals({ tasks.settle(probe, { width = 5 }) },
+    { nil, "input length: n + 100 / ((5 - 5) * (5 - 5)) has no value at n = 1" })
+  lu.assertEquals({ tasks.settle(probe, { width = 9 }) }, { nil, "chance: it has no value" })
+  lu.assertEquals(tasks.settle(probe, { width = 10 }).chance, 1.0)
+end
+
 -- One alphabet for inputs and outputs, of which one symbol may begin a decoder's target.
 function TestTasks.test_a_shared_alphabet()
   local function shared(...)
