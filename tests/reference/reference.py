@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the vectors of network.py that the C tests read: the .safetensors files beside this script.
+"""Writes the vectors of network.py and encoder_decoder.py that the C tests read: the .safetensors files beside this
+script.
 
 Not part of the build. The gradients come from JAX's automatic differentiation and are rounded to float32 when stored;
 logits and losses stay float64. README.md says what is in a file.
@@ -17,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import save_file
 
+from encoder_decoder import PAIRS, pair_metadata, pair_vectors
 from network import (FEEDFORWARD, HEADS, LAYERS, MAX_POSITION, WIDTH, Model, initial_parameters, loss_and_logits,
                      sequences)
 
@@ -144,10 +146,13 @@ def sort_metadata(path):
 
 def main():
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
-    for name, (number, model) in FILES.items():
+    made = {name: lambda at=at: (vectors(*at), metadata(at[1])) for name, at in FILES.items()}
+    made |= {name: lambda at=at: (pair_vectors(*at, SEED), pair_metadata(at[1])) for name, at in PAIRS.items()}
+    for name, make in made.items():
         path = directory / f"{name}.safetensors"
-        tensors = {name: np.ascontiguousarray(value) for name, value in vectors(number, model).items()}
-        save_file(tensors, path, metadata=metadata(model))
+        tensors, facts = make()
+        tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+        save_file(tensors, path, metadata=facts)
         sort_metadata(path)
         print(f"{path.name:36} {path.stat().st_size:7} bytes  loss at n = {GRADIENT_LENGTH}: "
               f"{float(tensors[f'result.n{GRADIENT_LENGTH}.loss'][0]):.6f}")

@@ -197,10 +197,10 @@ void lh_vectors_distances(const lh_vectors_facts *facts, int T, const int32_t *p
     }
 }
 
-void lh_vectors_alibi(int heads, int T, const int32_t *distances, double *score) {
+void lh_vectors_alibi(int heads, int pairs, const int32_t *distances, double *score) {
     for (int h = 0; h < heads; h++)
-        for (int pair = 0; pair < T * T; pair++)
-            score[h * T * T + pair] =
+        for (int pair = 0; pair < pairs; pair++)
+            score[h * pairs + pair] =
                 slope_of(heads, h) * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
 }
 
@@ -250,7 +250,7 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
     if (facts.alibi) {
         out.score = malloc(sizeof(double) * (size_t)(facts.heads * tokens * tokens));
         if (!out.score) abort();
-        lh_vectors_alibi(facts.heads, tokens, out.distances, out.score);
+        lh_vectors_alibi(facts.heads, tokens * tokens, out.distances, out.score);
     }
     double *loss = doubles(file, find(file, "result", n, "loss"), "loss", 1);
     out.logits = doubles(file, logits, "logits", sequences * labels * classes);

@@ -43,8 +43,8 @@ lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *net
 void lh_vectors_distances(const lh_vectors_facts *facts, int T, const int32_t *positions, const int32_t *drawn,
                           int32_t *distances);
 
-/* score[heads][query][key] of ALiBi, half a step less to the left. */
-void lh_vectors_alibi(int heads, int T, const int32_t *distances, double *score);
+/* score[heads][pairs] of ALiBi, half a step less to the left. */
+void lh_vectors_alibi(int heads, int pairs, const int32_t *distances, double *score);
 
 /* One batch with its results. */
 typedef struct lh_vectors_case {

@@ -305,7 +305,7 @@ void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint3
     ascend(&rng, c->spec->distance_range[0] > 0, facts.positions, tokens, out->drawn);
     out->drawn[0] = 0;
     lh_vectors_distances(&facts, tokens, out->positions, out->drawn, out->distances);
-    lh_vectors_alibi(facts.heads, tokens, out->distances, out->score);
+    lh_vectors_alibi(facts.heads, tokens * tokens, out->distances, out->score);
     memset(out->score_gradient, 0, sizeof out->score_gradient);
     out->batch = (lh_ref_batch){.sequences = LH_PARITY_SEQUENCES,
                                 .tokens = tokens,
