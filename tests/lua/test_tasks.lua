@@ -178,6 +178,12 @@ function TestTasks.test_axes_may_name_options()
   lu.assertEquals({ own.axes[1].first, own.axes[1].last, own.axes[1].hint, #own.input_symbols, own.chance },
     { 1, 29, "the greatest is width - 1, and task.options.width is 30", 21, 1 / 16 })
   lu.assertEquals({ own.input_length, own.output_length }, { "2 * 30 + 3", "30 + 1" })
+  for extra, most in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has a place more than its number
+    own = tasks.settle(real.multiplication, { base = 10, width = 30, extra = extra, input = "aligned",
+      split = "permutation", numbers = 64, parts = 8 })
+    lu.assertEquals({ own.axes[1].last, tasks.length(own.input_length, 1), tasks.length(own.output_length, 1) },
+      { most, 63, 31 + extra })
+  end
 end
 
 -- A header of finite data: lengths are numbers, and lines are added.
