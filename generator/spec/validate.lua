@@ -20,6 +20,7 @@ local rules = require("spec.rules")
 local schema = require("spec.schema")
 local score = require("spec.score.score")
 local sections = require("spec.sections")
+local tasks = require("spec.tasks")
 local tongues = require("base.tongues")
 local tree = require("spec.tree")
 local unknown = require("spec.unknown")
@@ -232,6 +233,7 @@ local function with_streams(facts, resolved)
   if new then
     new.computation = resolved.task.computation
     new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
+    new.readout = (resolved.model or {}).readout
   end
   return new
 end
@@ -271,12 +273,20 @@ local function settle_task(context)
   if choice == "data" then
     facts = finite.of_files(context, given, task)
     finite.refuse_seed(context, given)
-  elseif facts and facts.sets then
-    facts = finite.made(context, given, facts, task)
-  elseif facts then
-    finite.refuse(context, given)
   end
   task.options = options.settle(context, facts)
+  if choice ~= "data" and facts then
+    local what
+    facts, what = tasks.settle(facts, task.options)
+    if not facts then
+      add(context, given.fields.options or given, "task.options", what, "choices that the header's formulas allow")
+    end
+  end
+  if facts and facts.sets then
+    facts = finite.made(context, given, facts, task)
+  elseif facts and choice ~= "data" then
+    finite.refuse(context, given)
+  end
   context.task = with_streams(facts, context.resolved)
   finite.settle_steps(context, context.task)
 end
