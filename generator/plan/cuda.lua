@@ -14,8 +14,7 @@
 --   draws              random positions or distances come with a step: for each family of `drawing`, or by_sequence one
 --                      row for each sequence
 --   begins, shared     tables are made at the start of a step; there is room that the blocks share
---   sums               gradients of tables are added up over shards before they reach the parameters; shares_places:
---                      those of the vectors that are added to the tokens are among them
+--   sums               gradients of tables are added up over shards before they reach the parameters
 --   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
 
 --
@@ -320,7 +319,6 @@ function M.derive(plan, net, lists)
     by_sequence = plan.first.positions.kind == "sequence",
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
-    shares_places = learned_places,
     constants = constants(plan),
   }
   derive_families(plan, library)
