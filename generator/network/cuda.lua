@@ -7,6 +7,8 @@
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
+--   place_sums sums of the rows of learned tables of positions, which the shards add up: { member, block, count }
+--   embedding  { value, gradient, additive, drops }: names, what is added, and the rate's
 --   masks      groups of dropout sites: { first, places, layer, below_text }; sites: how many there are; places: of a
 --              layer, at most
 --   attends    what the templates of attention call things
@@ -57,9 +59,10 @@ local function check(net, lists)
   end
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
-      if op.kind == "place" then
-        records.refuse(op, "positions that are added behind the embedding")
-      elseif op.dropout and (op.kind == "attention" or not op.residual and op.kind ~= "embed") then
+      if op.kind == "place" and scope.loops > 1 and op.p and not op.p.frozen then
+        records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
+          scope.loops)
+      elseif op.dropout and not (op.residual or op.kind == "embed" or op.kind == "place") then
         records.refuse(op, "dropout of %s", op.kind == "attention" and "attention's weights" or op.out.name)
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
@@ -273,6 +276,22 @@ local function has_rms(lists)
   end) ~= nil
 end
 
+-- Sums of the rows of learned tables, which the shards add up: { member, block, count, times }; without a block, of
+-- the embedding's.
+local function place_sums(net, blocks, lists)
+  local list = {}
+  if net.position_table and net.position_table.from_tables and not net.position_table.frozen then
+    list[1] = { member = "places", block = false, times = "" }
+  end
+  for _, block in ipairs(blocks) do
+    local op = of_kind(lists[block].forward, "place")
+    local member = op and records.sums_of_places(op)
+    list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
+      times = block.count_name .. " * " } or nil
+  end
+  return list
+end
+
 local function attends(op, block, backward, wide)
   local b = of_kind(backward, "attention_grad")
   return { block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
@@ -308,7 +327,10 @@ function M.derive(net, lists, given)
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
     masks = device.masks, sites = device.sites, places = device.places,
     attends = attends(attention, within, lists[within].backward, given.wide),
+    place_sums = place_sums(net, net.scopes, lists),
     embedding = { value = of_kind(of_net.forward, "embed").out.name,
+      additive = of_kind(of_net.forward, "embed").encoding or { kind = "none" },
+      drops = drops(of_kind(of_net.forward, "embed")) and of_kind(of_net.forward, "embed").dropout.name or false,
       gradient = of_kind(of_net.backward, "embed_grad").dy.name },
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = of_kind(of_net.forward, "classify").tied and true or false,

@@ -158,6 +158,21 @@ function forward.embed(device)
   return { drops = device.masks[1] ~= nil }
 end
 
+local function is_learned(op)
+  return op.p ~= nil and not op.p.frozen
+end
+
+-- Of the tables of positions, which the shards add up: what sums of rows of a block are called.
+function M.sums_of_places(op)
+  return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
+end
+
+function forward.place(device, at, op, place, training)
+  return { routine = function_for(device, "add_places", { template = "cuda/rows/place.tpl", encoding = op.encoding,
+    drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
+    out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
+end
+
 function forward.block(_, _, op)
   return { name = op.block.name }
 end
@@ -227,6 +242,15 @@ end
 
 function back.attention_grad(_, at, b)
   return { turned = b.op.family.rotation.kind == "rope" and gradient(at, b.dq), gradients = at.gradients }
+end
+
+function back.place_grad(device, at, b)
+  local op = b.op
+  local sums = M.sums_of_places(op)
+  return { routine = function_for(device, op.scope.name .. "_places_grad", { template = "cuda/rows/place_grad.tpl",
+    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums }),
+    dy = gradient(at, b.dy), vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
+    mask = op.dropout and dropped(device, op, true).mask or false }
 end
 
 local function of_rows(_, at, b)

@@ -192,7 +192,7 @@ function M.derive(plan, net, lists)
   local family = plan.first
   local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
   local randomized, by_sequence = family.positions.kind == "randomized", family.positions.kind == "sequence"
-  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables
+  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= LIBRARY_WIDTH
   local multiplies = not library or family.relative.kind == "transformer_xl"
   local keeps = not library and keeps_pairs(plan)
@@ -212,7 +212,7 @@ function M.derive(plan, net, lists)
     position_draws = randomized and family.positions.draws or 0,
     distance_draws = plan.draws_distances and family.positions.distance.draws or 0,
     distance_rows = family.positions.distance.independent and 2 or 1,
-    reads_positions = randomized and (family.rotation.kind == "rope" or scored),
+    reads_positions = randomized and (family.rotation.kind == "rope" or scored or plan.additive.in_blocks),
     begins = relative or scored and family.score.cuda.stages[1] ~= nil,
     shared = relative or scored or learned_places,
     sums = relative or family.score.trains or learned_places,
@@ -248,7 +248,6 @@ function M.derive(plan, net, lists)
   plan.cuda.first_distances = plan.cuda.position_draws
   plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
   plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"
-  plan.cuda.shares_places = learned_places
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
   plan.cuda_files = {
     { template = "cuda/device.cu.tpl", path = "device.cu", family = family },

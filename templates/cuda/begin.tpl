@@ -60,7 +60,7 @@ NOINLINE void make_rows(const step_view *v, int l, int first) {
 % if relative.toeplitz then
 /* The row of the table for a distance. */
 INLINE int table_row(int distance) {
-    int near = distance < CLIP ? distance : CLIP;
+    int near = distance < ${relative.farthest} ? distance : ${relative.farthest};
     return (near > -CLIP ? near : -CLIP) + CLIP;
 }
 

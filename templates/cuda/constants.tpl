@@ -1,7 +1,9 @@
 % local real = precision == "float64" and f64 or f32
+% if not linear then
 #define EMBEDDING_SCALE ${real(embedding_scale)} /* ${embedding_scale_text} */
+% end
 % if normaliser.kind == "softmax" then
-#define LOGIT_SCALE ${real(logit_scale)} /* 1 / sqrt(HEAD_WIDTH) */
+#define LOGIT_SCALE ${real(logit_scale)} /* 1 / sqrt(HEAD_WIDTH)${tempered} */
 % end
 % for _, d in ipairs(dropouts) do
 #define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */

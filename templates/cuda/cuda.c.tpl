@@ -52,10 +52,10 @@ enum { PAIR_KEYS = 2 * MAX_POSITION - 1 };
 % else
 /* The vector of a pair. */
 INLINE int pair_key(const int *position, int query, int key) {
-    int distance = position[key] - position[query], near = distance < CLIP ? distance : CLIP;
+    int distance = position[key] - position[query], near = distance < ${relative.farthest} ? distance : ${relative.farthest};
     return (near > -CLIP ? near : -CLIP) + CLIP;
 }
-enum { PAIR_KEYS = 2 * CLIP + 1 };
+enum { PAIR_KEYS = ${relative.rows_text} };
 % end
 
 /* Numbers the vectors that occur, and sorts the pairs by them. rank: [PAIR_KEYS + 1] overwritten. */

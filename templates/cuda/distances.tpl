@@ -15,7 +15,7 @@ INLINE int distance_count(int T) {
 /* The vectors of distances: the rows of the table. */
 INLINE int distance_count(int T) {
     (void)T;
-    return 2 * CLIP + 1;
+    return ${relative.rows_text};
 }
 % end
 

@@ -1,10 +1,11 @@
-% local embedding_drops = additive.dropout.kind == "bernoulli"
+% local additive, drops = device.embedding.additive, device.embedding.drops
 % local random, by_sequence = positions.kind == "randomized", positions.kind == "sequence"
 % local row_place = by_sequence and "position[row]" or random and "position[row % v->T]" or "row % v->T"
 % local place = by_sequence and "position[row]" or input_draw and "v->draws[row % v->T]" or "row % v->T"
 % local table_row = positions.first == 1 and "(" .. place .. " - FIRST_POSITION)" or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
-%     learned = " + learned vector of its position" })[additive.kind]
+%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
+% local trains = additive.kind == "learned" and not additive.frozen
 % if device.masks[1] then
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
@@ -46,8 +47,9 @@ INLINE const unsigned char *mask_of(int site) {
 }
 
 % end
-/* The first layer's input = scaled token embedding${embed_adds}. */
-NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool training" or "void"}) {
+% local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
+/* The first layer's input = ${what}${embed_adds}. */
+NOINLINE void embed(${drops and not eval_dropout and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = block()->sequences * v->T;
@@ -56,23 +58,38 @@ NOINLINE void embed(${embedding_drops and not eval_dropout and "const bool train
 % end
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
+% if linear then
+        quad x = *(const quad *)(v->p->token_bias + c);
+% else
         quad x = *(const quad *)(v->p->token + block()->tokens[row] * WIDTH + c);
+% end
+% if linear and task.blanks > 0 then
+        const int input = block()->tokens[row] - BLANKS;
+        const quad weight = input >= 0 ? *(const quad *)(v->p->token + input * WIDTH + c) : quad{{0, 0, 0, 0}};
+% elseif linear then
+        const quad weight = *(const quad *)(v->p->token + block()->tokens[row] * WIDTH + c);
+% end
 % if additive.kind == "sinusoid" then
-        const quad place = *(const quad *)(v->tables[${place}].sinusoid + c);
+        const quad place = *(const quad *)(v->tables[${place}].${additive.member} + c);
 % elseif additive.kind == "learned" then
         const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
 % end
 #pragma unroll
         for (int i = 0; i < 4; i++) {
+% if linear then
+            x.v[i] += weight.v[i];
 % if additive.kind ~= "none" then
+            x.v[i] += place.v[i];
+% end
+% elseif additive.kind ~= "none" then
             x.v[i] = x.v[i] * EMBEDDING_SCALE + place.v[i];
 % else
             x.v[i] *= EMBEDDING_SCALE;
 % end
-% if embedding_drops and eval_dropout then
-            x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${additive.dropout.name}_KEEP_SCALE : 0;
-% elseif embedding_drops then
-            if (training) x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${additive.dropout.name}_KEEP_SCALE : 0;
+% if drops and eval_dropout then
+            x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
+% elseif drops then
+            if (training) x.v[i] = kept(w->keep, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
 % end
         }
         *(quad *)(w->${device.embedding.value} + e) = x;
@@ -87,13 +104,19 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->tokens;
     const int sequences = block()->sequences, rows = sequences * v->T;
-% if embedding_drops then
+% if drops then
     for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS)
-        w->${device.embedding.gradient}[e] = kept(w->keep, e) ? w->${device.embedding.gradient}[e] * ${additive.dropout.name}_KEEP_SCALE : 0;
+        w->${device.embedding.gradient}[e] = kept(w->keep, e) ? w->${device.embedding.gradient}[e] * ${drops}_KEEP_SCALE : 0;
     __syncthreads();
 % end
+% if linear then
+% local behind = task.blanks > 0 and " + BLANKS" or ""
+    for (int e = threadIdx.x; e < INPUTS * WIDTH; e += THREADS) {
+        const int token = e / WIDTH${behind}, c = e % WIDTH;
+% else
     for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
         const int token = e / WIDTH, c = e % WIDTH;
+% end
         real sum = 0;
         for (int first = 0; first < rows; first += SUMMANDS) {
             bool has[SUMMANDS];
@@ -108,11 +131,16 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
 % if device.tied then
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
         g->token[e] = (read_out ? g->token[e] : 0) + sum * EMBEDDING_SCALE;
+% elseif linear then
+        g->token[e] = sum;
 % else
         g->token[e] = sum * EMBEDDING_SCALE;
 % end
     }
-% if additive.kind == "learned" and by_sequence then
+% if linear then
+    column_sums(rows, WIDTH, w->${device.embedding.gradient}, g->token_bias);
+% end
+% if trains and by_sequence then
     const int *position = positions_of_sequences();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
     /* One sequence's positions differ from one another. */
@@ -123,7 +151,7 @@ NOINLINE void embed_backward(${cuda.gradients} *g) {
             g->position_table[${table_row} * WIDTH + c] += w->${device.embedding.gradient}[row * WIDTH + c];
         }
     }
-% elseif additive.kind == "learned" then
+% elseif trains then
     for (int e = threadIdx.x; e < v->T * WIDTH; e += THREADS) {
         real sum = 0;
         for (int sequence = 0; sequence < sequences; sequence++) sum += w->${device.embedding.gradient}[sequence * v->T * WIDTH + e];

@@ -134,8 +134,12 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* of a shard, before
 
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
 typedef struct table_sums {
-% if cuda.shares_places then
-    reals places; /* [T][WIDTH] of the vectors that are added to the tokens */
+% for _, one in ipairs(device.place_sums) do
+% if one.block then
+    reals ${one.member}; /* [${one.count}][T][WIDTH] of the vectors that are added before each ${one.block} */
+% else
+    reals ${one.member}; /* [T][WIDTH] of the vectors that are added to the tokens */
+% end
 % end
 % if relative.kind ~= "none" then
     reals rows; /* [${stack.count}][${relative.biases and "distances][WIDTH" or "HEADS][distances][HEAD_WIDTH"}] of the vectors of distances */
@@ -149,8 +153,8 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-% if cuda.shares_places then
-    sums->places = take_reals(memory, used, (size_t)T * WIDTH);
+% for _, one in ipairs(device.place_sums) do
+    sums->${one.member} = take_reals(memory, used, ${one.times}(size_t)T * WIDTH);
 % end
 % if relative.kind ~= "none" then
     sums->rows = take_reals(memory, used, ${stack.count} * (size_t)distance_count(T) * ${relative.biases and "WIDTH" or "HEADS * HEAD_WIDTH"});

@@ -34,11 +34,8 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-% if cuda.shares_places then
-% local first = positions.first == 1 and " - FIRST_POSITION" or ""
-% local place = (input_draw and "v->draws[e / WIDTH]" or "e / WIDTH") .. first
-    for (int e = t->rank * THREADS + (int)threadIdx.x; e < v->T * WIDTH; e += t->blocks * THREADS)
-        g->position_table[(${place}) * WIDTH + e % WIDTH] = sums.places[e];
+% for _, one in ipairs(device.place_sums) do
+    % include("cuda/end_places.tpl", one)
 % end
 % if relative.kind == "transformer_xl" then
     const int room = distance_count(v->T);
@@ -65,9 +62,9 @@ NOINLINE void end_tables(parameters *g) {
     }
 % elseif relative.kind == "shaw" then
     const int count = distance_count(v->T);
-    const int elements = ${stack.count} * (2 * CLIP + 1) * HEAD_WIDTH;
+    const int elements = ${stack.count} * (${relative.rows_text}) * HEAD_WIDTH;
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < elements; e += t->blocks * THREADS) {
-        const int l = e / HEAD_WIDTH / (2 * CLIP + 1), row = e / HEAD_WIDTH % (2 * CLIP + 1), d = e % HEAD_WIDTH;
+        const int l = e / HEAD_WIDTH / (${relative.rows_text}), row = e / HEAD_WIDTH % (${relative.rows_text}), d = e % HEAD_WIDTH;
         real sum = 0;
 % if relative.toeplitz then
         for (int x = 0; x < count; x++) {

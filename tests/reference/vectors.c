@@ -34,6 +34,7 @@ const char *const lh_vectors_name[LH_VECTORS_FILES] = {
     "decoder_window",
     "encoder_gelu_pre",
     "encoder_geglu_geometric",
+    "lst_probe",
 };
 
 static void broken(const char *what, const char *why) {
@@ -224,7 +225,9 @@ static int32_t *integers(const lh_st_file *file, int n, const char *name, int co
     return out;
 }
 
+/* NULL: the file has no such tensor. */
 static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int count) {
+    if (!find(file, "data", n, name)) return NULL;
     double *values = doubles(file, find(file, "data", n, name), name, count);
     uint16_t *out = malloc((size_t)count * sizeof *out);
     if (!out) abort();
@@ -242,9 +245,11 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
                            .input = symbols(file, n, "input", sequences * n),
                            .token = symbols(file, n, "tokens", sequences * tokens),
                            .label = symbols(file, n, "target", sequences * labels),
+                           .place = symbols(file, n, "place", sequences * labels),
                            .positions = integers(file, n, "positions", tokens),
                            .drawn = integers(file, n, "drawn", tokens),
                            .distances = integers(file, n, "distances", tokens * tokens)};
+    if (!out.input || !out.token || !out.label) broken("input, tokens, target", "missing");
     if (!out.positions || facts.drawn != (out.drawn != NULL)) broken("positions, drawn", "not as the metadata says");
     if (facts.alibi && !out.distances) broken("distances", "missing");
     if (facts.alibi) {
@@ -260,6 +265,7 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
                                .labels = labels,
                                .token = out.token,
                                .label = out.label,
+                               .place = out.place,
                                .positions = out.positions,
                                .draws = 1,
                                .distances = out.distances,
@@ -274,6 +280,7 @@ void lh_vectors_case_free(lh_vectors_case *stored) {
     free(stored->input);
     free(stored->token);
     free(stored->label);
+    free(stored->place);
     free(stored->positions);
     free(stored->drawn);
     free(stored->distances);

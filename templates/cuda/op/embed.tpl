@@ -2,4 +2,4 @@
 % if device.masks[1] and (training or eval_dropout) then
 % call("draw_masks", eval_dropout and asked)
 % end
-% call("embed", additive.dropout.kind == "bernoulli" and not eval_dropout and asked)
+% call("embed", device.embedding.drops and not eval_dropout and asked)
