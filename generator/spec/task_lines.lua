@@ -351,9 +351,34 @@ end
 
 -- ---- what a spec's options make of them ----
 
+-- The first symbols, as many as there are; nil where there cannot be so many.
 local function cut(symbols, count, numbers)
-  local most = count and math.max(count.least, formulas.value(formulas.with(count.formula, numbers)))
+  local value = count and formulas.value(formulas.with(count.formula, numbers))
+  local most = value and math.max(count.least, value)
+  if count and not (most and most >= 1 and most <= #symbols) then
+    return nil
+  end
   return count and table.move(symbols, 1, most, 1, {}) or symbols
+end
+
+-- What is wrong with the facts that options settled: formulas are tried at ends of ranges alone where they are read.
+local function problem_of(own)
+  for _, name in ipairs({ "input_length", "output_length" }) do
+    for _, n in ipairs(LENGTHS_TRIED) do
+      local value, message = formulas.value(own[name], n)
+      if not value or value < 1 then
+        return ("%s: %s"):format(name:gsub("_", " "), message or ("%s is %d at n = %d"):format(own[name], value, n))
+      end
+    end
+  end
+  for _, axis in ipairs(own.axes or {}) do
+    if not axis.first or not axis.last or axis.last < axis.first then
+      return ("axis %s: it has no range"):format(axis.name)
+    end
+  end
+  return not own.input_symbols and "input symbols: there are not so many"
+    or not own.output_symbols and "output symbols: there are not so many"
+    or type(own.chance) ~= "number" and "chance: it has no value" or nil
 end
 
 local function settle_axis(axis, numbers)
@@ -369,7 +394,8 @@ local function settle_axis(axis, numbers)
   return new
 end
 
--- The facts with the options that a spec chooses: lengths in n alone, symbols, chance and axes as they then are.
+-- The facts with the options that a spec chooses: lengths in n alone, symbols, chance and axes as they then are; or nil
+-- and what they cannot be.
 function M.settle(facts, chosen)
   local own = {}
   for name, value in next, facts do
@@ -385,11 +411,16 @@ function M.settle(facts, chosen)
   own.input_symbols = cut(facts.input_symbols, facts.input_symbol_count, numbers)
   own.output_symbols = cut(facts.output_symbols, facts.output_symbol_count, numbers)
   if type(facts.chance) == "table" then
-    own.chance = 1 / formulas.value(formulas.with(facts.chance.over, numbers))
+    local over = formulas.value(formulas.with(facts.chance.over, numbers))
+    own.chance = over and over >= 1 and 1 / over or nil
   end
   for i, axis in ipairs(facts.axes or {}) do
     own.axes = i == 1 and {} or own.axes
     own.axes[i] = settle_axis(axis, numbers)
+  end
+  local problem = problem_of(own)
+  if problem then
+    return nil, problem
   end
   return own
 end

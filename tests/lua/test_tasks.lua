@@ -123,6 +123,25 @@ function TestTasks.test_formulas_that_fail_at_some_choice_are_told()
   end
 end
 
+-- What no end of a range shows is found when a spec chooses.
+function TestTasks.test_choices_that_formulas_do_not_allow()
+  local lines = table.move(HEADER, 1, #HEADER, 1, {})
+  lines[5], lines[8] = " * input length: n + 100 / (width - 5)", " * option width: 2..40 = 6; tokens of a frame"
+  lines[7] = " * chance: 1 / ((width - 9) * (width - 9))"
+  local d = diagnostics.new()
+  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+  local probe = tasks.read(folder, d).probe
+  lu.assertNil(probe)
+  lu.assertStrContains(d:text(), "input length: n + 100 / (2 - 5) is -33 at n = 1")
+  lines[5] = " * input length: n + 100 / ((width - 5) * (width - 5))"
+  support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n")
+  probe = assert(tasks.read(folder, diagnostics.new()).probe)
+  lu.assertEquals({ tasks.settle(probe, { width = 5 }) },
+    { nil, "input length: n + 100 / ((5 - 5) * (5 - 5)) has no value at n = 1" })
+  lu.assertEquals({ tasks.settle(probe, { width = 9 }) }, { nil, "chance: it has no value" })
+  lu.assertEquals(tasks.settle(probe, { width = 10 }).chance, 1.0)
+end
+
 -- One alphabet for inputs and outputs, of which one symbol may begin a decoder's target.
 function TestTasks.test_a_shared_alphabet()
   local function shared(...)
@@ -159,6 +178,12 @@ function TestTasks.test_axes_may_name_options()
   lu.assertEquals({ own.axes[1].first, own.axes[1].last, own.axes[1].hint, #own.input_symbols, own.chance },
     { 1, 29, "the greatest is width - 1, and task.options.width is 30", 21, 1 / 16 })
   lu.assertEquals({ own.input_length, own.output_length }, { "2 * 30 + 3", "30 + 1" })
+  for extra, most in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has a place more than its number
+    own = tasks.settle(real.multiplication, { base = 10, width = 30, extra = extra, input = "aligned",
+      split = "permutation", numbers = 64, parts = 8 })
+    lu.assertEquals({ own.axes[1].last, tasks.length(own.input_length, 1), tasks.length(own.output_length, 1) },
+      { most, 63, 31 + extra })
+  end
 end
 
 -- A header of finite data: lengths are numbers, and lines are added.
