@@ -304,6 +304,31 @@ return { task = { kind = "duplicate_string" }, encoding = { kind = "rope",
   lu.assertEquals(assert(project:plan(path, {})).plan.no_device_code.what, "drawn positions of two streams")
 end
 
+-- The host's list of launches has no names for it.
+function TestFamilies.test_a_product_of_another_block_s_result_is_refused_where_the_host_lists_it()
+  support.write("outside.lua", [[
+return function(net, model)
+  local x = net:embed("embedding", net:stream("source"), { scale = 2 })
+  local front = net:block("front", 2)
+  local f = front:input(x)
+  front:output(front:norm("n", front:add(f, front:attention("self", f, f))))
+  local block = net:block("layer", 2)
+  local h = block:input(x)
+  local e = block:external(front.result)
+  block:output(block:norm("n", block:add(h, block:product("inject", e, model.width))))
+  net:classify(net:readout(block.result, "last"))
+end
+]])
+  local spec = [[
+return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
+  model = { source = "outside.lua", layers = 2, heads = 4, width = %d, feedforward = 48, dropout = 0 } }
+]]
+  local narrow = assert(project:plan(support.write("outside_spec.lua", spec:format(64)), {})).plan
+  lu.assertFalse(narrow.no_device_code)
+  local wide = assert(project:plan(support.write("outside_spec.lua", spec:format(256)), {})).plan
+  lu.assertEquals(wide.no_device_code.what, "a product of what block front gives, in a wide model's block layer")
+end
+
 TestHeads = {}
 
 -- The least power of two that leaves a thread 16 channels of a head, or 8 in float64.
