@@ -26,7 +26,8 @@ local function place_in_block(device, scope, at, value)
   if value.external then
     local op = value.external.op
     if op.kind == "block" and at.input then -- in the host's list, which has no names for other blocks' layers
-      M.refuse(value.op or op, "a product of what block %s gives, in a wide model's block %s", op.block.name, scope.name)
+      M.refuse(value.op or op, "a product of what block %s gives, in a wide model's block %s", op.block.name,
+        scope.name)
     end
     return op.kind == "block" and ("block()->%s.output"):format(op.block.name) or at.w .. value.name
   elseif value == scope.entry then
