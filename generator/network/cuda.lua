@@ -7,8 +7,10 @@
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
---   masks      groups of dropout sites: { first, places, layer, below_text }; sites: how many there are; places: of a
---              layer, at most
+--   masks      groups of dropout sites of the model's width: { first, places, layer, place_text, below_text }; sites: how
+--              many there are; places: of a layer, at most, of any width
+--   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
+--              place, below }; bytes: of a sequence of T tokens; drops: whether there are masks of either kind
 --   attends    what the templates of attention call things
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
 --   biased     whether products of a wide model have biases
@@ -59,8 +61,6 @@ local function check(net, lists)
     for _, op in ipairs(lists[scope].forward) do
       if op.kind == "place" then
         records.refuse(op, "positions that are added behind the embedding")
-      elseif op.dropout and (op.kind == "attention" or not op.residual and op.kind ~= "embed") then
-        records.refuse(op, "dropout of %s", op.kind == "attention" and "attention's weights" or op.out.name)
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)
@@ -69,10 +69,16 @@ local function check(net, lists)
   end
 end
 
+-- Whether an operation drops out what it has made, as one more operation of the list; sums do on the way.
+local function drops_result(one)
+  return one.dropout and one.keep and not one.residual and one.kind ~= "embed"
+end
+
 -- A list as launches.lua takes it: { kind, one, of_backward }; `one` is an operation, or an entry of a backward list.
 local function entries(list, of_backward, into)
   for _, one in ipairs(list) do
     into[#into + 1] = { kind = one.kind, one = one, of_backward = of_backward }
+    into[#into + 1] = not of_backward and drops_result(one) and { kind = "drop", one = one, of_backward = false } or nil
   end
   return into
 end
@@ -87,32 +93,74 @@ end
 
 -- ---- dropout ----
 
+local function rate_of(op)
+  return op.dropout.name .. "_DROP_BELOW"
+end
+
 -- What a place's rate is called; of several rates, asked for by place.
-local function below_text(list, places)
-  local below = {}
-  for _, op in ipairs(list) do
-    if op.dropout then
-      below[op.place + 1] = op.dropout.name .. "_DROP_BELOW"
+local function below_text(of_width)
+  local last = of_width[#of_width]
+  local text, plain = "(unsigned int)" .. rate_of(last), true
+  for i = #of_width - 1, 1, -1 do
+    plain = plain and rate_of(of_width[i]) == rate_of(last)
+    text = ("place == %d ? (unsigned int)%s : %s"):format(of_width[i].place, rate_of(of_width[i]), text)
+  end
+  return plain and rate_of(last) or text
+end
+
+-- The place in the counter of a site, from its number within the scope: the same, where all masks are of the width.
+local function place_text(of_width, number)
+  local text, plain = tostring(of_width[#of_width].place), true
+  for i, op in ipairs(of_width) do
+    plain = plain and op.place == i - 1
+  end
+  for i = #of_width - 1, 1, -1 do
+    text = ("%s == %d ? %d : %s"):format(number, i - 1, of_width[i].place, text)
+  end
+  return not plain and text or nil
+end
+
+-- An array of masks for one operation in all repetitions of its scope.
+local function bits_of(device, scope, op)
+  local own = scope ~= device.net and scope.name .. "_" or ""
+  local bits = { uses = scope.uses or "1", layer = scope.first_site or 0, place = op.place, below = rate_of(op) }
+  if op.kind == "attention" then
+    bits.name, bits.bytes = own .. op.family.prefix .. "weights_keep", "((size_t)T * T * HEADS + 7) / 8"
+    bits.about = "a bit for element (h * T + query) * T + key of attention's weights"
+  else
+    bits.name, bits.bytes = own .. op.keep, ("(size_t)T * (%s / 8)"):format(op.out.width.text)
+    bits.about = ("of %s channels, a bit for each element"):format(op.out.width.text)
+  end
+  return bits
+end
+
+-- Masks of a scope's operations, in the order of their places: of the model's width, and others.
+local function derive_masks_of(device, scope)
+  local of_width = {}
+  for _, op in ipairs(device.lists[scope].forward) do
+    if op.dropout and op.keep and op.out.width.text == "WIDTH" then
+      of_width[#of_width + 1], device.slot_of[op] = op, #of_width
+    elseif op.dropout then
+      device.bits[#device.bits + 1] = bits_of(device, scope, op)
+      device.bits_of[op] = device.bits[#device.bits]
     end
   end
-  local text, plain = "(unsigned int)" .. below[places], true
-  for i = places - 1, 1, -1 do
-    plain = plain and below[i] == below[places]
-    text = ("place == %d ? (unsigned int)%s : %s"):format(i - 1, below[i], text)
+  if of_width[1] then
+    local mask = { first = device.sites, places = #of_width, layer = scope.first_site or 0,
+      below_text = below_text(of_width) }
+    function mask.place_text(number)
+      return place_text(of_width, number)
+    end
+    device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
+    device.sites = device.sites + #of_width * (scope.count or 1) * (scope.loops or 1)
   end
-  return plain and below[places] or text
 end
 
 -- Sites of the network itself, then those of each block, repetition behind repetition.
 local function derive_masks(device, scopes)
   for _, scope in ipairs(scopes) do
-    if scope.places > 0 then
-      local mask = { first = device.sites, places = scope.places, layer = scope.first_site or 0,
-        below_text = below_text(device.lists[scope].forward, scope.places) }
-      device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
-      device.sites = device.sites + scope.places * (scope.count or 1) * (scope.loops or 1)
-      device.places = math.max(device.places, scope.places)
-    end
+    derive_masks_of(device, scope)
+    device.places = math.max(device.places, scope.places)
   end
 end
 
@@ -273,16 +321,19 @@ local function has_rms(lists)
   end) ~= nil
 end
 
-local function attends(op, block, backward, wide)
+-- keep: masks of the weights, or nil.
+local function attends(op, block, backward, wide, keep)
   local b = of_kind(backward, "attention_grad")
   return { block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
     gradients_type = wide and block.gradients_type or block.parameters_type, prefix = op.family.prefix, q = op.q.name,
+    keep = keep and keep.name or false, index = index_of(block),
     out = op.out.name, dq = b.dq.name, dout = b.dy.name, direction = op.direction and op.direction.name or false,
     ddirection = op.direction and b.ddirection.name or false }
 end
 
 local function new_state(net, lists, given, attention)
-  local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {}, made = {},
+  local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {}, slot_of = {},
+    bits = {}, bits_of = {}, made = {},
     sites = 0, places = 0, direction = attention.direction, buffers = buffers.derive(net, lists, given.evaluates),
     made_of = given.wide and launched or recorded }
   device.adds_bias = function(op)
@@ -306,8 +357,9 @@ function M.derive(net, lists, given)
     blocks = blocks, pass = pass, rows = device.rows,
     always = always, training = training,
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
-    masks = device.masks, sites = device.sites, places = device.places,
-    attends = attends(attention, within, lists[within].backward, given.wide),
+    masks = device.masks, sites = device.sites, places = device.places, bits = device.bits,
+    drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
+    attends = attends(attention, within, lists[within].backward, given.wide, device.bits_of[attention]),
     embedding = { value = of_kind(of_net.forward, "embed").out.name,
       gradient = of_kind(of_net.backward, "embed_grad").dy.name },
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,

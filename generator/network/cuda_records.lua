@@ -81,9 +81,11 @@ end
 local function dropped(device, op, training)
   local scope = op.scope
   local outside = scope == device.net
-  local on = device.given.evaluates or outside and training
+  local on, bits = device.given.evaluates or outside and training, device.bits_of[op]
+  local index = outside and "0" or "block()->" .. (scope.loops > 1 and "use" or "l")
   return { rate = op.dropout.name .. "_KEEP_SCALE",
-    mask = ("%s(%d)"):format(outside and "mask_of" or scope.name .. "_mask", op.place),
+    mask = bits and ("bits_of(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
+      or ("%s(%d)"):format(outside and "mask_of" or scope.name .. "_mask", device.slot_of[op]),
     when = on and "always" or outside and "never" or "training" }
 end
 
@@ -149,9 +151,16 @@ function forward.gate(device, _, op, place)
   return elementwise(device, op, place, GATES[op.activation])
 end
 
+-- What an operation has made is dropped out where it lies.
+function forward.drop(device, _, op, place, training)
+  local drop = dropped(device, op, training)
+  drop.columns, drop.x = op.out.width.text, place(op.out)
+  return drop
+end
+
 -- What is turned by its positions.
 function forward.attention(_, _, op, place)
-  return { turned = op.family.rotation.kind == "rope" and place(op.q) }
+  return { turned = op.family.rotation.kind == "rope" and place(op.q), drops = op.dropout ~= nil }
 end
 
 function forward.embed(device)
@@ -183,6 +192,11 @@ function back.norm_grad(device, at, b)
 end
 
 function back.dropout_grad(device, at, b)
+  if not b.op.branch then
+    local drop = dropped(device, b.op, true)
+    drop.columns, drop.x, drop.when, drop.template = b.op.out.width.text, gradient(at, b.to), "always", OP:format("drop")
+    return drop
+  end
   check_width(b.op, b.op.branch)
   return { dy = gradient(at, b.dy), to = gradient(at, b.to), dropout = dropped(device, b.op, true) }
 end
@@ -254,7 +268,7 @@ end
 function M.record(device, scope, training, at, op)
   local place = placer(device, scope, at)
   local record = (op.of_backward and back or forward)[op.kind](device, at, op.one, place, training)
-  record.template, record.training = OP:format(op.kind), training
+  record.template, record.training = record.template or OP:format(op.kind), training
   return record
 end
 

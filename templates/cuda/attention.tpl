@@ -2,6 +2,9 @@
 % local biases = relative.biases
 % local scored = score.kind ~= "none"
 % local gathers = scored and score.cuda.gathers or {}
+% local asks = drops and not eval_dropout
+% local weights_bytes = drops and device.attends.keep .. "_bytes(v->T)"
+% local weights_keep = drops and ("bits_of(block()->work.%s, block()->%s, %s)"):format(device.attends.keep, device.attends.index, weights_bytes)
 % local logit_grad = scored and score.cuda.logit_grad
 % local toeplitz = relative.toeplitz
 % local unroll = head_width <= 16 and not logit_grad and 4 or false
@@ -32,7 +35,12 @@ typedef struct head {
 % end
 % if scored then
     const score_tables *score;
+% end
+% if scored or drops then
     int h;
+% end
+% if drops then
+    const unsigned char *keep; /* masks of the sequence's weights; 0: nothing is dropped out */
 % end
     int T;
 } head;
@@ -65,10 +73,22 @@ INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const ${
 % end
 % if scored then
     a.score = score;
+% end
+% if scored or drops then
     a.h = h;
+% end
+% if drops then
+    a.keep = ${weights_keep} + sequence * ${weights_bytes};
 % end
     return a;
 }
+% if drops then
+
+/* What the weight of a pair is multiplied by, behind the softmax. */
+INLINE real kept_weight(const head *a, int i, int j) {
+    return kept(a->keep, (a->h * a->T + i) * a->T + j) ? ${drops.name}_KEEP_SCALE : 0;
+}
+% end
 
 % include("cuda/head_vectors.tpl")
 % if masked then
@@ -115,7 +135,8 @@ INLINE real pair_logit(const real query[${cuda.head_part}], const real key[${cud
 % end
 % local logit = with_rows and "pair_logit(&a, query, key, i, j)" or "pair_logit(query, key)"
 % local logit_of_key = with_rows and "pair_logit(a, query, key, i, j + u)" or "pair_logit(query, key)"
-% local of_pair, pass_query = (scored or with_rows) and "int i, " or "", (scored or with_rows) and "i, " or ""
+% local by_query = scored or with_rows or drops
+% local of_pair, pass_query = by_query and "int i, " or "", by_query and "i, " or ""
 % local score_of_key = scored and ("score_pair(a->score, a->T, a->h, i, j + u, %s)"):format(logit_of_key) or logit_of_key
 % if biases then
 
@@ -170,12 +191,18 @@ INLINE void take_keys(const int count, const head *a, const real query[${cuda.he
         load_head(value, a->value + (j + u) * QUERY_STRIDE);
         const real weight = exp_negative(score[u] - highest);
         m->sum += weight;
+% if asks then
+        add_head(m->out, a->keep ? weight * kept_weight(a, i, j + u) : weight, value);
+% elseif drops then
+        add_head(m->out, weight * kept_weight(a, i, j + u), value);
+% else
         add_head(m->out, weight, value);
+% end
     }
 }
 
 /* The layer's attended values, and what the backward pass needs of the softmax. */
-NOINLINE void attend(void) {
+NOINLINE void attend(${asks and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const ${device.attends.state} *s = &block()->${device.attends.block};
     const int sequences = block()->sequences, T = v->T;
@@ -191,7 +218,12 @@ NOINLINE void attend(void) {
 % end
     for (int task = ${cuda.first_task}; task < sequences * HEADS * T; task += ${cuda.tasks}) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
+% if asks then
+        head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+        if (!training) a.keep = (const unsigned char *)0;
+% else
         const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+% end
 % if masked then
         const int end = end_key(i, T);
         int j = first_key(i);
@@ -324,7 +356,7 @@ NOINLINE void attend_keys(void) {
             ${cuda.once}w->pair_scores[column + (size_t)i * v->T] = dscore;
 % end
             add_head(dkey, dlogit, query);
-            add_head(dvalue, weight, dout);
+            add_head(dvalue, ${drops and "weight * keep" or "weight"}, dout);
 % if biases then
             sum += dlogit;
 % end

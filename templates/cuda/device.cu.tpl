@@ -66,6 +66,10 @@ enum {
 % include("cuda/begin.tpl")
 
 % end
+% if device.bits[1] then
+% include("cuda/draw_bits.tpl")
+
+% end
 % include(cuda.attention)
 
 % include("cuda/layers.tpl")

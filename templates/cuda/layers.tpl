@@ -5,9 +5,10 @@
 % local table_row = positions.first == 1 and "(" .. place .. " - FIRST_POSITION)" or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + learned vector of its position" })[additive.kind]
-% if device.masks[1] then
+% if device.drops then
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
+% if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
@@ -17,6 +18,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % local times, rest = mask.places > 1 and " / " .. mask.places or "", mask.places > 1 and at .. " % " .. mask.places or "0"
 % local layer = mask.layer > 0 and ("%s%s + %d"):format(at, times, mask.layer) or "0"
 % local place = mask.layer > 0 and rest or at
+% place = mask.place_text(place) or place
 % if i == 1 then
         unsigned int layer = ${layer}, place = ${place}, below = ${mask.below_text};
 % else
@@ -37,9 +39,15 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
 % end
     }
+% end
+% for _, m in ipairs(device.bits) do
+    % call("draw_bits", "block()->work." .. m.name, m.uses, m.name .. "_bytes(block()->view.T)", m.layer, m.place, m.below, eval_dropout and "training")
+% end
     __syncthreads();
 }
 
+% end
+% if device.masks[1] then
 /* The mask of a site. */
 INLINE const unsigned char *mask_of(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);

@@ -36,6 +36,10 @@ INLINE int pair_sequences(int sequences, int T) {
 enum { QUERY_SUMS = ${directional and 3 or 2} };
 
 % end
+% for _, m in ipairs(device.bits) do
+INLINE size_t ${m.name}_bytes(int T) { return ${m.bytes}; } /* of a sequence */
+
+% end
 /* The rest of a block's room. */
 typedef struct workspace {
 % for _, line in ipairs(device.lines.always) do
@@ -46,6 +50,9 @@ typedef struct workspace {
     masks correct; /* [sequences][label_count] */
 % if device.masks[1] then
     masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+% end
+% for _, m in ipairs(device.bits) do
+    masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.about} */
 % end
 % for _, line in ipairs(device.lines.training) do
     ${line}
@@ -86,12 +93,18 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
-% if eval_dropout then
+% if eval_dropout and device.masks[1] then
     w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
+% end
+% for _, m in ipairs(eval_dropout and device.bits or {}) do
+    w->${m.name} = (unsigned char *)take(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
 % end
     if (training) {
 % if device.masks[1] and not eval_dropout then
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
+% end
+% for _, m in ipairs(eval_dropout and {} or device.bits) do
+        w->${m.name} = (unsigned char *)take(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
 % end
 % for _, m in ipairs(device.training) do
 % local of = m.limited and pairs or "rows"

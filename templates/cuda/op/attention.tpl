@@ -1,4 +1,4 @@
 % if turned then
 rotate(1, ${turned});
 % end
-attend();
+% call("attend", drops and not eval_dropout and "training")
