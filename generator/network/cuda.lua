@@ -10,7 +10,7 @@
 --   masks      groups of dropout sites of the model's width: { first, places, layer, place_text, below_text }; sites: how
 --              many there are; places: of a layer, at most, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
---              place, below }; bytes: of a sequence of T tokens; drops: whether there are masks of either kind
+--              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
 --   attends    what the templates of attention call things
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
 --   biased     whether products of a wide model have biases
@@ -31,36 +31,18 @@ local M = {}
 local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
 local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
--- The network's attention: its operation, and the block that it is in.
-local function attention_of(net, lists)
-  local found, within
-  for _, scope in ipairs(lists.order) do
-    for _, op in ipairs(lists[scope].forward) do
-      if op.kind == "attention" then
-        if found or scope == net or op.q ~= op.kv then
-          records.refuse(op, "%s", found and "a second attention" or scope == net and "attention outside of a block"
-            or "attention to another value than the queries' own")
-        end
-        found, within = op, scope
-      end
-    end
-  end
-  return found or records.refuse(nil, "a network without attention"), within
-end
-
 -- Whether attention has learned numbers of its encoding's, or relative vectors of each layer.
 local function counts_layers(family)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
-local function check(net, lists)
-  if #net.streams > 1 then
-    records.refuse(nil, "a network of %d streams", #net.streams)
-  end
+local function check(lists)
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
       if op.kind == "place" then
         records.refuse(op, "positions that are added behind the embedding")
+      elseif op.kind == "attention" and not scope.entry then
+        records.refuse(op, "attention outside of a block")
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)
@@ -93,43 +75,47 @@ end
 
 -- ---- dropout ----
 
-local function rate_of(op)
+local function drop_below(op)
   return op.dropout.name .. "_DROP_BELOW"
 end
 
--- What a place's rate is called; of several rates, asked for by place.
-local function below_text(of_width)
-  local last = of_width[#of_width]
-  local text, plain = "(unsigned int)" .. rate_of(last), true
-  for i = #of_width - 1, 1, -1 do
-    plain = plain and rate_of(of_width[i]) == rate_of(last)
-    text = ("place == %d ? (unsigned int)%s : %s"):format(of_width[i].place, rate_of(of_width[i]), text)
-  end
-  return plain and rate_of(last) or text
+local function stream_of(op)
+  return tostring(op.out.stream.index)
 end
 
--- The place in the counter of a site, from its number within the scope: the same, where all masks are of the width.
-local function place_text(of_width, number)
-  local text, plain = tostring(of_width[#of_width].place), true
-  for i, op in ipairs(of_width) do
-    plain = plain and op.place == i - 1
+-- A text for each operation of a list; where they differ, asked for by place.
+local function by_place(list, text_of, type)
+  local last = text_of(list[#list])
+  local text, plain = type .. last, true
+  for i = #list - 1, 1, -1 do
+    plain = plain and text_of(list[i]) == last
+    text = ("place == %d ? %s%s : %s"):format(list[i].place, type, text_of(list[i]), text)
   end
-  for i = #of_width - 1, 1, -1 do
-    text = ("%s == %d ? %d : %s"):format(number, i - 1, of_width[i].place, text)
-  end
-  return not plain and text or nil
+  return plain and last or text
 end
 
--- An array of masks for one operation in all repetitions of its scope.
+-- The place in the counter of a site, from its number within the scope; nil: they are the same.
+local function place_text(list, number)
+  local text, same = tostring(list[#list].place), list[#list].place == #list - 1
+  for i = #list - 1, 1, -1 do
+    same = same and list[i].place == i - 1
+    text = ("%s == %d ? %d : %s"):format(number, i - 1, list[i].place, text)
+  end
+  return not same and text or nil
+end
+
+-- An array of masks for one operation, in all repetitions of its scope.
 local function bits_of(device, scope, op)
   local own = scope ~= device.net and scope.name .. "_" or ""
-  local bits = { uses = scope.uses or "1", layer = scope.first_site or 0, place = op.place, below = rate_of(op) }
+  local bits = { uses = scope.uses or "1", layer = scope.first_site or 0, place = op.place, below = drop_below(op) }
   if op.kind == "attention" then
-    bits.name, bits.bytes = own .. op.family.prefix .. "weights_keep", "((size_t)T * T * HEADS + 7) / 8"
-    bits.about = "a bit for element (h * T + query) * T + key of attention's weights"
+    local T, S = device.streams[op.q.stream].T, device.streams[op.kv.stream].T
+    bits.name, bits.bytes = op.family.name .. "_weights_keep", ("((size_t)%s * %s * HEADS + 7) / 8"):format(T, S)
+    bits.about = "a bit for element (h * queries + query) * keys + key of attention's weights"
   else
-    bits.name, bits.bytes = own .. op.keep, ("(size_t)T * (%s / 8)"):format(op.out.width.text)
-    bits.about = ("of %s channels, a bit for each element"):format(op.out.width.text)
+    bits.name = own .. op.keep
+    bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.streams[op.out.stream].T, op.out.width.text)
+    bits.about = ("[tokens][%s] a bit for each element"):format(op.out.width.text)
   end
   return bits
 end
@@ -147,7 +133,7 @@ local function derive_masks_of(device, scope)
   end
   if of_width[1] then
     local mask = { first = device.sites, places = #of_width, layer = scope.first_site or 0,
-      below_text = below_text(of_width) }
+      below_text = by_place(of_width, drop_below, "(unsigned int)"), stream_text = by_place(of_width, stream_of, "") }
     function mask.place_text(number)
       return place_text(of_width, number)
     end
@@ -196,6 +182,12 @@ local function of_block(device, launch)
     reads = block[kind == "block" and "forward" or "backward"].reads }
 end
 
+-- How the host's list says over how many rows a product is, where there are several streams.
+local function list_rows(device, entry)
+  local op = entry.of_backward and entry.one.op or entry.one
+  return device.net.streams[2] and "list->" .. device.streams[op.x.stream].rows or false
+end
+
 -- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
 local function launched(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and index_of(scope) or "0"
@@ -214,6 +206,7 @@ local function launched(device, scope, training, list)
     else
       host[i] = records.record(device, scope, training, at, launch.entry)
       host[i].template = ("cuda/launch/%s.tpl"):format(launch.product)
+      host[i].of_rows = list_rows(device, launch.entry)
       host[i].product, host[i].first_use = launch.product, scope.first_use or false
       host[i].phase, host[i].layer = phase and phase.phase, layer
       device.biased = device.biased or phase ~= nil
@@ -278,6 +271,17 @@ local function ends_of(forward, backward)
   return first and first.name, last and last.name
 end
 
+-- The streams whose rows there are among members.
+local function streams_of(device, members)
+  local list = {}
+  for _, words in ipairs(device.streams) do
+    list[#list + 1] = find(members, function(m)
+      return m.words == words
+    end) and words or nil
+  end
+  return list
+end
+
 local function block_of(device, op)
   local block, lists = op.block, device.lists[op.block]
   local members = rooms.kept(device, block)
@@ -287,7 +291,7 @@ local function block_of(device, op)
     layer = block.loops > 1 and "use % " .. block.count_name or "l",
     first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    members = members, lines = rooms.lines(members),
+    members = members, lines = rooms.lines(members), row_words = rooms.row_words(streams_of(device, members)),
     mask = device.mask_of[block] or false, drops = find(lists.forward, drops) ~= nil,
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
@@ -321,20 +325,71 @@ local function has_rms(lists)
   end) ~= nil
 end
 
--- keep: masks of the weights, or nil.
-local function attends(op, block, backward, wide, keep)
-  local b = of_kind(backward, "attention_grad")
-  return { block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
-    gradients_type = wide and block.gradients_type or block.parameters_type, prefix = op.family.prefix, q = op.q.name,
-    keep = keep and keep.name or false, index = index_of(block),
-    out = op.out.name, dq = b.dq.name, dout = b.dy.name, direction = op.direction and op.direction.name or false,
+local function of_op(backward, kind, op)
+  return find(backward, function(b)
+    return b.kind == kind and b.op == op
+  end)
+end
+
+-- What the text of an attention calls things: names of a device's values.
+local function attends(device, op, block)
+  local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.streams
+  local T, S, wide = words[op.q.stream].T, words[op.kv.stream].T, device.given.wide
+  local cross = op.family.cross
+  return { T = T, S = S, lengths = cross and T .. ", " .. S or T,
+    lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T, block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
+    gradients_type = wide and block.gradients_type or block.parameters_type, q = op.q.name, kv = op.kv.name,
+    keep = op.dropout and device.bits_of[op].name or false,
+    index = index_of(block), out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name, direction = op.direction and op.direction.name or false,
     ddirection = op.direction and b.ddirection.name or false }
 end
 
-local function new_state(net, lists, given, attention)
+-- By family.
+local function all_attends(device)
+  local by_family = {}
+  for _, block in ipairs(device.net.scopes) do
+    for _, op in ipairs(device.lists[block].forward) do
+      if op.kind == "attention" then
+        by_family[op.family] = attends(device, op, block)
+      end
+    end
+  end
+  return by_family
+end
+
+-- The functions that embed a stream each; the gradients of a table that several streams share are stored by the first
+-- one on the way back.
+local function embeddings(device)
+  local list, first, net = {}, device.lists[device.net].backward, device.net
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      local b, words = of_op(first, "embed_grad", op), device.streams[op.stream]
+      list[#list + 1] = { routine = records.embeds(device, op), T = words.T, tokens = words.tokens,
+        places = words.at .. "places", value = op.out.name, gradient = b.dy.name, adds = of_kind(first, "embed_grad") ~= b,
+        drops = op.dropout and op.dropout.name or false, mask = op.dropout and device.slot_of[op] or 0,
+        about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }
+    end
+  end
+  return list
+end
+
+-- The values that are directions of an attention.
+local function directions_of(lists)
+  local set = {}
+  for _, scope in ipairs(lists.order) do
+    for _, op in ipairs(lists[scope].forward) do
+      if op.kind == "attention" and op.direction then
+        set[op.direction] = true
+      end
+    end
+  end
+  return set
+end
+
+local function new_state(net, lists, given)
   local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {}, slot_of = {},
     bits = {}, bits_of = {}, made = {},
-    sites = 0, places = 0, direction = attention.direction, buffers = buffers.derive(net, lists, given.evaluates),
+    sites = 0, places = 0, directions = directions_of(lists), streams = rooms.streams(net), buffers = buffers.derive(net, lists, given.evaluates),
     made_of = given.wide and launched or recorded }
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
@@ -342,11 +397,18 @@ local function new_state(net, lists, given, attention)
   return device
 end
 
+local function token_names(streams)
+  local names = {}
+  for i, words in ipairs(streams) do
+    names[i] = words.tokens
+  end
+  return table.concat(names, ", ")
+end
+
 -- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
 function M.derive(net, lists, given)
-  check(net, lists)
-  local attention, within = attention_of(net, lists)
-  local device, of_net = new_state(net, lists, given, attention), lists[net]
+  check(lists)
+  local device, of_net = new_state(net, lists, given), lists[net]
   derive_masks(device, lists.order)
   local blocks = derive_blocks(device, of_net.forward)
   local train = entries(of_net.backward, true, entries(of_net.forward, false, {}))
@@ -359,9 +421,10 @@ function M.derive(net, lists, given)
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
     masks = device.masks, sites = device.sites, places = device.places, bits = device.bits,
     drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
-    attends = attends(attention, within, lists[within].backward, given.wide, device.bits_of[attention]),
-    embedding = { value = of_kind(of_net.forward, "embed").out.name,
-      gradient = of_kind(of_net.backward, "embed_grad").dy.name },
+    attends = all_attends(device), embeddings = embeddings(device),
+    streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
+    row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),
+    tokens = token_names(device.streams), labelled = device.streams[net.classified.op.x.stream].T,
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = of_kind(of_net.forward, "classify").tied and true or false,
     rms = has_rms(lists),

@@ -4,7 +4,7 @@
 % local element = device.tied and "token[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 /* The row of labelled token n: the last label_count of every sequence are labelled. */
 INLINE int labelled_row(const step_view *v, int n) {
-    return n / v->label_count * v->T + v->T - v->label_count + n % v->label_count;
+    return n / v->label_count * v->${device.labelled} + v->${device.labelled} - v->label_count + n % v->label_count;
 }
 
 /* The output layer at the labelled tokens, into w->logits: a thread per token and class. */
@@ -110,7 +110,7 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
-    const int count = sequences * v->label_count, unlabelled = v->T - v->label_count;
+    const int count = sequences * v->label_count, unlabelled = v->${device.labelled} - v->label_count;
     for (int c = 0; c < CLASSES; c++) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
@@ -125,8 +125,8 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
 % if not device.tied then
     strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
 % end
-    for (int e = threadIdx.x; e < sequences * v->T * (WIDTH / 4); e += THREADS) {
-        const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->T, sequence = e / (WIDTH / 4) / v->T;
+    for (int e = threadIdx.x; e < sequences * v->${device.labelled} * (WIDTH / 4); e += THREADS) {
+        const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->${device.labelled}, sequence = e / (WIDTH / 4) / v->${device.labelled};
         quad sum = {{0, 0, 0, 0}};
         if (t >= unlabelled) {
             const real *dlogits = w->logits + (sequence * v->label_count + t - unlabelled) * CLASS_COLUMNS;

@@ -1,4 +1,4 @@
-% if turned then
-rotate(1, ${turned});
+% for _, turn in ipairs(turned) do
+% call(prefix .. "rotate", 1, turn.T, turn.stride, turn.x)
 % end
-% call("attend", drops and not eval_dropout and "training")
+% call(prefix .. "attend", drops and not eval_dropout and "training")

@@ -1,3 +1,3 @@
 % if when ~= "never" then
-% call((when == "training" and "if (training) " or "") .. "drop_rows", "all_rows() * " .. columns, x, mask, rate)
+% call((when == "training" and "if (training) " or "") .. "drop_rows", rows .. " * " .. columns, x, mask, rate)
 % end
