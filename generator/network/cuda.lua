@@ -7,8 +7,8 @@
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
---   masks      groups of dropout sites of the model's width: { first, places, layer, place_text, below_text }; sites: how
---              many there are; places: of a layer, at most, of any width
+--   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text };
+--              places_of: in the counter, where that is another; sites: how many there are; places: of a layer, at most, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
 --              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
 --   attends    what the templates of attention call things
@@ -94,14 +94,13 @@ local function by_place(list, text_of, type)
   return plain and last or text
 end
 
--- The place in the counter of a site, from its number within the scope; nil: they are the same.
-local function place_text(list, number)
-  local text, same = tostring(list[#list].place), list[#list].place == #list - 1
-  for i = #list - 1, 1, -1 do
-    same = same and list[i].place == i - 1
-    text = ("%s == %d ? %d : %s"):format(number, i - 1, list[i].place, text)
+-- The places in the counter of a list's operations; false: they are 0, 1 and so on.
+local function places_of(list)
+  local places, same = {}, true
+  for i, op in ipairs(list) do
+    places[i], same = op.place, same and op.place == i - 1
   end
-  return not same and text or nil
+  return not same and places
 end
 
 -- An array of masks for one operation, in all repetitions of its scope.
@@ -133,10 +132,8 @@ local function derive_masks_of(device, scope)
   end
   if of_width[1] then
     local mask = { first = device.sites, places = #of_width, layer = scope.first_site or 0,
+      places_of = places_of(of_width),
       below_text = by_place(of_width, drop_below, "(unsigned int)"), stream_text = by_place(of_width, stream_of, "") }
-    function mask.place_text(number)
-      return place_text(of_width, number)
-    end
     device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
     device.sites = device.sites + #of_width * (scope.count or 1) * (scope.loops or 1)
   end

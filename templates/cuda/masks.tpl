@@ -17,7 +17,13 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % local times, rest = mask.places > 1 and " / " .. mask.places or "", mask.places > 1 and at .. " % " .. mask.places or "0"
 % local layer = mask.layer > 0 and ("%s%s + %d"):format(at, times, mask.layer) or "0"
 % local place = mask.layer > 0 and rest or at
-% place = mask.place_text(place) or place
+% if mask.places_of then
+% local number = place
+% place = "" .. mask.places_of[mask.places]
+% for n = mask.places - 1, 1, -1 do
+% place = ("%s == %d ? %d : %s"):format(number, n - 1, mask.places_of[n], place)
+% end
+% end
 % if i == 1 then
         unsigned int layer = ${layer}, place = ${place}, below = ${mask.below_text};
 % if streams[2] then
