@@ -8,7 +8,8 @@
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
 --   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text };
---              places_of: in the counter, where that is another; sites: how many there are; places: of a layer, at most, of any width
+--              places_of: in the counter, where that is another; sites: how many there are; places: of a layer, at
+--              most, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
 --              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
 --   attends    what the templates of attention call things
