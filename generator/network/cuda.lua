@@ -38,8 +38,10 @@ local function counts_layers(family)
 end
 
 local function check(lists)
+  local attends = false
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
+      attends = attends or op.kind == "attention"
       if op.kind == "place" then
         records.refuse(op, "positions that are added behind the embedding")
       elseif op.kind == "attention" and not scope.entry then
@@ -50,6 +52,7 @@ local function check(lists)
       end
     end
   end
+  return attends or records.refuse(nil, "a network without attention")
 end
 
 -- Whether an operation drops out what it has made, as one more operation of the list; sums do on the way.
@@ -289,7 +292,8 @@ local function block_of(device, op)
     layer = block.loops > 1 and "use % " .. block.count_name or "l",
     first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    members = members, lines = rooms.lines(members), row_words = rooms.row_words(streams_of(device, members)),
+    members = members, lines = rooms.lines(members),
+    row_words = rooms.row_words(streams_of(device, members)),
     mask = device.mask_of[block] or false, drops = find(lists.forward, drops) ~= nil,
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
@@ -334,12 +338,17 @@ local function attends(device, op, block)
   local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.streams
   local T, S, wide = words[op.q.stream].T, words[op.kv.stream].T, device.given.wide
   local cross = op.family.cross
-  return { T = T, S = S, lengths = cross and T .. ", " .. S or T,
-    lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T, block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
-    gradients_type = wide and block.gradients_type or block.parameters_type, q = op.q.name, kv = op.kv.name,
-    keep = op.dropout and device.bits_of[op].name or false,
-    index = index_of(block), out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name, direction = op.direction and op.direction.name or false,
-    ddirection = op.direction and b.ddirection.name or false }
+  local names = { T = T, S = S, lengths = cross and T .. ", " .. S or T,
+    lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
+    block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
+    gradients_type = wide and block.gradients_type or block.parameters_type,
+    q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
+    keep = op.dropout and device.bits_of[op].name or false, index = index_of(block) }
+  if op.direction then
+    names.direction, names.ddirection = op.direction.name, b.ddirection.name
+    names.direction_bias = op.direction.op.weight .. "_bias"
+  end
+  return names
 end
 
 -- By family.
@@ -363,8 +372,9 @@ local function embeddings(device)
     if op.kind == "embed" then
       local b, words = of_op(first, "embed_grad", op), device.streams[op.stream]
       list[#list + 1] = { routine = records.embeds(device, op), T = words.T, tokens = words.tokens,
-        places = words.at .. "places", value = op.out.name, gradient = b.dy.name, adds = of_kind(first, "embed_grad") ~= b,
-        drops = op.dropout and op.dropout.name or false, mask = op.dropout and device.slot_of[op] or 0,
+        places = words.at .. "places", value = op.out.name, gradient = b.dy.name,
+        adds = of_kind(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
+        mask = op.dropout and device.slot_of[op] or 0,
         about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }
     end
   end
@@ -387,8 +397,8 @@ end
 local function new_state(net, lists, given)
   local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {}, slot_of = {},
     bits = {}, bits_of = {}, made = {},
-    sites = 0, places = 0, directions = directions_of(lists), streams = rooms.streams(net), buffers = buffers.derive(net, lists, given.evaluates),
-    made_of = given.wide and launched or recorded }
+    sites = 0, places = 0, directions = directions_of(lists), streams = rooms.streams(net),
+    buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded }
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
   end

@@ -109,19 +109,22 @@ end
 local forward = {}
 
 function forward.product(device, at, op, place)
-  return { rows = rows_of(device, op.x), columns = op.out.width.text, inner = op.x.width.text, x = place(op.x), weight = at.p .. op.weight,
+  return { rows = rows_of(device, op.x),
+    columns = op.out.width.text, inner = op.x.width.text, x = place(op.x), weight = at.p .. op.weight,
     bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias", rectified = op.relu or false, out = place(op.out) }
 end
 
 -- The bias of a product that a library has made, and its rectifier.
 function forward.add_bias(device, at, op, place)
-  return { rows = rows_of(device, op.out), columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = op.relu or false,
+  return { rows = rows_of(device, op.out),
+    columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = op.relu or false,
     out = place(op.out) }
 end
 
 local function norm_record(device, at, op, place, kernel)
   check_width(op, op.out)
-  return { rows = rows_of(device, op.out), routine = (op.norm == "rms" and "rms_" or "") .. kernel, scale = at.p .. op.p.name .. "_scale",
+  return { rows = rows_of(device, op.out),
+    routine = (op.norm == "rms" and "rms_" or "") .. kernel, scale = at.p .. op.p.name .. "_scale",
     offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
     rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
 end
@@ -143,7 +146,8 @@ end
 
 function forward.add(device, _, op, place, training)
   check_width(op, op.out)
-  return { rows = rows_of(device, op.out), routine = op.dropout and "add_dropout_branch" or "add_branch", residual = place(op.residual),
+  return { rows = rows_of(device, op.out),
+    routine = op.dropout and "add_dropout_branch" or "add_branch", residual = place(op.residual),
     branch = place(op.branch), out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
 end
 
@@ -210,7 +214,8 @@ function back.norm_grad(device, at, b)
   local rms = op.norm == "rms"
   local kernel = op.kind == "norm" and (rms and "rms_norm_grad" or "layer_norm_grad") .. (b.adds and "_added" or "")
     or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", b.dbranch and "dropout_" or "", b.adds and "_sum" or "")
-  return { rows = rows_of(device, op.out), routine = kernel, dy = gradient(at, b.dy), to = gradient(at, b.to), dbranch = gradient(at, b.dbranch),
+  return { rows = rows_of(device, op.out),
+    routine = kernel, dy = gradient(at, b.dy), to = gradient(at, b.to), dbranch = gradient(at, b.dbranch),
     dropout = b.dbranch and dropped(device, op, true) or false, xhat = at.kept .. op.name .. "_xhat",
     rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale",
     dscale = at.g .. op.p.name .. "_scale", doffset = not rms and at.g .. op.p.name .. "_offset" }
@@ -224,12 +229,14 @@ function back.dropout_grad(device, at, b)
     return drop
   end
   check_width(b.op, b.op.branch)
-  return { rows = rows_of(device, b.op.out), dy = gradient(at, b.dy), to = gradient(at, b.to), dropout = dropped(device, b.op, true) }
+  return { rows = rows_of(device, b.op.out),
+    dy = gradient(at, b.dy), to = gradient(at, b.to), dropout = dropped(device, b.op, true) }
 end
 
 function back.weight_grad(device, at, b, place)
   local op = b.op
-  return { rows = rows_of(device, op.x), inner = op.x.width.text, columns = op.out.width.text, x = place(b.x), dy = gradient(at, b.dy),
+  return { rows = rows_of(device, op.x),
+    inner = op.x.width.text, columns = op.out.width.text, x = place(b.x), dy = gradient(at, b.dy),
     dweight = at.g .. op.weight, dbias = M.adds_bias(device, op) and at.g .. op.weight .. "_bias" }
 end
 
@@ -237,7 +244,8 @@ back.bias_grad = back.weight_grad
 
 function back.input_grad(device, at, b, place)
   local op = b.op
-  return { rows = rows_of(device, op.x), inner = op.x.width.text, columns = op.out.width.text, dy = gradient(at, b.dy), weight = at.p .. op.weight,
+  return { rows = rows_of(device, op.x),
+    inner = op.x.width.text, columns = op.out.width.text, dy = gradient(at, b.dy), weight = at.p .. op.weight,
     adds = b.adds, rectified = b.relu and place(b.relu) or false, to = gradient(at, b.to) }
 end
 
@@ -248,7 +256,8 @@ end
 
 local function elementwise_grad(device, at, b, place, kernel)
   local op = b.op
-  return { rows = rows_of(device, op.out), routine = function_for(device, kernel .. "_rows_grad" .. suffix(op.out.width), {
+  return { rows = rows_of(device, op.out),
+    routine = function_for(device, kernel .. "_rows_grad" .. suffix(op.out.width), {
     template = "cuda/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
     x = place(b.kind == "relu_grad" and op.out or op.x), dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end

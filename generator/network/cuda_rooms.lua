@@ -1,7 +1,7 @@
 -- The arrays of device code: what a layer keeps, and what a block of threads has besides, as members of structs.
 --
--- A member is { name, type, count, at_a_time, about }: count, how many elements there are for all sequences, at_a_time for
--- those that attention works on at a time; with the words of streams (M.streams).
+-- A member is { name, type, count, at_a_time, about }: count, how many elements there are for all sequences, at_a_time
+-- for those that attention works on at a time; with the words of streams (M.streams).
 -- type: "reals" are known to the compiler to lie in global memory. "real *" is what the loops over pairs read: with the
 -- other type they would need 10 to 20 registers more, with as many loads of memory.
 
@@ -29,8 +29,8 @@ local function read_by_pairs(device)
   return names
 end
 
--- What a stream's tokens are called: T, of a sequence, in what is handed around as T; rows, those of all sequences where
--- members are placed; all_rows, a function; tokens, of the block's; at: in front of names.
+-- What a stream's tokens are called: T, of a sequence, in what is handed around as T; rows, those of all sequences
+-- where members are placed; all_rows, a function; tokens, of the block's; at: in front of names.
 function M.streams(net)
   local list = {}
   for i, stream in ipairs(net.streams) do
@@ -43,7 +43,7 @@ function M.streams(net)
   return list
 end
 
--- Declarations of the rows of streams: of so many sequences, of those in front of a first one; on the host their number.
+-- Declarations of the rows of streams: of so many sequences, of those in front of a first one; on the host a number.
 function M.row_words(streams)
   local sequences, first, host = {}, {}, {}
   for i, words in ipairs(streams) do

@@ -55,6 +55,7 @@ local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
 local BLOCK_STATE = 1024 -- bytes of shared memory for what all threads of a block know: enough for most models
 local OTHER_STATE, STATE_STEP = 512, 256 -- of it, what is no array of the network's, at most; it grows in steps
+local OF_FAMILY = 9 -- addresses of tables, sums and draws; those of one are in OTHER_STATE
 
 local PRODUCTS = {
   float32 = { "cuda/product_fma.cu" },
@@ -90,6 +91,10 @@ local function trains(family)
   return family.score.trains
 end
 
+local function trains_across(family)
+  return family.score.trains and family.cross
+end
+
 -- Channels of whole heads that fill a tile of a product, or one head.
 local function slice(family)
   local heads = 1
@@ -106,6 +111,9 @@ local function kernels(plan, multiplies)
     "cuda/functions.cu", "cuda/block.cu" }
   if any(plan, trains) then
     list[#list + 1] = "cuda/score.cu"
+  end
+  if any(plan, trains_across) then
+    list[#list + 1] = "cuda/score_cross.cu"
   end
   if multiplies then
     list[#list + 1] = "cuda/slab.cu"
@@ -183,8 +191,9 @@ local function chip_shards(plan, most)
 end
 
 -- An address for each array of the network, and what every model has.
-local function block_state(device)
+local function block_state(plan, device)
   local arrays = #device.always + #device.training + #device.bits
+    + OF_FAMILY * math.max(0, #plan.attentions - 1)
   for _, block in ipairs(device.blocks) do
     arrays = arrays + #block.members + 2 -- all its layers, and what loops have besides
   end
@@ -323,7 +332,7 @@ function M.derive(plan, net, lists)
     return family.score.kind ~= "none"
   end)
   derive_network(plan, net, lists, { wide = library, evaluates = plan.eval_dropout })
-  cuda.block_state = plan.device and block_state(plan.device) or BLOCK_STATE
+  cuda.block_state = plan.device and block_state(plan, plan.device) or BLOCK_STATE
   cuda.kernels = plan.device and kernels(plan, multiplies) or {}
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
   plan.cuda_files = {

@@ -76,7 +76,7 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
 % end
 % end
 % if gathered[1] then
-                if (there) ${prefix}score_grad_distance(&tables, ${cross and "T, S" or "T"}, h, i, j, 0, w->${source}[pairs + (size_t)i * (${keys} + 1)], out);
+                if (there) ${prefix}score_grad_distance(&tables, ${cross and "T, S" or "T"}, h, i, j, 0, w->${prefix}${source}[pairs + (size_t)i * (${keys} + 1)], out);
 % end
             }
         }

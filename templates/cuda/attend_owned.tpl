@@ -12,7 +12,7 @@
 % local room = #gathered > 0 and #gathered or 1
 /* What a shard's pairs add up for each ${words}: a thread owns an entry and goes through its pairs, sequence
  * after sequence. */
-NOINLINE void attend_by_${class}(void) {
+NOINLINE void ${prefix}attend_by_${class}(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const ${attends.state} *s = &block()->${attends.block};

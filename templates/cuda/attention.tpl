@@ -494,7 +494,7 @@ INLINE void ${prefix}attend_backward(void) {
 % end
 % for _, class in ipairs(attends.owned) do
 % if class ~= "distance" or not attends.pairs then
-    attend_by_${class}();
+    ${prefix}attend_by_${class}();
 % end
 % end
 % if #attends.owned > 0 then

@@ -33,8 +33,8 @@ INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends
     a.content_bias = p->${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel};
 % if directional then
     a.direction = s->${attends.direction} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
-    a.right_bias = p->${prefix}direction_bias[2 * h];
-    a.left_bias = p->${prefix}direction_bias[2 * h + 1];
+    a.right_bias = p->${attends.direction_bias}[2 * h];
+    a.left_bias = p->${attends.direction_bias}[2 * h + 1];
 % end
     a.numbers = p->${prefix}geometric;
     return a;
@@ -294,7 +294,7 @@ INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
     }
     __syncthreads();
 % if directional then
-    column_sums(rows, ${PREFIX}DIRECTION_WIDTH, w->${attends.ddirection}, g->${prefix}direction_bias);
+    column_sums(rows, ${PREFIX}DIRECTION_WIDTH, w->${attends.ddirection}, g->${attends.direction_bias});
 % end
 }
 

@@ -1,7 +1,10 @@
 % local toeplitz, per_distance = relative.toeplitz, relative.kind == "transformer_xl"
 enum { ${PREFIX}RELATIVE_SETS = ${relative.sets} }; /* sets of distances in one pass${relative.sets_words} */
 
-% if toeplitz then
+% if cross then
+/* The vectors of distances of T queries and S keys: one for every query - key, from -(S - 1) on. */
+INLINE int ${prefix}distance_count(int T, int S) { return T + S - 1; }
+% elseif toeplitz then
 /* The vectors of distances of T tokens: one for every query - key, from -(T - 1) on. */
 INLINE int ${prefix}distance_count(int T) { return 2 * T - 1; }
 % else

@@ -10,7 +10,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 % if cuda.by_sequence then
     v->draws = in->draws;
 % end
-% if streams[2] then
+% if attentions[2] then
 % for _, stream in ipairs(device.streams) do
     v->${stream.T} = in->T[${stream.index}];
 % end
@@ -20,7 +20,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
     v->${family.prefix}draws = ${family.attends.draws_at};
 % end
 % end
-% if not streams[2] then
+% if not attentions[2] then
     v->T = in->T[0];
 % end
     v->label_count = in->label_count;

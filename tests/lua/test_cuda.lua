@@ -259,8 +259,8 @@ function TestHeads.test_are_spread_where_a_thread_cannot_hold_them()
     { 256, 4, "float32", 4, false }, { 288, 8, "float32", 4, true }, { 256, 1, "float64", 32, false },
   }
   for _, case in ipairs(cases) do
-    local cuda = planned("none", case[1], case[3], nil, case[2]).cuda
-    lu.assertEquals({ cuda.head_lanes, cuda.uneven_heads }, { case[4], case[5] }, table.concat(case, " ", 1, 3))
+    local attends = planned("none", case[1], case[3], nil, case[2]).first.attends
+    lu.assertEquals({ attends.head_lanes, attends.uneven_heads }, { case[4], case[5] }, table.concat(case, " ", 1, 3))
   end
 end
 
