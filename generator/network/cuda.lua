@@ -113,7 +113,9 @@ local function bits_of(device, scope, op)
   local bits = { uses = scope.uses or "1", layer = scope.first_site or 0, place = op.place, below = drop_below(op) }
   if op.kind == "attention" then
     local T, S = device.streams[op.q.stream].T, device.streams[op.kv.stream].T
-    bits.name, bits.bytes = op.family.name .. "_weights_keep", ("((size_t)%s * %s * HEADS + 7) / 8"):format(T, S)
+    bits.name = op.family.name .. "_weights_keep"
+    bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S,
+      op.family.PREFIX)
     bits.about = "a bit for element (h * queries + query) * keys + key of attention's weights"
   else
     bits.name = own .. op.keep
@@ -395,9 +397,9 @@ local function directions_of(lists)
 end
 
 local function new_state(net, lists, given)
-  local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {}, slot_of = {},
-    bits = {}, bits_of = {}, made = {},
-    sites = 0, places = 0, directions = directions_of(lists), streams = rooms.streams(net),
+  local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = directions_of(lists),
+    streams = rooms.streams(net),
     buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded }
   device.adds_bias = function(op)
     return records.adds_bias(device, op)

@@ -187,13 +187,14 @@ local function turned(device, op, q, kv)
 end
 
 function forward.attention(device, _, op, place)
-  return { prefix = op.family.prefix, turned = turned(device, op, place(op.q), place(op.kv)), drops = op.dropout ~= nil }
+  return { prefix = op.family.prefix, turned = turned(device, op, place(op.q), place(op.kv)),
+    drops = op.dropout ~= nil }
 end
 
 -- The first one draws the masks of the whole pass.
 function forward.embed(device, _, op)
-  return { routine = M.embeds(device, op), drops = op.dropout ~= nil, draws_masks = (device.masks[1] or device.bits[1]) ~= nil
-    and op == device.net.ops[1] }
+  return { routine = M.embeds(device, op), drops = op.dropout ~= nil,
+    draws_masks = (device.masks[1] or device.bits[1]) ~= nil and op == device.net.ops[1] }
 end
 
 function forward.block(_, _, op)
