@@ -204,7 +204,7 @@ const lh_spec longhand_spec_reverse_string_rand_rope = {
         .sites = sites,
         .site_count = 11,
         .classes = 2,
-        .position_range = 2048,
+        .position_range = {2048},
         .limit = {2048, "encoding.positions.max_position = 2048"},
         .nominal_flops = nominal_flops,
         .executed_flops = executed_flops,

@@ -177,6 +177,43 @@ local function add_comparison(analyze)
   compare:option("--seed"):argname("S"):default("1"):convert(positive):description("of the bootstrap")
 end
 
+local function add_similarity(analyze)
+  local command = add_study_analysis(analyze, "similarity", "how alike the attention of all models is, cell by cell",
+    "validation")
+  command:option("--length"):argname("N"):default("16"):convert(positive):description("task length of the examples")
+  command:option("--examples"):argname("K"):default("108"):convert(positive):description("the first K of the length; "
+    .. "of finite data, of the split, as many as it has")
+  command:option("--seed"):argname("S"):default("1"):convert(positive):description("of the examples and position draws")
+  command:option("--reference"):argname("CELL"):description("a cell: what likeness to it has to do with accuracy")
+  command:flag("--trained-only"):description("leave out step 0")
+end
+
+-- Ids of puzzles, from 0 on.
+local function ids(text)
+  local list = {}
+  for word in (text .. ","):gmatch("([^,]*),") do
+    local id = math.tointeger(tonumber(word))
+    if not id or id < 0 then
+      return nil, ("--without %s: expected ids of puzzles from 0 on, such as 99,100,101"):format(text)
+    end
+    list[#list + 1] = id
+  end
+  return list
+end
+
+local function add_human(analyze)
+  local command = add_study_analysis(analyze, "human", "accuracy by puzzle, models against people", "validation")
+  command:option("--human"):argname("FILE"):description("CSV with a row for each puzzle")
+  command:option("--column"):argname("NAME"):description("its column with the share of people; default: the last")
+  command:option("--trials"):argname("FILE"):description("CSV of participants' trials: subject, LST_id, accuracy")
+  command:option("--without"):argname("IDS"):convert(ids):description("puzzles to leave out, such as 99,100,101")
+  command:option("--copies"):argname("N"):default("3"):convert(positive):description("puzzles of a base, side "
+    .. "by side")
+  command:option("--resamples"):argname("N"):default("2000"):convert(positive):description("of bases, and of halves "
+    .. "of the participants")
+  command:option("--seed"):argname("S"):default("1"):convert(positive):description("of these")
+end
+
 local LARGEST_GRID = 4096 -- cells
 
 -- ROWSxCOLUMNS
@@ -197,8 +234,8 @@ local function add_tables(analyze)
 end
 
 local function add_trained_verbs(parser)
-  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, tables; compare seeds")
-    :command_target("what")
+  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, similarity, tables, "
+    .. "people; compare seeds"):command_target("what")
   local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
   pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
   pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
@@ -207,7 +244,9 @@ local function add_trained_verbs(parser)
   attention:option("--sequence"):argname("I"):default("1"):convert(positive):description("which one")
   attention:option("--crop"):argname("N"):convert(positive):description("the first N queries and keys alone")
   add_comparison(analyze)
+  add_similarity(analyze)
   add_tables(analyze)
+  add_human(analyze)
 end
 
 local function add_report(parser)
@@ -373,6 +412,9 @@ local function conflict(result)
     return "--study and --scale are for a folder of runs: leave them out to compare two runs"
   elseif (result.verb == "report" or result.verb == "analyze") and result.scale and not result.study then
     return "--scale is that of a study: add --study"
+  end
+  if result.what == "human" and not (result.human or result.trials) then
+    return "analyze human: add --human FILE or --trials FILE, what people got right"
   end
   if cuda and result.static then
     return "--static --target cpu,cuda: a static trainer can load no library, and GPUs are reached through that of "

@@ -39,12 +39,13 @@ function M.request(plan, input, outputs)
   if plan.limit and count > plan.limit.tokens then
     return nil
   end
+  local drawn = plan.streams[1]
   return {
     input = input,
     outputs = plan.task.data and outputs or nil,
-    positions = plan.position_range > 0 and spread_positions(count, plan.first_position, plan.position_range)
+    positions = drawn.position_range > 0 and spread_positions(count, drawn.first_position, drawn.position_range)
       or nil,
-    distances = plan.distance_range > 0 and spread_distances(count, plan.distance_range) or nil,
+    distances = drawn.distance_range > 0 and spread_distances(count, drawn.distance_range) or nil,
   }
 end
 

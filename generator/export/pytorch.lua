@@ -254,8 +254,6 @@ local function add_network(facts, spec, net, attentions, of)
     add_all(facts, places_of(family.positions, attentions, of, additive))
   elseif not facts.decoder then
     error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
-  elseif draws(family) then
-    error({ unknown = "positions that are drawn, of two streams" }, 0)
   end
   local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
@@ -274,6 +272,9 @@ end
 
 local function derive(spec, run, net)
   local attentions, facts = attentions_of(net), file_facts(spec, run)
+  if net.streams[2] and spec.plan.any_draws then
+    error({ unknown = "drawn positions of two streams" }, 0)
+  end
   check_alike(attentions)
   local of = facets_of(spec.score, attentions)
   add_numbers(facts, attentions, of)

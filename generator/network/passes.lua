@@ -202,7 +202,7 @@ local function written_by(room, lists)
       if b.kind == "attention_grad" then
         add(b, b.op.family.name .. "_scratch")
       elseif b.kind == "embed_grad" then
-        add(b.op, "position")
+        add(b.op, b.op.stream.name .. "_position")
       end
     end
   end

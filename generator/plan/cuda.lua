@@ -202,9 +202,14 @@ end
 
 -- A network that has no device code is one for CPUs alone: plan.no_device_code says why.
 local function derive_network(plan, net, lists, given)
-  local ok, made = xpcall(network.derive, function(err)
+  local ok, made = xpcall(function()
+    if plan.streams[2] and plan.any_draws then
+      error({ problem = true, what = "drawn positions of two streams" }, 0)
+    end
+    return network.derive(net, lists, given)
+  end, function(err)
     return type(err) == "table" and err or debug.traceback(err)
-  end, net, lists, given)
+  end)
   if not ok and (type(made) ~= "table" or not made.problem) then
     error(made, 0)
   end

@@ -42,6 +42,7 @@ local function values(resolved)
     { "train.steps", train.steps },
     { "train.epochs", train.epochs },
     { "train.learning_rate", train.learning_rate },
+    { "train.by_epochs", train.cadence == "epochs" },
     { "train.log_every", train.log_every },
     { "train.checkpoint_every", train.checkpoint.every },
     { "train.checkpoint_minutes", train.checkpoint.minutes },

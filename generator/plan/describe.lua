@@ -25,16 +25,21 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
+-- What positions are drawn from: of a family, or of what is added to tokens.
+local function positions_words(positions)
+  return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
+    positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
+end
+
 -- How positions and distances are drawn, or nil.
-local function drawn_words(plan, family)
+local function drawn_words(family)
   local positions, parts = family.positions, {}
   if positions.range then
-    parts[1] = string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
-      positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
+    parts[1] = positions_words(positions)
   end
   local words = DISTANCES[positions.distance.kind]
   if words then
-    local most = plan.max_position
+    local most = positions.max_position or positions.distance.max_position
     parts[#parts + 1] = words:format(most - 1, most, most - 1)
       .. (positions.distance.independent and ", each side by itself" or "")
   end
@@ -43,7 +48,11 @@ end
 
 -- The additive encoding and the facets of a family.
 local function family_encoding(plan, family)
+  local apart = plan.input_draw and plan.input_draw.apart
   local parts = { ADDITIVE[plan.additive.kind] }
+  if apart then
+    parts[1] = ("%s, at %s"):format(parts[1], positions_words(plan.input_draw))
+  end
   if family.relative.kind ~= "none" then
     parts[#parts + 1] = RELATIVE[family.relative.kind]:format(family.relative.clip)
   end
@@ -61,7 +70,7 @@ local function family_encoding(plan, family)
     parts[1] = "no positional encoding"
   end
   local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
-  phrases[#phrases + 1] = drawn_words(plan, family)
+  phrases[#phrases + 1] = drawn_words(family)
   phrases[#phrases + 1] = family.mask.about
   phrases[#phrases + 1] = family.score_text and "score = " .. family.score_text
   return table.concat(phrases, "; ")

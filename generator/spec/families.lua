@@ -99,16 +99,21 @@ local function differing(encoding, own)
 end
 
 -- Leaves in encoding.<family>, which has every facet of the family, those that differ. shared: by the names of the
--- other families, what became of the score that holds for all; it is that of the first of them.
+-- other families, what became of the score that holds for all, which is that of the first of them, and positions that
+-- are read in another way.
 function M.settle(encoding, names, shared)
   local first
   for _, name in ipairs(names) do
     local made = shared[name]
-    if made and not first then
-      first = made
-      encoding.score, encoding.parameters = made.score, made.parameters
-    elseif made and not same(made.score, first.score) then
-      encoding[name] = { score = made.score, parameters = made.parameters }
+    if made then
+      local own = { positions = rawget(made, "positions") }
+      if not first then
+        first = made
+        encoding.score, encoding.parameters = made.score, made.parameters
+      elseif not same(made.score, first.score) then
+        own.score, own.parameters = made.score, made.parameters
+      end
+      encoding[name] = next(own) and own or nil
     end
   end
   for _, name in ipairs(names) do

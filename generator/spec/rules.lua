@@ -154,8 +154,8 @@ local function causal(context)
       what = "geometric attention does not go with a decoder", notes = { note(context, "model.kind", '"decoder"') },
       expected = '"softmax"; geometric attention tries keys on both sides, and a decoder may see one of them alone',
       hint = 'model.kind = "encoder" has geometric attention' })
-  elseif model.kind == "encoder_decoder" and context.holds_for[#context.holds_for] ~= "encoder" and normaliser
-    and normaliser.kind == "geometric" then
+  elseif model.kind == "encoder_decoder" and (context.holds_for[#context.holds_for] or "encoder") ~= "encoder"
+    and normaliser and normaliser.kind == "geometric" then
     add(context, { "encoding.normaliser.kind", "model.kind" }, {
       what = "geometric attention goes with the encoder's attention to itself alone",
       expected = '"softmax"; it tries keys on both sides of the query, in one sequence',
@@ -164,14 +164,41 @@ local function causal(context)
   end
 end
 
--- Positions are drawn for one sequence.
-local function two_streams(context)
-  local resolved = context.resolved
-  local positions = resolved.encoding.positions
-  if resolved.model.kind == "encoder_decoder" and positions and positions.kind == "randomized" then
-    add(context, { "encoding.positions.kind", "model.kind" }, {
-      what = "positions are drawn for one sequence, and an encoder-decoder has two", expected = '"index"',
-      notes = { note(context, "model.kind", '"encoder_decoder"') } })
+-- Distances that are drawn are those of one sequence.
+local function cross_reading(context)
+  local wanted = context.read_otherwise
+  if wanted then
+    add(context, { wanted.path, "model.kind" }, {
+      what = ('"%s" does not go with cross-attention: its queries and keys are of two sequences'):format(wanted.value),
+      expected = '"difference", of the positions of both; or no reading: then it is that for cross-attention alone',
+      notes = { note(context, "model.kind", '"encoder_decoder"') },
+      hint = wanted.path == "encoding.positions.reading"
+        and 'encoding.cross = { positions = { reading = "difference" } } is for cross-attention alone' or nil })
+  end
+end
+
+-- Of an encoder-decoder.
+local STREAMS = { encoder = { "source" }, decoder = { "target" }, cross = { "target", "source" } }
+
+local SHARED_BY_SEQUENCE = { "max_position", "range", "sorted" }
+
+-- A sequence of a stream has one draw of its own, whoever reads it. readers: of each stream, { path, positions }.
+local function one_draw(context, readers)
+  for _, stream in ipairs({ "source", "target" }) do
+    local first
+    for _, reader in ipairs(readers[stream]) do
+      for _, name in ipairs(first and SHARED_BY_SEQUENCE or {}) do
+        local value, other = reader.positions[name] or "zero_based", first.positions[name] or "zero_based"
+        if value ~= other then
+          local path, there = reader.path .. "." .. name, first.path .. "." .. name
+          add(context, { path, there }, {
+            what = ("%s, but a sequence of the %s has one draw of positions"):format(diagnostics.show(value), stream),
+            expected = ("%s = %s; or another draw than \"sequence\""):format(there, diagnostics.show(other)),
+            notes = { note(context, there, diagnostics.show(other)) } })
+        end
+      end
+      first = first or reader
+    end
   end
 end
 
@@ -227,7 +254,8 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
     return
   end
   beyond = beyond or 0
-  local limit, limit_text = value + beyond, path .. (beyond > 0 and " + " .. beyond or "")
+  local field = named(context, path)
+  local limit, limit_text = value + beyond, field .. (beyond > 0 and " + " .. beyond or "")
   if facts.data then
     local most = facts.data.longest and tasks.most_tokens(facts) or 0
     if most > limit then
@@ -235,7 +263,7 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
       add(context, { facts.data.made and "task.kind" or "task.longest", "task.data", path }, {
         what = ("%d tokens are past %s"):format(most, what), notes = { note(context, path, value) },
         expected = ("at most %s tokens; %s"):format(limit_text, why),
-        hint = ("raise %s to %d%s, or %s"):format(path, most - beyond, lower, way_out) })
+        hint = ("raise %s to %d%s, or %s"):format(field, most - beyond, lower, way_out) })
     end
     return
   end
@@ -252,7 +280,7 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
     add(context, { entry.hit.path, entry.path, path }, {
       what = ("%s is past %s"):format(tokens_text(entry.hit), what), notes = { note(context, path, value) },
       expected = ("at most %s tokens; %s"):format(limit_text, why),
-      hint = ("raise %s to %d, or %s"):format(path, longest - beyond, way_out) })
+      hint = ("raise %s to %d, or %s"):format(field, longest - beyond, way_out) })
   end
 end
 
@@ -312,13 +340,18 @@ local function drawing(context)
   end
 end
 
+-- Whether a family has what it has at this path from what stands directly in encoding, of which enough is said.
+local function is_inherited(context, path)
+  return context.family and context.origins[named(context, path)] == context.origins[path]
+end
+
 local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still learns: 8192 positions for 501 tokens
 
 -- A range far above the lengths that it is for: most of its positions are hardly met in training.
 local function warn_range(context, warn)
   local resolved, facts, longest = context.resolved, context.task, 0
   local positions = resolved.encoding.positions
-  if positions.kind ~= "randomized" or facts.data then
+  if positions.kind ~= "randomized" or facts.data or is_inherited(context, "encoding.positions.max_position") then
     return
   end
   for _, entry in ipairs(all_lengths(resolved)) do
@@ -327,69 +360,75 @@ local function warn_range(context, warn)
     end)
   end
   if longest > 0 and positions.max_position > FAR * longest then
-    warn(("encoding.positions.max_position: %d is more than %d times the tokens of the longest sequence, %d: training "
-      .. "meets few of these positions together; about 2 to 16 times is usual"):format(positions.max_position, FAR,
-      longest))
+    warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these positions "
+      .. "together; about 2 to 16 times is usual"):format(named(context, "encoding.positions.max_position"),
+      positions.max_position, FAR, longest))
   end
 end
 
 -- Whether both sides are drawn makes a difference for drawn distances alone.
-local function warn_sides(resolved, warn)
+local function warn_sides(context, warn)
+  local resolved, path = context.resolved, "encoding.positions.sides"
   local positions = resolved.encoding.positions
-  if positions.sides ~= "independent" then
+  local function warn_of(why)
+    warn(("%s: \"independent\" has no effect: %s"):format(named(context, path), why))
+  end
+  if positions.sides ~= "independent" or is_inherited(context, path) then
     return
   elseif not features.distances_are_read(resolved) then
-    warn("encoding.positions.sides: \"independent\" has no effect: nothing reads distances")
+    warn_of("nothing reads distances")
   elseif positions.reading == "difference" then
-    warn("encoding.positions.sides: \"independent\" has no effect: distances are differences of positions")
+    warn_of("distances are differences of positions")
   elseif positions.reading == "clamped" then
-    warn("encoding.positions.sides: \"independent\" has no effect: clamped reads the draw of the left side alone")
+    warn_of("clamped reads the draw of the left side alone")
   end
 end
 
-local function warn_positions(resolved, warn)
+local function warn_positions(context, warn)
+  local resolved, path = context.resolved, named(context, "encoding.positions")
   local encoding = resolved.encoding
   local positions, turns = encoding.positions, encoding.rotation.kind ~= "none"
-  if positions.kind ~= "randomized" then
+  if positions.kind ~= "randomized" or is_inherited(context, "encoding.positions.kind") then
     return
   elseif not features.positions_are_read(resolved) then
-    warn("encoding.positions: random positions are not used by anything: additive, rotation and relative are none, and "
-      .. "no score reads x.distance, x.query or x.key")
+    warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no score "
+      .. "reads x.distance, x.query or x.key")
   elseif positions.draw == "layer" and not turns and not features.distances_are_read(resolved) then
-    warn("encoding.positions.draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in "
-      .. "a layer")
+    warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a layer")
   end
   local distances = features.distances_are_read(resolved)
   if positions.sorted == false and distances and positions.reading ~= "difference"
     and encoding.additive.kind == "none" and not turns then
-    warn("encoding.positions.sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
+    warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
   end
   if positions.reading ~= "drawn" and not distances then
-    warn(("encoding.positions.reading: %q has no effect: nothing reads distances"):format(positions.reading))
+    warn(("%s.reading: %q has no effect: nothing reads distances"):format(path, positions.reading))
   end
 end
 
 local function warn_cadence(resolved, warn)
   local train = resolved.train
-  if not train.steps then
-    return -- as many as the epochs have
-  end
-  if train.log_every > train.steps then
-    warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
-      train.steps))
-  end
   local warmup = train.schedule and train.schedule.warmup or 0
-  if warmup > train.steps then
+  if train.steps and warmup > train.steps then
     warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
       warmup, train.steps))
   end
+  local unit = train.cadence == "epochs" and "epoch" or "step"
+  local last = train[unit .. "s"]
+  if not last then
+    return -- the trainer alone knows how many of them there are
+  end
+  if train.log_every > last then
+    warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
+      last))
+  end
   local keep = train.checkpoint.keep
-  if type(keep) == "table" and keep[#keep] > train.steps then
-    warn(("train.checkpoint.keep: step %d is past the last step, %d"):format(keep[#keep], train.steps))
+  if type(keep) == "table" and keep[#keep] > last then
+    warn(("train.checkpoint.keep: %s %d is past the last %s, %d"):format(unit, keep[#keep], unit, last))
   end
   local during = resolved.eval.during
-  if during and during.every > train.steps then
-    warn(("eval.during.every: %d is past the last step, %d"):format(during.every, train.steps))
+  if during and during.every > last then
+    warn(("eval.during.every: %d is past the last %s, %d"):format(during.every, unit, last))
   end
 end
 
@@ -431,21 +470,56 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Calls check(context) for what is written directly, where some family goes by it, and for every family's own;
--- holds_for: the families that the facets are for, in order.
+-- Whether the spec has facets for the family that are not those of all.
+local function has_own(context, name)
+  return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
+end
+
+-- What a family with facets of its own goes by: what is added to the embedding is no attention's.
+local function own_view(resolved, name)
+  local view = families.view(resolved, name)
+  view.encoding.additive = { kind = "none" }
+  return view
+end
+
+-- Calls check(context) for what is written directly, where some family or what is added to the embedding goes by it,
+-- and for every family's own; holds_for: the families that the facets are for, in order.
 local function each_encoding(context, check)
   local resolved, shared = context.resolved, {}
   for _, name in ipairs(families.of(resolved.model) or {}) do
-    if resolved.encoding[name] then
-      check(setmetatable({ resolved = families.view(resolved, name), family = name, holds_for = { name } },
+    if has_own(context, name) then
+      check(setmetatable({ resolved = own_view(resolved, name), family = name, holds_for = { name } },
         { __index = context }))
     else
       shared[#shared + 1] = name
     end
   end
-  if shared[1] then
+  local additive = resolved.encoding.additive
+  if shared[1] or additive and additive.kind ~= "none" then
     check(setmetatable({ holds_for = shared }, { __index = context }))
   end
+end
+
+-- Whoever takes the draw that a sequence has for itself, by stream: { path, positions }.
+local function takers(context)
+  local resolved = context.resolved
+  local by_stream = { source = {}, target = {} }
+  local function add_taker(streams, path, view)
+    for _, stream in ipairs(features.draws_by_sequence(view) and streams or {}) do
+      table.insert(by_stream[stream], { path = path, positions = view.encoding.positions })
+    end
+  end
+  if resolved.encoding.additive.kind ~= "none" then
+    add_taker({ "source", "target" }, "encoding.positions", resolved)
+  end
+  for _, name in ipairs(families.of(resolved.model)) do
+    local view = families.view(resolved, name)
+    local path = has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
+    if view.encoding.rotation.kind ~= "none" then
+      add_taker(STREAMS[name], path, view)
+    end
+  end
+  return by_stream
 end
 
 -- A rate that falls does so behind its warm-up. How many steps epochs have, the trainer finds out, and says the same.
@@ -472,21 +546,26 @@ function M.apply(context)
     geometric_alone(seen)
     dropped_weights(seen)
     causal(seen)
-    two_streams(seen)
     drawing(seen)
     encoding_limits(seen)
   end)
+  cross_reading(context)
+  if context.good and resolved.model.kind == "encoder_decoder" then
+    one_draw(context, takers(context))
+  end
   axes.check(context)
   local warnings = {}
   local function warn(text)
     warnings[#warnings + 1] = text
   end
   if context.good then
-    warn_positions(resolved, warn)
+    each_encoding(context, function(seen)
+      warn_positions(seen, warn)
+      warn_sides(seen, warn)
+      warn_range(seen, warn)
+    end)
     warn_spare_token(resolved, warn)
-    warn_sides(resolved, warn)
     warn_mask(context, warn)
-    warn_range(context, warn)
     warn_evaluation(resolved, warn)
     warn_cadence(resolved, warn)
     warn_dropout(resolved, warn)

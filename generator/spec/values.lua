@@ -279,7 +279,7 @@ end
 
 function readers.keep(context, field, node)
   if tree.is_table(node) then
-    return ascending(context, node, field.path, { least = 1, most = 2147483647 })
+    return ascending(context, node, field.path, { least = 0, most = 2147483647 })
   end
   return one_of(context, field, node, field.choices, schema.expected(field))
 end

@@ -7,13 +7,23 @@
 
 static int keys_of(const lh_ref_attention *shape) { return shape->keys ? shape->keys : shape->tokens; }
 
+typedef struct turns {
+    const double *cosine, *sine; /* NULL: none */
+} turns;
+
+static turns query_turns(const lh_ref_attention *shape) { return (turns){shape->cosine, shape->sine}; }
+
+static turns key_turns(const lh_ref_attention *shape) {
+    return shape->key_cosine ? (turns){shape->key_cosine, shape->key_sine} : query_turns(shape);
+}
+
 /* A copy of x[tokens][heads][head_width], rotated where the shape says so; the caller frees it. */
-static double *rotated(const lh_ref_attention *shape, int tokens, const double *x) {
+static double *rotated(const lh_ref_attention *shape, int tokens, turns by, const double *x) {
     size_t count = (size_t)tokens * shape->heads * shape->head_width;
     double *copy = malloc(count * sizeof *copy);
     if (!copy) abort();
     memcpy(copy, x, count * sizeof *copy);
-    if (shape->cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, shape->cosine, shape->sine, copy);
+    if (by.cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, by.cosine, by.sine, copy);
     return copy;
 }
 
@@ -58,7 +68,8 @@ static double logit(const lh_ref_attention *shape, const double *q, const double
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
-    double *turned_q = rotated(shape, shape->tokens, q), *turned_k = rotated(shape, keys_of(shape), k);
+    double *turned_q = rotated(shape, shape->tokens, query_turns(shape), q);
+    double *turned_k = rotated(shape, keys_of(shape), key_turns(shape), k);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
             double *row = weights + ((size_t)h * T + i) * S, *o = out + i * C + h * D;
@@ -97,7 +108,8 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
-    double *turned_q = rotated(shape, shape->tokens, q), *turned_k = rotated(shape, keys_of(shape), k);
+    double *turned_q = rotated(shape, shape->tokens, query_turns(shape), q);
+    double *turned_k = rotated(shape, keys_of(shape), key_turns(shape), k);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
     memset(dk, 0, (size_t)S * C * sizeof *dk);
     memset(dv, 0, (size_t)S * C * sizeof *dv);
@@ -117,7 +129,7 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
     }
     if (shape->cosine) {
         lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dq);
-        lh_ref_unrotate(S, shape->heads, D, shape->cosine, shape->sine, dk);
+        lh_ref_unrotate(S, shape->heads, D, key_turns(shape).cosine, key_turns(shape).sine, dk);
     }
     free(turned_q);
     free(turned_k);

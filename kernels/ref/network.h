@@ -134,6 +134,14 @@ typedef struct lh_ref_observer {
     void *context;
 } lh_ref_observer;
 
+/* Where a family's tokens stand, in place of a batch's positions and distances where streams have draws of their own. */
+typedef struct lh_ref_places {
+    int layers;                 /* that have rows of their own; 1: all share one */
+    const int32_t *query, *key; /* [layers][queries], [layers][keys] */
+    const int32_t *distances;   /* [layers][query][key] signed; NULL: key - query of the indices */
+    const double *score;        /* [layers][heads][query][key] in the place of the batch's; NULL: that */
+} lh_ref_places;
+
 typedef enum lh_ref_dropping { LH_REF_NO_DROPOUT, LH_REF_IN_TRAINING, LH_REF_IN_EVALUATION } lh_ref_dropping;
 
 typedef struct lh_ref_batch {
@@ -145,10 +153,12 @@ typedef struct lh_ref_batch {
     const int32_t *positions;      /* [draws][tokens]; of two streams, which share them, those of the longer one */
     int draws;                     /* 1: one row for all layers; else a row for each, the first also for the addition */
     const int32_t *distances;      /* [query][key] signed, for all layers; NULL: key - query */
-    const double *score;           /* [heads][query][key] added to the scaled logits of every layer; NULL: nothing */
-    const double *const *scores;   /* the same by family, in its place where their lengths differ; NULL: score */
-    double *score_gradient;        /* [heads][query][key] added to by the backward pass; NULL: nobody asks */
-    lh_ref_dropping dropping;      /* at the rates of the network, with: */
+    const lh_ref_places *places;   /* by family, in place of both; NULL: those */
+    const int32_t *input_positions[2]; /* by stream, [tokens]: of what is added to them; NULL: positions */
+    const double *score;         /* [heads][query][key] added to the scaled logits of every layer; NULL: nothing */
+    const double *const *scores; /* the same by family, in its place where their lengths differ; NULL: score */
+    double *score_gradient;      /* [heads][query][key] added to by the backward pass; NULL: nobody asks */
+    lh_ref_dropping dropping;    /* at the rates of the network, with: */
     lh_key key;
     uint32_t step, first_example;
     uint32_t draw;                   /* of an evaluation */

@@ -21,11 +21,17 @@ void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *
 
 /* ---- tokens and positions ---- */
 
+/* Of the tokens of a value. */
+static const int32_t *positions_of(const run *r, const record *at) {
+    int stream = r->model->network->scopes[0].values[at->op->out].stream;
+    return r->batch->input_positions[stream] ? r->batch->input_positions[stream] : r->batch->positions;
+}
+
 /* Adds the vectors of the tokens' positions. */
 static void add_positions(const run *r, const record *at, node *out) {
     double *vector = doubles((size_t)out->width);
     for (int t = 0; t < out->rows && at->op->additive != LH_REF_NONE; t++) {
-        int position = r->batch->positions[t];
+        int position = positions_of(r, at)[t];
         if (at->op->additive == LH_REF_SINUSOID) lh_ref_sinusoid(out->width, position, vector);
         else
             memcpy(vector, value_of(at, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
@@ -38,7 +44,7 @@ static void add_positions(const run *r, const record *at, node *out) {
 static void add_positions_grad(const run *r, const record *at, const node *out, const double *d) {
     size_t width = (size_t)out->width;
     for (int t = 0; t < out->rows && at->op->additive == LH_REF_LEARNED; t++)
-        add(width, gradient_of(at, LH_REF_POSITIONS) + (size_t)r->batch->positions[t] * width, d + (size_t)t * width);
+        add(width, gradient_of(at, LH_REF_POSITIONS) + (size_t)positions_of(r, at)[t] * width, d + (size_t)t * width);
 }
 
 static const uint16_t *tokens_at(const run *r, const record *at) {

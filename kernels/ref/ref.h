@@ -105,6 +105,7 @@ typedef struct lh_ref_attention {
     int tokens, heads, head_width; /* tokens: queries */
     int keys;                      /* 0: as many as queries. Queries and keys turn by one table */
     const double *cosine, *sine;   /* [tokens][head_width/2] turn q and k before the product; NULL: they do not turn */
+    const double *key_cosine, *key_sine; /* [keys][head_width/2] turn k in their place; NULL: those */
     const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; or NULL */
     const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
     const double *position_bias; /* [heads][head_width] v, or NULL: 0 */

@@ -29,11 +29,12 @@ typedef struct node {
 /* What attention keeps for its backward pass, [rows][width] each unless noted. */
 typedef struct attended {
     double *q, *k, *v;
-    double *weights, *logits; /* [heads][queries][keys] */
-    double *cosine, *sine;    /* [queries][head width / 2] */
-    double *relative;         /* [queries][keys][width], or NULL */
-    double *score;            /* [heads][queries][keys]: the batch's, -infinity where the mask hides a key; or NULL */
-    double *keep;             /* [heads][queries][keys]: what dropout multiplies weights by, or NULL */
+    double *weights, *logits;      /* [heads][queries][keys] */
+    double *cosine, *sine;         /* [queries or keys, the more][head width / 2] */
+    double *key_cosine, *key_sine; /* [keys][head width / 2] where keys have positions of their own, or NULL */
+    double *relative;              /* [queries][keys][width], or NULL */
+    double *score; /* [heads][queries][keys]: the batch's, -infinity where the mask hides a key; or NULL */
+    double *keep;  /* [heads][queries][keys]: what dropout multiplies weights by, or NULL */
 } attended;
 
 /* One operation that was executed. */
@@ -42,6 +43,7 @@ typedef struct record {
     node **values;          /* of its scope and repetition */
     lh_ref_tensor *tensors; /* likewise */
     int layer;              /* repetitions of blocks before it; the network itself: 0 */
+    int use;                /* of its block, from 0 */
     uint32_t site;          /* the layer in dropout's counter */
     attended kept;
 } record;

@@ -128,13 +128,18 @@ void lh_batch_close(lh_batch *batch) {
     memset(batch, 0, sizeof *batch);
 }
 
-static void copy_example(const lh_spec *spec, const lh_source *source, int n, uint32_t index, lh_example *example) {
+static lh_status copy_example(const lh_spec *spec, const lh_source *source, int n, uint32_t index, lh_example *example,
+                              lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     const lh_dataset *set = source->set != NULL                ? source->set
                             : source->domain == LH_DOMAIN_EVAL ? &corpus->eval
                                                                : &corpus->train;
-    if (lh_dataset_count(set, n) == 0) set = set == &corpus->eval ? &corpus->train : &corpus->eval;
-    lh_dataset_copy(set, n, source->pick != NULL ? source->pick[index] : index % lh_dataset_count(set, n), example);
+    int64_t count = lh_dataset_count(set, n);
+    if (count == 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s has no example with an input of %d tokens and a target of %d",
+                       set->path, corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
+    lh_dataset_copy(set, n, source->pick != NULL ? source->pick[index] : index % count, example);
+    return LH_OK;
 }
 
 static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index,
@@ -142,8 +147,8 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     lh_rng rng = lh_rng_at(source->key, source->step, index, lh_site(source->domain, 0, LH_PLACE_SAMPLE));
     memset(example->mask, 1, (size_t)example->output_length);
     if (spec->task->source != NULL) return lh_trial_sample(&batch->trial, spec->task, &rng, n, example, error);
-    if (spec->corpus != NULL) copy_example(spec, source, n, index, example);
-    else spec->task->sample(&rng, n, example);
+    if (spec->corpus != NULL) return copy_example(spec, source, n, index, example, error);
+    spec->task->sample(&rng, n, example);
     return LH_OK;
 }
 

@@ -70,8 +70,8 @@ typedef struct lh_source {
 
 /* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT where a user's own task does
  * not keep to the interface (data/trial.h); the tasks of runtime/data/tasks always do. With finite data: examples of the
- * source's set, or of the set that the domain means (of the other one where it has none of shape n), again from the
- * first after the last. */
+ * source's set, or of the set that the domain means, again from the first after the last; LH_ERR_INPUT where it has none
+ * of shape n. */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 

@@ -22,6 +22,7 @@ static const struct {
     {"train.steps", LONG, offsetof(lh_spec, train.steps)},
     {"train.epochs", LONG, offsetof(lh_spec, train.epochs)},
     {"train.learning_rate", NUMBER, offsetof(lh_spec, train.learning_rate)},
+    {"train.by_epochs", SWITCH, offsetof(lh_spec, train.by_epochs)},
     {"train.log_every", LONG, offsetof(lh_spec, train.log_every)},
     {"train.checkpoint_every", LONG, offsetof(lh_spec, train.checkpoint_every)},
     {"train.checkpoint_minutes", NUMBER, offsetof(lh_spec, train.checkpoint_minutes)},

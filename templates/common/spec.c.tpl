@@ -321,14 +321,14 @@ const lh_spec longhand_spec_${symbol} = {
         .sites = sites,
         .site_count = ${trace_site_count},
         .classes = ${classes},
-% if position_range > 0 then
-        .position_range = ${position_range},
-% if first_position > 0 then
-        .first_position = ${first_position},
+% if drawn_text.position_range then
+        .position_range = ${drawn_text.position_range},
 % end
+% if drawn_text.first_position then
+        .first_position = ${drawn_text.first_position},
 % end
-% if distance_range > 0 then
-        .distance_range = ${distance_range},
+% if drawn_text.distance_range then
+        .distance_range = ${drawn_text.distance_range},
 % end
 % if limit then
         .limit = {${limit.tokens}, "${c_string(limit.because)}"},

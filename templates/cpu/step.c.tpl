@@ -10,7 +10,7 @@
 % for _, header in ipairs(cpu_headers) do
 #include "kernels/cpu/${header}.h"
 % end
-% if max_position then
+% if any_draws then
 #include "longhand/positions.h"
 % end
 

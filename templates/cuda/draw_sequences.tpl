@@ -7,5 +7,5 @@ static void draw_sequences(const lh_draw *from, const lh_shape *shape, const int
     const int T = shape->length[0];
     for (int s = 0; s < shape->sequences; s++, out += T)
         if (positions[0]) memcpy(out, positions[0], (size_t)T * sizeof(int));
-        else lh_draw_sequence(from, (uint32_t)s, ${first}, ${range}, T, ${positions.sorted_text}, out, scratch);
+        else lh_draw_sequence(from, 0, (uint32_t)s, ${first}, ${range}, T, ${positions.sorted_text}, out, scratch);
 }

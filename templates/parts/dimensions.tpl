@@ -18,6 +18,13 @@ CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
 % if additive.kind == "learned" then
 POSITION_ROWS = ${additive.rows},
 % end
+% if input_draw and input_draw.apart then
+% if input_draw.first == 1 then
+FIRST_POSITION = 1,
+% end
+% local first = input_draw.first == 1 and "FIRST_POSITION" or "0"
+MAX_POSITION = ${input_draw.max_position}, /* of what is added to tokens: from ${first} .. MAX_POSITION - 1 */
+% end
 % for _, family in ipairs(attentions) do
 % include("parts/family_dimensions.tpl", family)
 % end

@@ -205,7 +205,7 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, same)
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
-    ", train = { epochs = 4 }, eval = { examples = 3 }") }, same)
+    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, same)
   local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
   lu.assertNotEquals(other, base)
   lu.assertNotEquals(other_model, model)
@@ -269,7 +269,8 @@ function TestDigests.test_finite_data_by_what_longest_settles()
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
-  local seen = { id = true, source = true, ["train.epochs"] = true, ["model.source"] = true, ["model.options"] = true,
+  local seen = { id = true, source = true, ["train.epochs"] = true, ["train.cadence"] = true,
+    ["model.source"] = true, ["model.options"] = true,
     ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.during.by"] = true, ["eval.during.splits"] = true }
   for _, field in ipairs(schema.children.task) do

@@ -426,7 +426,7 @@ function TestNetworks.test_networks_that_python_cannot_say_are_named()
   lu.assertEquals(unknown_of(looks_across, nil, with_cross),
     "does not know the stream target of the network beside source")
   lu.assertEquals(unknown_of(looks_across, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
-    "does not know positions that are drawn, of two streams")
+    "does not know drawn positions of two streams")
   lu.assertEquals(unknown_of(looks_across, nil, function(own)
     local families = with_cross(own)
     families.cross.normaliser = { kind = "geometric", fill = 14 }

@@ -64,6 +64,26 @@ function TestSinusoids.test_rows_of_the_papers_code()
   lu.assertAlmostEquals(correlation.cosine(line, grid), 0.7246, 5e-5)
 end
 
+-- What a run's spec says of a sinusoid: where it is added, its channels, and whether positions are a grid's.
+function TestSinusoids.test_runs_without_a_stored_table()
+  local path = support.write("sinusoid/checkpoint.safetensors", (tensors.file({}, {})))
+  local function of(positions, additive)
+    additive.kind = additive.kind or "sinusoid"
+    return assert(position_tables.of(path, { model = { width = 16 }, encoding = { positions = { kind = positions },
+      additive = additive } }, 16, 4))[1]
+  end
+  lu.assertEquals(of("grid", { at = "block", channels = "interleaved" }), { block = "block", rows = 16, columns = 16,
+    values = position_tables.grid(16, 4, 16) })
+  lu.assertEquals(of("index", { channels = "interleaved" }).values, position_tables.line(16, 16))
+  local halves = of("index", {})
+  lu.assertEquals(halves.block, "input")
+  lu.assertAlmostEquals(halves.values[3 * 16 + 1], math.sin(3), 1e-12)
+  lu.assertAlmostEquals(halves.values[3 * 16 + 9], math.cos(3), 1e-12)
+  lu.assertNil(of("randomized", {}))
+  lu.assertNil(of("index", { kind = "none" }))
+  support.clean()
+end
+
 TestProcrustes = {}
 
 local function measure(shape, reference, tables, rotated)
@@ -150,7 +170,7 @@ function TestProcrustes.test_without_lapack()
     return procrustes.helper({ root = root }, folder)
   end)
   lu.assertEquals({ path or false, code }, { false, 4 })
-  lu.assertStrContains(message, "LAPACK, which this analysis needs, cannot be linked:\ncannot find -llapack")
+  lu.assertStrContains(message, "A program with LAPACK, which this analysis needs, cannot be made:\ncannot find")
   lu.assertStrContains(message, "liblapack-dev")
   support.clean()
 end

@@ -292,6 +292,10 @@ function TestValidate.test_warnings()
   lu.assertStrContains(warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"), "eval.during.every")
   lu.assertStrContains(warnings("train = { steps = 500, schedule = { warmup = 501 } }"), "warmup: 501 is")
   lu.assertEquals(warnings("train = { steps = 500, schedule = { warmup = 500 } }"), "")
+  local _, epochs = good('return { task = { kind = "latin_square" }, train = { epochs = 9, cadence = "epochs", '
+    .. 'log_every = 9, checkpoint = { keep = { 0, 10 } } }, eval = { during = { every = 11 } } }')
+  lu.assertEquals(epochs.warnings, { "train.checkpoint.keep: epoch 10 is past the last epoch, 9",
+    "eval.during.every: 11 is past the last epoch, 9" })
   lu.assertStrContains(warnings("model = { dropout = 1e-6 }"), "model.dropout: 1e-6 drops nothing")
   for _, name in ipairs({ "attention", "hidden", "embedding" }) do
     local field = name .. "_dropout"

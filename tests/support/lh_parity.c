@@ -301,8 +301,8 @@ void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint3
     lh_st_free(file);
     assert_int_equal(facts.heads, LH_PARITY_HEADS);
     fill_examples(&rng, c->spec, tokens, labels, out);
-    ascend(&rng, c->spec->position_range > 0, facts.positions, tokens, out->positions);
-    ascend(&rng, c->spec->distance_range > 0, facts.positions, tokens, out->drawn);
+    ascend(&rng, c->spec->position_range[0] > 0, facts.positions, tokens, out->positions);
+    ascend(&rng, c->spec->distance_range[0] > 0, facts.positions, tokens, out->drawn);
     out->drawn[0] = 0;
     lh_vectors_distances(&facts, tokens, out->positions, out->drawn, out->distances);
     lh_vectors_alibi(facts.heads, tokens, out->distances, out->score);

@@ -500,14 +500,18 @@ static void test_train_second_process_refused(void **state) {
 static void test_window_save_load_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
-    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2}, other = window, back;
+    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2, {5, 2.5, 3, 0.1}},
+              other = window, back;
     bool found;
     other.loss = 5;
+    other.epoch = (lh_window_epoch){0};
     lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
     lh_assert_ok(lh_window_load(&back, path, 13, &found, &error), &error);
     assert_true(found);
     assert_memory_equal(&window, &back, sizeof window);
+    lh_assert_ok(lh_window_load(&back, path, 12, &found, &error), &error);
+    assert_memory_equal(&other, &back, sizeof other);
     lh_assert_ok(lh_window_load(&back, path, 14, &found, &error), &error);
     assert_false(found);
     assert_int_equal(back.steps, 0);

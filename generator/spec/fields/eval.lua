@@ -21,7 +21,7 @@ return {
     used = features.drops,
     doc = "whether dropout stays on outside training; part of the program, not a flag" },
   { path = "eval.during", type = "table", optional = true, doc = "evaluation while training; absent: none" },
-  { path = "eval.during.every", type = "integer", min = 1, max = common.MOST, required = true, unit = "steps",
+  { path = "eval.during.every", type = "integer", min = 1, max = common.MOST, required = true, unit = common.CADENCE,
     doc = "at multiples of this" },
   { path = "eval.during.lengths", type = "lengths", default = common.same_as("eval.lengths"),
     default_text = "eval.lengths", unit = "task length n", doc = "each is one condition" },

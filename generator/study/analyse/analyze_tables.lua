@@ -11,6 +11,7 @@ local procrustes = require("study.analyse.procrustes")
 local scatter = require("study.analyse.scatter")
 local sheets = require("study.analyse.sheets")
 local statistics = require("study.read.statistics")
+local table_text = require("study.report.table_text")
 local tables = require("study.analyse.tables")
 
 local M = {}
@@ -204,7 +205,8 @@ function M.run(study, options)
   local correlations, similarities = tables.correlations(result), tables.similarities(result)
   options.say(sheets.shown(distances_table(result, options)))
   options.say(sheets.shown(correlations_table(correlations)))
-  options.say(warning_of(of_all(correlations)) or "There are no checkpoints of step 0 to compare with.")
+  options.say(table_text.wrap(warning_of(of_all(correlations))
+    or "There are no checkpoints of step 0 to compare with.", sheets.WIDTH) .. "\n")
   for _, step in ipairs(tables.STEPS) do
     options.say(sheets.shown(similarity_table(result, similarities, step)))
   end

@@ -22,12 +22,12 @@ M.MEASURES = { "norm", "distance", "unit" }
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
 -- The tables of a run at both steps; or nil and a message. Those that training leaves alone are read where it ended.
-local function record_of(run, accuracy, rows)
+local function record_of(run, accuracy, options)
   local record, spec = { run = run, accuracy = accuracy }, run.facts.spec
   for _, step in ipairs(M.STEPS) do
     local path = ("%s/%s"):format(run.dir, FILES[position_tables.are_learned(spec) and step or "trained"])
     if step == "trained" or lfs.attributes(path, "mode") == "file" then
-      local list, message = position_tables.of(path, spec, rows)
+      local list, message = position_tables.of(path, spec, options.rows, options.across)
       if not list then
         return nil, message
       end
@@ -44,7 +44,7 @@ local function read(groups, options, notes)
     group.records, group.learned = {}, false
     local without = 0
     for i, run in ipairs(group.runs) do
-      local record, message = record_of(run, group.scores[i], options.rows)
+      local record, message = record_of(run, group.scores[i], options)
       if not record then
         return nil, message
       elseif record.trained then

@@ -300,8 +300,15 @@ function M.score(run, split)
   return 100 * sum / #evaluation.accuracy
 end
 
+-- What score_on takes besides the names of sets: the accuracy of the last epoch's batches while it was trained.
+M.EPOCH = "epoch"
+
 -- The score on a set by its name alone: nil where the run was not evaluated on it.
 function M.score_on(run, split)
+  if split == M.EPOCH then
+    local accuracy = run.state == "evaluated" and run.facts.epoch_accuracy
+    return accuracy and 100 * accuracy or nil
+  end
   for _, key in ipairs({ "test", "train", "validation" }) do
     if run[key] and run[key].split == split then
       return M.score(run, key)

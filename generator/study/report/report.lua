@@ -86,6 +86,7 @@ function makers.splits(study, item, published)
 end
 
 makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
+makers.progress = figures.by_epoch
 
 -- Tables and figures in the order of the items, each with a name for its files.
 local function make_parts(study, list, papers)

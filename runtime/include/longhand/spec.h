@@ -115,13 +115,20 @@ typedef struct lh_train_defaults {
     int64_t steps;        /* flag --steps */
     int64_t epochs;       /* > 0: with finite data, in place of steps */
     double learning_rate; /* flag --learning-rate; with a schedule the highest */
+    bool by_epochs; /* the next two, during_every and keep_steps count epochs; lh_corpus_bind makes steps of them */
     int64_t log_every;
     int64_t checkpoint_every;  /* steps */
     double checkpoint_minutes; /* 0: by steps alone */
     bool keep_all;             /* every checkpoint stays, under its step's name */
     const int64_t *keep_steps; /* these stay too; NULL: none */
     int keep_steps_count;
+    int64_t keep_unit; /* steps that one of them stands for; 0: as 1 */
 } lh_train_defaults;
+
+/* The step of a checkpoint that stays. */
+static inline int64_t lh_kept_step(const lh_train_defaults *train, int index) {
+    return train->keep_steps[index] * (train->keep_unit > 0 ? train->keep_unit : 1);
+}
 
 typedef struct lh_eval_defaults {
     const char *axis; /* "length": the key in `by` */
@@ -175,10 +182,12 @@ typedef struct lh_spec {
     const lh_format *format;
     const lh_trace_site *sites; /* in the order of trace_block; NULL: no traces */
     int site_count;
-    int classes;        /* width of the output layer */
-    int position_range; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
-    int first_position; /* 0 or 1 */
-    int distance_range; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
+    int classes; /* width of the output layer */
+    /* By stream: */
+    int position_range
+        [LH_MAX_STREAMS]; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
+    int first_position[LH_MAX_STREAMS]; /* 0 or 1 */
+    int distance_range[LH_MAX_STREAMS]; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:

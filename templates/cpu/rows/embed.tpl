@@ -1,9 +1,18 @@
-% local by_sequence = positions.kind == "sequence"
+% local by_sequence = input_draw and input_draw.kind == "sequence"
 % local length, tokens = "w->" .. of .. "length", "w->" .. of .. "tokens"
 % local index = by_sequence and "position[m]" or input_draw and "position[m % " .. length .. "]" or "m % " .. length
 % local input_place = index
-% if additive.kind == "learned" and positions.first == 1 then
-% input_place = "(" .. index .. " - " .. PREFIX .. "FIRST_POSITION)"
+% if additive.kind == "learned" and input_draw and input_draw.first == 1 then
+% input_place = "(" .. index .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
+% end
+% local drawn, draw = false, false
+% if by_sequence then
+% drawn = "w->" .. of .. "position"
+% elseif input_draw then
+% drawn = input_draw.apart and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
+% end
+% if streams[stream + 1].by_sequence then
+% draw = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
 % end
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + learned vector of its position" })[additive.kind]
@@ -13,13 +22,11 @@ static void ${routine}(const workspace *w, real *x) {
 % if additive.kind == "sinusoid" then
     const position_row *table = w->step->tables;
 % end
-% if by_sequence and additive.kind ~= "none" then
-    const int32_t *position = w->position;
-% elseif input_draw then
-    const int32_t *position = w->shared->${prefix}position[0];
+% if drawn then
+    const int32_t *position = ${drawn};
 % end
-% if by_sequence then
-    draw_positions(w);
+% if draw then
+    ${draw}(w);
 % end
     for (int m = 0; m < ${tokens}; m++) {
         const real *token = p->token + w->block->tokens[${stream}][m] * WIDTH;
@@ -49,10 +56,8 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
 % if drops then
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient);
 % end
-% if additive.kind == "learned" and by_sequence then
-    const int32_t *position = w->position;
-% elseif additive.kind == "learned" and input_draw then
-    const int32_t *position = w->shared->${prefix}position[0];
+% if additive.kind == "learned" and drawn then
+    const int32_t *position = ${drawn};
 % end
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
