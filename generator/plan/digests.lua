@@ -114,6 +114,7 @@ function M.model(plan)
     identity[name] = resolved.encoding[name] and encoding_identity(families.encoding(resolved.encoding, name))
   end
   identity.tensors, identity.task = tensors, { plan.task.input_count, plan.task.output_count }
+  identity.shared, identity.start = plan.task.shared or nil, plan.task.start or nil
   identity.options, identity.computation = resolved.task.options, plan.computation and true or nil
   identity.model = { heads = resolved.model.heads, kind = resolved.model.kind }
   identity.network = plan.network_identity

@@ -57,15 +57,17 @@ function tokens.encoder(plan, inputs, times)
   plan.empty_token = plan.tokens - 1
 end
 
--- Behind those of the input the symbols of the target, the computation token, where there is one, and the separator.
+-- Behind those of the input the symbols of the target, unless they share an alphabet, the computation token, where
+-- there is one, and the separator, unless the task has a symbol for it.
 function tokens.decoder(plan, inputs, times)
-  local first = inputs + plan.task.output_count
+  local shared, start = plan.task.shared, plan.task.start
+  local first = inputs + (shared and 0 or plan.task.output_count)
   plan.computation = computation(times, first)
-  plan.tokens = first + (times and 2 or 1)
-  plan.tokens_words = times and "input symbols, output symbols, the computation token, the separator"
-    or "input symbols, output symbols, the separator"
+  plan.tokens = first + (times and 1 or 0) + (start and 0 or 1)
+  plan.tokens_words = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
+    .. (times and ", the computation token" or "") .. (start and "" or ", the separator")
   local computed = times and plan.computation.words .. " for each of its tokens, " or ""
-  plan.decoder = { first_output = inputs, separator = plan.tokens - 1,
+  plan.decoder = { first_output = shared and 0 or inputs, separator = start or plan.tokens - 1,
     words = ("the input, %sa separator and the target"):format(computed) }
 end
 

@@ -4,6 +4,7 @@
 -- Output, into the plan: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths
 -- stand in.
 
+local formulas = require("spec.formulas")
 local literals = require("base.literals")
 
 local M = {}
@@ -34,14 +35,8 @@ local function option_fields(facts, chosen)
   end
   local values, words = {}, {}
   for i, option in ipairs(facts.options) do
-    local choice = chosen[option.name]
-    values[i] = option.first and choice
-    for place, name in ipairs(option.choices or {}) do
-      if name == choice then
-        values[i] = math.type(name) and name or place - 1
-      end
-    end
-    words[i] = ("%s = %s"):format(option.name, choice)
+    values[i] = formulas.number(option, chosen[option.name])
+    words[i] = ("%s = %s"):format(option.name, chosen[option.name])
   end
   return { values = table.concat(values, ", "), about = table.concat(words, ", ") }
 end
@@ -52,6 +47,16 @@ local function axis_fields(axes)
     names[i] = axis.name
   end
   return axes and { names = table.concat(literals.names(names), " "), count = #axes } or false
+end
+
+-- The symbol of a shared alphabet that a decoder reads first, by its place from 0; false: there is none.
+local function start_of(facts)
+  for i, symbol in ipairs(facts.start_symbol and facts.symbols or {}) do
+    if symbol == facts.start_symbol then
+      return i - 1
+    end
+  end
+  return false
 end
 
 local function task_fields(facts, task)
@@ -67,6 +72,8 @@ local function task_fields(facts, task)
       { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },
       { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
     },
+    shared = facts.symbols ~= nil,
+    start = start_of(facts),
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
     alphabets = {

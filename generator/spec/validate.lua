@@ -20,6 +20,7 @@ local rules = require("spec.rules")
 local schema = require("spec.schema")
 local score = require("spec.score.score")
 local sections = require("spec.sections")
+local tasks = require("spec.tasks")
 local tongues = require("base.tongues")
 local tree = require("spec.tree")
 local unknown = require("spec.unknown")
@@ -271,12 +272,14 @@ local function settle_task(context)
   if choice == "data" then
     facts = finite.of_files(context, given, task)
     finite.refuse_seed(context, given)
-  elseif facts and facts.sets then
-    facts = finite.made(context, given, facts, task)
-  elseif facts then
-    finite.refuse(context, given)
   end
   task.options = options.settle(context, facts)
+  facts = choice ~= "data" and facts and tasks.settle(facts, task.options) or facts
+  if facts and facts.sets then
+    facts = finite.made(context, given, facts, task)
+  elseif facts and choice ~= "data" then
+    finite.refuse(context, given)
+  end
   context.task = with_streams(facts, context.resolved)
   finite.settle_steps(context, context.task)
 end

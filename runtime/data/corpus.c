@@ -46,7 +46,13 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
                           lh_error *error) {
     const lh_sizes *sizes = corpus->sizes;
     int shapes = corpus->shapes;
-    *set = (lh_dataset){.path = path, .count = reading->count, .tokens = reading->tokens, .mask = reading->mask};
+    *set = (lh_dataset){.path = path,
+                        .count = reading->count,
+                        .tokens = reading->tokens,
+                        .mask = reading->mask,
+                        .expand = reading->expand,
+                        .seed = reading->seed,
+                        .apart = reading->apart};
     memcpy(set->digest, reading->digest, sizeof set->digest);
     reading->tokens = NULL;
     reading->mask = NULL;
@@ -226,6 +232,10 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
 
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example) {
     int64_t start = set->start[set->first[n - 1] + index];
+    if (set->expand != NULL) {
+        set->expand(set->seed, set->tokens + start, example);
+        return;
+    }
     memcpy(example->input, set->tokens + start, (size_t)example->input_length * sizeof *example->input);
     start += example->input_length;
     memcpy(example->target, set->tokens + start, (size_t)example->output_length * sizeof *example->target);

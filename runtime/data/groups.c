@@ -63,13 +63,25 @@ static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place,
     return wanted;
 }
 
+/* Whether an evaluation by these axes takes an example: not one that was made for another axis, and, where new ones are
+ * asked for, none of those trained on. */
+static bool takes_part(const gathering *g, lh_set which, const lh_dataset *set, int64_t place) {
+    const int32_t *value = set->values + place * g->task->axes, *trained = g->groups->trained[which];
+    unsigned own = set->apart;
+    for (int i = 0; i < g->by->count; i++)
+        if (g->by->of[i].axis != LH_BY_LENGTH) own &= ~(1u << g->by->of[i].axis);
+    for (int axis = 0; own != 0 && axis < g->task->axes; axis++)
+        if (own >> axis & 1 && value[axis] != LH_NO_VALUE) return false;
+    return !g->groups->novel || trained == NULL || trained[place * g->groups->stride] != 1;
+}
+
 static void gather_set(gathering *g, lh_set which) {
     const lh_dataset *set = lh_corpus_set(g->corpus, which);
     for (int n = 1; n <= g->corpus->shapes; n++)
         for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
             candidate *c = &g->found[g->count];
             *c = (candidate){.set = which, .place = (uint32_t)place, .pick = (uint32_t)(place - set->first[n - 1])};
-            g->count += is_wanted(g, set, n, place, c->value);
+            g->count += takes_part(g, which, set, place) && is_wanted(g, set, n, place, c->value);
         }
 }
 
@@ -101,6 +113,10 @@ static lh_status check_found(const gathering *g, lh_error *error) {
         return lh_fail(error, LH_ERR_INPUT,
                        "lengths: %s has no example with such an input\n  expected: some of %d to %d", first_path(g),
                        g->lowest, g->highest);
+    if (g->count == 0 && g->groups->novel)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "eval.novel: every example of %s that eval.by asks for is among those trained on",
+                       first_path(g));
     if (g->count == 0)
         return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", first_path(g));
     if (g->any_value) return LH_OK;
@@ -139,6 +155,26 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
     return LH_OK;
 }
 
+static int32_t greatest(const lh_dataset *set, int axes, int axis) {
+    int32_t most = LH_NO_VALUE;
+    for (int64_t i = 0; axis != LH_BY_LENGTH && i < set->count; i++)
+        if (set->values[i * axes + axis] > most) most = set->values[i * axes + axis];
+    return most;
+}
+
+/* What training examples are, for those that are held out. */
+static void compare_with_training(gathering *g, bool novel) {
+    lh_groups *groups = g->groups;
+    int axes = g->task->axes;
+    groups->stride = axes;
+    groups->novel = novel;
+    for (int i = 0; i < g->by->count; i++) groups->reach[i] = greatest(&g->corpus->train, axes, g->by->of[i].axis);
+    for (int axis = 0; axis < axes; axis++)
+        for (int set = LH_SET_TEST; set < LH_SETS && strcmp(g->task->axis[axis], "trained") == 0; set++)
+            if (lh_corpus_set(g->corpus, (lh_set)set) != NULL)
+                groups->trained[set] = lh_corpus_set(g->corpus, (lh_set)set)->values + axis;
+}
+
 lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
@@ -153,6 +189,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
     groups->axes = g.by->count;
     for (int i = 0; i < g.by->count; i++)
         groups->name[i] = g.by->of[i].axis == LH_BY_LENGTH ? spec->eval.axis : spec->task->axis[g.by->of[i].axis];
+    compare_with_training(&g, spec->eval.novel);
     lh_status status = choose_sets(groups, corpus, sets, error);
     if (status == LH_OK) status = gather(&g, error);
     free(g.found);
@@ -164,6 +201,19 @@ void lh_groups_close(lh_groups *groups) {
     free(groups->place);
     free(groups->pick);
     memset(groups, 0, sizeof *groups);
+}
+
+int64_t lh_group_trained(const lh_groups *groups, const lh_group *group, int64_t examples) {
+    const int32_t *trained = groups->trained[group->set];
+    int64_t count = 0;
+    if (trained == NULL) return -1;
+    for (int64_t i = group->first; i < group->first + examples; i++)
+        count += trained[(int64_t)groups->place[i] * groups->stride] == 1;
+    return count;
+}
+
+bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis) {
+    return groups->reach[axis] != LH_NO_VALUE && group->value[axis] > groups->reach[axis];
 }
 
 uint32_t lh_group_number(const lh_groups *groups, const lh_group *group) {

@@ -124,7 +124,7 @@ function TestFields.test_specs_and_their_runs()
     local made, message = project:plan(path, {})
     lu.assertTrue(made ~= nil, message)
     local plan = made.plan
-    lu.assertEquals(plan.decoder ~= false, path:find("decoder_") ~= nil, path)
+    lu.assertEquals(plan.decoder ~= false, path:find("decoder_") ~= nil or path:find("/abc_") ~= nil, path)
     lu.assertNil(seen[plan.model_digest], path)
     seen[plan.model_digest] = path
     if not plan.own_network then
@@ -134,23 +134,48 @@ function TestFields.test_specs_and_their_runs()
   end
 end
 
+-- The small spec of a task, and the tokens that a decoder has for it.
+local function of_every_task(kind, try)
+  for _, facts in ipairs(assert(project:tasks()).list) do
+    local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
+    local spec, message = project:plan(base, { "task.kind=" .. facts.kind, "model.kind=" .. kind })
+    lu.assertNotNil(spec, message)
+    try(spec, facts.start_symbol and 15 or #facts.input_symbols + #facts.output_symbols + 1, facts)
+  end
+end
+
 -- All tasks take a decoder.
 function TestFields.test_a_decoder_learns_every_task()
-  for _, facts in ipairs(assert(project:tasks()).list) do
-    local base = facts.sets and "latin_square_learned" or "even_pairs_none" -- which has lengths
-    local spec = assert(project:plan(base, { "task.kind=" .. facts.kind, "model.kind=decoder" }))
-    lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
-    lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { facts.chance, facts.baseline })
-  end
+  of_every_task("decoder", function(spec, tokens, facts)
+    lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
+    local chance = type(facts.chance) == "table" and 0.1 or facts.chance
+    lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { chance, facts.baseline })
+  end)
 end
 
 -- An encoder-decoder takes them, too, and has the tensors of Duan and Shi 2024.
 function TestFields.test_an_encoder_decoder_learns_every_task()
-  for _, facts in ipairs(assert(project:tasks()).list) do
-    local base = facts.sets and "latin_square_learned" or "even_pairs_none"
-    local spec = assert(project:plan(base, { "task.kind=" .. facts.kind, "model.kind=encoder_decoder" }))
-    lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
+  of_every_task("encoder_decoder", function(spec, tokens, facts)
+    lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
     lu.assertTrue(project:files(spec.plan) ~= nil, facts.kind)
+  end)
+end
+
+-- The paper's model on its addition: 15 tokens that both streams share, and what begins a target is one of them.
+function TestFields.test_addition_has_the_parameters_of_the_paper()
+  local plan = assert(project:plan("abc_addition_vanilla", {})).plan
+  lu.assertEquals(plan.parameters, 1591567)
+  lu.assertEquals({ plan.tokens, plan.classes, plan.decoder.first_output, plan.decoder.separator }, { 15, 15, 0, 12 })
+  lu.assertEquals(plan.task.input_count, 15)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "model.encoder_layers=1" })).plan.parameters, 1790095)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.options.base=16" })).plan.tokens, 21)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.options.base=2" })).plan.tokens, 15)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.computation=1" })).plan.tokens, 16)
+  local seen = {}
+  for _, set in ipairs({ "task.options.width=60", "task.options.input=aligned", "task.seed=1", "task.seed=0" }) do
+    local other = assert(project:plan("abc_addition_vanilla", { set })).plan
+    lu.assertNil(seen[other.digest], set)
+    seen[other.digest] = set
   end
 end
 

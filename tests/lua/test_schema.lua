@@ -15,6 +15,7 @@ local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=5", "task.output_symbols=2" }
 local AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'digits', 'carry' }" }
+local TRAINED = { DATA[1], DATA[2], DATA[3], "task.axes={ 'trained' }" }
 local DURING_AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'carry' }", "eval.during.every=5" }
 local WINDOW = "encoding.kind=window"
 local GEOMETRIC = "encoding.normaliser.kind=geometric"
@@ -137,6 +138,7 @@ local CASES = {
   { "eval.by", "{ digits = { 0, 50 }, length = { list = { 2, 4 } }, carry = true }", "{ digits = 5 }",
     "eval.by.digits: 5 does not fit here", AXES },
   { "eval.splits", "{ 'test', 'train' }", "{ 'tests' }", 'did you mean "test"?', DATA },
+  { "eval.novel", "true", "1", "expected: true or false", TRAINED },
   { "eval.examples", "1", "0", "0 is below 1" },
   { "eval.batch", "64", "0", "0 is below 1" },
   { "eval.draws", "4", "0", "0 is below 1" },

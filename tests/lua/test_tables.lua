@@ -10,6 +10,7 @@ local json = require("dkjson")
 local lu = require("luaunit")
 local position_tables = require("study.analyse.position_tables")
 local procrustes = require("study.analyse.procrustes")
+local published = require("study.read.published")
 local reports = require("reports")
 local shell = require("base.shell")
 local tensors = require("study.read.tensors")
@@ -126,6 +127,25 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   for i, one in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
     lu.assertAlmostEquals(one.distance, wanted[i], 0.02 * wanted[i])
   end
+end
+
+-- The number that a page must not show alone: tables that nobody has trained, by the sizes of the paper's sweep,
+-- against the accuracies that it prints.
+function TestProcrustes.test_untrained_tables_correlate_with_published_accuracies()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local tables, accuracy, norms, distances = {}, {}, {}, {}
+  for _, row in ipairs(assert(published.read(reports.project, "ito_2024/sigmas")).rows) do
+    if row.decay == "0" then
+      tables[#tables + 1] = normal(16 * 160, tonumber(row.sigma))
+      accuracy[#accuracy + 1] = tonumber(row.validation_mean)
+    end
+  end
+  lu.assertEquals(#tables, 20)
+  for i, one in ipairs(measure({ rows = 16, columns = 160 }, position_tables.grid(16, 4, 160), tables)) do
+    norms[i], distances[i] = one.norm, one.distance
+  end
+  lu.assertAlmostEquals(correlation.pearson(distances, accuracy), -0.98, 0.01)
+  lu.assertTrue(correlation.pearson(norms, distances) > 0.97)
 end
 
 -- A table turned and mirrored is found again, whichever side of it is longer.
@@ -249,8 +269,9 @@ function TestVerb.test_files()
   lu.assertStrContains(rows, ("line,1,0.1,trained,input,%.9g,"):format(correlation.norm(line)))
   lu.assertStrContains(rows, (",%.9g,60\n"):format(correlation.cosine(line, grid)))
   local correlations = read("correlations.csv")
-  lu.assertStrContains(correlations, "\nall runs,trained,unit,6,")
-  lu.assertStrContains(correlations, "\nall runs,start,norm,5,")
+  lu.assertStrContains(correlations, "\nall runs,trained,mean,unit,6,")
+  lu.assertStrContains(correlations, "\nall runs,start,mean,norm,5,")
+  lu.assertStrContains(correlations, "\nlearn_5,trained,2,distance,2,")
   lu.assertNil(correlations:find("\nline,", 1, true))
   -- Trained tables have the sinusoid in common, those at the start nothing but their numbers.
   lu.assertStrContains(read("similarity.csv"), "learn_1,learn_5,trained,4,")
@@ -276,6 +297,9 @@ function TestVerb.test_mistakes()
     local _, _, said = run(root)
     lu.assertStrContains(said, "none: adds no table")
   end
+  write.file(dir .. "/checkpoint.safetensors", (tensors.file({ { name = "embed.position.weight", shape = { 16, 1 },
+    values = { 1, 0 / 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } }, {})))
+  lu.assertStrContains(select(2, run(root)), "embed.position.weight: has numbers that are not finite")
   write.file(dir .. "/checkpoint.safetensors", "no tensors")
   local code, message = run(root)
   lu.assertEquals(code, 1)

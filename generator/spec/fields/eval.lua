@@ -11,6 +11,8 @@ return {
     doc = "what finite data is evaluated by: each combination of values is a condition; absent: by length" },
   { path = "eval.splits", type = "names", choices = { "train", "test", "validation" }, optional = true,
     doc = "sets of finite data; absent: those held out from training, or training examples where there are none" },
+  { path = "eval.novel", type = "boolean", default = false, left_out = false,
+    doc = "whether held-out examples that are among those trained on are left out" },
   { path = "eval.examples", type = "integer", min = 1, max = 1048576, default = 500, unit = "sequences",
     doc = "per condition" },
   { path = "eval.batch", type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",

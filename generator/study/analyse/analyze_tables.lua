@@ -55,12 +55,14 @@ local function correlations_table(list)
   local rows, at = {}, {}
   for _, item in ipairs(list) do
     local key = item.over .. "\n" .. item.step
-    if not at[key] then
+    if not item.block and not at[key] then
       at[key] = { title = ("%s, %s"):format(item.over, STEP[item.step]), list = { ("%d"):format(item.count) } }
       rows[#rows + 1] = at[key]
     end
-    table.insert(at[key].list, number("%.3f", item.pearson))
-    table.insert(at[key].list, number("%.3f", item.spearman))
+    if not item.block then
+      table.insert(at[key].list, number("%.3f", item.pearson))
+      table.insert(at[key].list, number("%.3f", item.spearman))
+    end
   end
   for i, row in ipairs(rows) do
     rows[i] = { title = row.title, cells = texts(table.unpack(row.list)) }
@@ -78,7 +80,7 @@ end
 local function of_all(list)
   local found = {}
   for _, item in ipairs(list) do
-    if item.over == "all runs" then
+    if item.over == "all runs" and not item.block then
       found[item.step .. item.measure] = item.pearson
     end
   end
@@ -132,9 +134,10 @@ local function tables_csv(result)
 end
 
 local function correlations_csv(list)
-  local lines = { "over,step,measure,points,pearson,spearman" }
+  local lines = { "over,step,block,measure,points,pearson,spearman" }
   for _, item in ipairs(list) do
-    lines[#lines + 1] = line(item.over, item.step, item.measure, item.count, item.pearson, item.spearman)
+    lines[#lines + 1] = line(item.over, item.step, item.block or "mean", item.measure, item.count, item.pearson,
+      item.spearman)
   end
   return table.concat(lines, "\n") .. "\n"
 end

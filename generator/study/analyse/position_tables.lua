@@ -54,6 +54,15 @@ local function names_in(file)
   return list
 end
 
+local function is_finite(values)
+  for _, value in ipairs(values) do
+    if value ~= value or math.abs(value) == math.huge then
+      return false
+    end
+  end
+  return true
+end
+
 -- The first `rows` rows of the tables in a checkpoint; an empty list where it has none; or nil and a message.
 local function stored(path, rows)
   local file, message = tensors.open(path)
@@ -71,6 +80,8 @@ local function stored(path, rows)
     values, message = tensors.read(file, item.name, 0, rows * columns)
     if not values then
       return nil, message
+    elseif not is_finite(values) then
+      return nil, ("%s: %s: has numbers that are not finite"):format(path, item.name)
     end
     list[i] = { block = item.block, values = values, rows = rows, columns = columns }
   end

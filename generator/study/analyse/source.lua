@@ -111,6 +111,12 @@ function Source:untrained()
     return kept
   end
   local out, info = self.folder .. "/untrained", self.run.info
+  for _, flag in ipairs(info.flags) do
+    if flag:find("^%-%-init") then
+      stop(1, ("%s: it began with another model's parameters (--init)\n  expected: checkpoint-0.safetensors, which "
+        .. "train.checkpoint.keep = { 0 } keeps; or --trained-only"):format(self.run.dir))
+    end
+  end
   write.remove_tree(out)
   self:call("train", { "--out", out, "--steps", 0, "--seed", info.seed, "--learning-rate", info.learning_rate,
     "--threads", 1, "--no-eval" })
