@@ -7,12 +7,15 @@
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
---   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text };
---              places_of: in the counter, where that is another; sites: how many there are; places: of a layer, at
---              most, of any width
+--   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text,
+--              stream_text }; places_of: in the counter, where that is another; sites: how many there are; places: of
+--              a layer, at most, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
 --              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
---   attends    what the templates of attention call things
+--   attends, embeddings   what they call things: cuda_names.lua
+--   streams    words of each (cuda_rooms.lua); lengths: the type of T that is handed around, of one stream a number,
+--              of several a struct; row_words, most_rows, tokens, of blocks row_words: as these are declared; labelled:
+--              the T of the stream that labels are of
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
 --   biased     whether products of a wide model have biases
 -- Lists are records (cuda_records.lua); of a wide model { list, phases, reads }: what the host lists, phases with their
@@ -23,6 +26,7 @@
 
 local buffers = require("network.buffers")
 local launches = require("network.launches")
+local cuda_names = require("network.cuda_names")
 local records = require("network.cuda_records")
 local rooms = require("network.cuda_rooms")
 
@@ -112,14 +116,14 @@ local function bits_of(device, scope, op)
   local own = scope ~= device.net and scope.name .. "_" or ""
   local bits = { uses = scope.uses or "1", layer = scope.first_site or 0, place = op.place, below = drop_below(op) }
   if op.kind == "attention" then
-    local T, S = device.streams[op.q.stream].T, device.streams[op.kv.stream].T
+    local T, S = device.words[op.q.stream].T, device.words[op.kv.stream].T
     bits.name = op.family.name .. "_weights_keep"
     bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S,
       op.family.PREFIX)
     bits.about = "a bit for element (h * queries + query) * keys + key of attention's weights"
   else
     bits.name = own .. op.keep
-    bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.streams[op.out.stream].T, op.out.width.text)
+    bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.words[op.out.stream].T, op.out.width.text)
     bits.about = ("[tokens][%s] a bit for each element"):format(op.out.width.text)
   end
   return bits
@@ -188,7 +192,7 @@ end
 -- How the host's list says over how many rows a product is, where there are several streams.
 local function list_rows(device, entry)
   local op = entry.of_backward and entry.one.op or entry.one
-  return device.net.streams[2] and "list->" .. device.streams[op.x.stream].rows or false
+  return device.net.streams[2] and "list->" .. device.words[op.x.stream].rows or false
 end
 
 -- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
@@ -329,78 +333,11 @@ local function has_rms(lists)
   end) ~= nil
 end
 
-local function of_op(backward, kind, op)
-  return find(backward, function(b)
-    return b.kind == kind and b.op == op
-  end)
-end
-
--- What the text of an attention calls things: names of a device's values.
-local function attends(device, op, block)
-  local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.streams
-  local T, S, wide = words[op.q.stream].T, words[op.kv.stream].T, device.given.wide
-  local cross = op.family.cross
-  local names = { T = T, S = S, lengths = cross and T .. ", " .. S or T,
-    lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
-    block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
-    gradients_type = wide and block.gradients_type or block.parameters_type,
-    q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
-    keep = op.dropout and device.bits_of[op].name or false, index = index_of(block) }
-  if op.direction then
-    names.direction, names.ddirection = op.direction.name, b.ddirection.name
-    names.direction_bias = op.direction.op.weight .. "_bias"
-  end
-  return names
-end
-
--- By family.
-local function all_attends(device)
-  local by_family = {}
-  for _, block in ipairs(device.net.scopes) do
-    for _, op in ipairs(device.lists[block].forward) do
-      if op.kind == "attention" then
-        by_family[op.family] = attends(device, op, block)
-      end
-    end
-  end
-  return by_family
-end
-
--- The functions that embed a stream each; the gradients of a table that several streams share are stored by the first
--- one on the way back.
-local function embeddings(device)
-  local list, first, net = {}, device.lists[device.net].backward, device.net
-  for _, op in ipairs(net.ops) do
-    if op.kind == "embed" then
-      local b, words = of_op(first, "embed_grad", op), device.streams[op.stream]
-      list[#list + 1] = { routine = records.embeds(device, op), T = words.T, tokens = words.tokens,
-        places = words.at .. "places", value = op.out.name, gradient = b.dy.name,
-        adds = of_kind(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
-        mask = op.dropout and device.slot_of[op] or 0,
-        about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }
-    end
-  end
-  return list
-end
-
--- The values that are directions of an attention.
-local function directions_of(lists)
-  local set = {}
-  for _, scope in ipairs(lists.order) do
-    for _, op in ipairs(lists[scope].forward) do
-      if op.kind == "attention" and op.direction then
-        set[op.direction] = true
-      end
-    end
-  end
-  return set
-end
-
 local function new_state(net, lists, given)
   local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
-    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = directions_of(lists),
-    streams = rooms.streams(net),
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = cuda_names.directions(lists),
     buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded }
+  device.streams, device.words = rooms.streams(net)
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
   end
@@ -431,10 +368,10 @@ function M.derive(net, lists, given)
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
     masks = device.masks, sites = device.sites, places = device.places, bits = device.bits,
     drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
-    attends = all_attends(device), embeddings = embeddings(device),
+    attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
     row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),
-    tokens = token_names(device.streams), labelled = device.streams[net.classified.op.x.stream].T,
+    tokens = token_names(device.streams), labelled = device.words[net.classified.op.x.stream].T,
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = of_kind(of_net.forward, "classify").tied and true or false,
     rms = has_rms(lists),

@@ -5,6 +5,8 @@
 -- Device code names things so: in a block w is the workspace, s the layer's state; outside of it b is the block of
 -- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
 
+local names = require("network.cuda_names")
+
 local M = {}
 
 local OP = "cuda/op/%s.tpl"
@@ -94,14 +96,9 @@ function M.adds_bias(device, op)
   return op.p.bias and not device.directions[op.out]
 end
 
--- What the functions of an embedding are called: after its stream, where there are several.
-function M.embeds(device, op)
-  return device.net.streams[2] and "embed_" .. op.stream.name or "embed"
-end
-
 -- The rows of a value, as a call.
 local function rows_of(device, value)
-  return device.streams[value.stream].all_rows .. "()"
+  return device.words[value.stream].all_rows .. "()"
 end
 
 -- --- forward -------------------------------------------------------------------------------------------------------
@@ -181,7 +178,7 @@ local function turned(device, op, q, kv)
     return { { x = q, T = false, stride = false } }
   end
   local function side(value, x, stride)
-    return { x = x, T = "block()->view." .. device.streams[value.stream].T, stride = family.PREFIX .. stride }
+    return { x = x, T = "block()->view." .. device.words[value.stream].T, stride = family.PREFIX .. stride }
   end
   return { side(op.q, q, "QUERY_STRIDE"), side(op.kv, kv, "KEY_STRIDE") }
 end
@@ -193,7 +190,7 @@ end
 
 -- The first one draws the masks of the whole pass.
 function forward.embed(device, _, op)
-  return { routine = M.embeds(device, op), drops = op.dropout ~= nil,
+  return { routine = names.embeds(device, op), drops = op.dropout ~= nil,
     draws_masks = (device.masks[1] or device.bits[1]) ~= nil and op == device.net.ops[1] }
 end
 
@@ -297,7 +294,7 @@ function back.block_grad(_, _, b)
 end
 
 function back.embed_grad(device, at, b)
-  return { routine = M.embeds(device, b.op), gradients = at.gradients }
+  return { routine = names.embeds(device, b.op), gradients = at.gradients }
 end
 
 -- --- both ----------------------------------------------------------------------------------------------------------

@@ -32,15 +32,15 @@ end
 -- What a stream's tokens are called: T, of a sequence, in what is handed around as T; rows, those of all sequences
 -- where members are placed; all_rows, a function; tokens, of the block's; at: in front of names.
 function M.streams(net)
-  local list = {}
+  local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
     local several = net.streams[2] ~= nil
     local at = several and stream.name .. "_" or ""
-    list[i] = { stream = stream, index = stream.index, at = at, T = several and "T." .. stream.name or "T",
+    list[i] = { index = stream.index, at = at, T = several and "T." .. stream.name or "T",
       rows = at .. "rows", all_rows = ("all_%srows"):format(at), tokens = at .. "tokens" }
-    list[stream] = list[i]
+    by_stream[stream] = list[i]
   end
-  return list
+  return list, by_stream
 end
 
 -- Declarations of the rows of streams: of so many sequences, of those in front of a first one; on the host a number.
@@ -96,7 +96,7 @@ local function of_pairs(sides, family, name, type, about)
 end
 
 local function sides_of(device, op)
-  return { queries = device.streams[op.q.stream], keys = device.streams[op.kv.stream] }
+  return { queries = device.words[op.q.stream], keys = device.words[op.kv.stream] }
 end
 
 -- What a family of attentions keeps of a layer.
@@ -153,7 +153,7 @@ end
 
 local function member_of(device, buffer, plain)
   local width = buffer.form == "rows" and buffer.width
-  return rows(device.streams[buffer.stream], buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
+  return rows(device.words[buffer.stream], buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
 end
 
 -- What a layer keeps; its output last. What attention works with lies together, its result behind it: the compiler
@@ -169,7 +169,7 @@ function M.kept(device, block)
       list[#list + 1] = member_of(device, buffer, plain)
     end
   end
-  list[#list + 1] = rows(device.streams[block.last.stream], "output", GLOBAL, block.last.width,
+  list[#list + 1] = rows(device.words[block.last.stream], "output", GLOBAL, block.last.width,
     "input of the next layer")
   return list
 end
@@ -182,7 +182,7 @@ function M.workspace(device)
     if op.kind == "block" then
       blocks_give[op.out.name], blocks_give[buffers.of_stream("output", op.out)] = true, true
     elseif op.out.carried then
-      always[#always + 1] = rows(device.streams[op.out.stream], op.out.name, GLOBAL, op.out.width,
+      always[#always + 1] = rows(device.words[op.out.stream], op.out.name, GLOBAL, op.out.width,
         "input of the first layer")
     end
   end
