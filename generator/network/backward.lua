@@ -261,10 +261,12 @@ function rules.attention(tape, op)
   end
 end
 
--- Vectors of positions were added, and the sum was dropped out: in place.
+-- Vectors of positions were added, and the sum was dropped out: in place. Without either there is nothing to do.
 function rules.place(tape, op)
   local d = tape:of(op.out)
-  tape:emit({ kind = "place_grad", op = op, dy = d }, op.dropout and d or nil)
+  if op.dropout or op.p and not op.p.frozen then
+    tape:emit({ kind = "place_grad", op = op, dy = d, to = op.dropout and d or nil }, op.dropout and d or nil)
+  end
   tape:hand(op.x, d)
 end
 

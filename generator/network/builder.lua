@@ -219,14 +219,34 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Adds vectors of the tokens' positions, and drops out; encoding: facets/additive.lua.
-function Scope:place(x, encoding, rate)
-  checks.read(self, x, "what positions are added to")
-  if type(encoding) ~= "table" or encoding.kind == "none" then
-    checks.fail(self.net, "there are no vectors of positions to add", "encoding.additive in the spec")
+-- A table of vectors of positions, where they are one: `path` of its tensor.
+local function position_table(scope, encoding, path)
+  if encoding.kind ~= "learned" then
+    return nil
   end
-  local op = { kind = "place", x = x, encoding = encoding }
-  op.dropout = dropout(self.net, { kind = "embedding", name = "EMBEDDING", other = "PLACE" }, rate)
+  return scope:declare({ kind = "table", name = "position_table", tensor = path, columns = scope.net.widths.WIDTH,
+    rows = { count = encoding.rows, text = "POSITION_ROWS" }, from_tables = encoding.from_tables,
+    first = encoding.first, frozen = encoding.frozen })
+end
+
+-- Adds vectors of the tokens' positions to a block's values, learned ones by a table of each repetition, and drops out;
+-- encoding: facets/additive.lua.
+function Scope:place(x, encoding)
+  local net = self.net
+  checks.read(self, x, "what positions are added to")
+  if self == net then
+    checks.fail(net, "place() of the network itself", "net:embed(..., { place = net.additive }), or a block's place()")
+  elseif not encoding.in_blocks then
+    checks.fail(net, "there are no vectors of positions to add in blocks", 'encoding.additive.at = "block" in the spec')
+  elseif self.placed then
+    checks.fail(net, ("a second place() of %s"):format(self.title), "one, ahead of whatever reads it")
+  elseif x.width.count ~= net.widths.WIDTH.count then
+    checks.fail(net, ("positions are added to %s, %d channels"):format(x.name, x.width.count),
+      "a value of the model's width, %d", net.widths.WIDTH.count)
+  end
+  self.placed = true
+  local op = { kind = "place", x = x, encoding = encoding, p = position_table(self, encoding, "position.weight") }
+  op.dropout = dropout(net, { kind = "place", name = "PLACE", other = "PLACE" }, encoding.dropout_rate)
   site(self, op, "place")
   return push(self, op, "placed", x.width, true)
 end
@@ -338,9 +358,14 @@ function Scope:stream(name)
   return stream
 end
 
--- A vector for each token, to be shared: by the streams that embed it, and by the output layer.
+-- A vector for each token, to be shared: by the streams that embed it, and by the output layer. Or, as model.embedding
+-- says, a linear map of the one-hot tokens, of which blank ones are zero: a row for each of the others, and a bias.
 function Scope:table(name)
   local net = self.net
+  if net.model.embedding == "linear" then
+    return self:declare({ kind = "linear", name = name, path = "embed." .. name, columns = net.widths.WIDTH,
+      rows = net.inputs, init = net.initial })
+  end
   return self:declare({ kind = "table", name = name, tensor = ("embed.%s.weight"):format(name),
     columns = net.widths.WIDTH, rows = net.tokens, init = net.initial })
 end
@@ -352,12 +377,18 @@ function Scope:embed(name, stream, options)
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
-  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place, others = {} }
-  if options.place and options.place.kind == "learned" then
-    net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
-      tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
-      from_tables = options.place.from_tables,
-      first = { kind = "truncated_normal", value = options.place.init_sigma } })
+  local added = options.place
+  if p.kind == "linear" and options.scale and options.scale ~= 1 then
+    checks.fail(net, ("vectors of a linear embedding times %s"):format(checks.shown(options.scale)),
+      "no scale where model.embedding is \"linear\"")
+  elseif added and added.in_blocks then
+    checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
+      .. 'encoding.additive.at = "input" in the spec')
+  end
+  local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
+    encoding = added, others = {} }
+  if added then
+    net.position_table = net.position_table or position_table(self, added, "embed.position.weight")
     op.others[1] = net.position_table
   end
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
@@ -366,11 +397,13 @@ function Scope:embed(name, stream, options)
   return push(self, op, name, width, true)
 end
 
--- The labelled tokens: "last", those at the end of the sequence.
+-- The labelled tokens: "last", those at the end of the sequence; or, where model.readout says so, the "probe".
 function Scope:readout(x, which)
   checks.read(self, x, "what is read out")
-  if which ~= "last" then
-    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "\"last\"")
+  local wanted = self.net.model.readout == "probe" and "probe" or "last"
+  if which ~= wanted then
+    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "%q%s", wanted,
+      wanted == "probe" and ", as model.readout has it" or "")
   end
   return { labelled = x, which = which }
 end
@@ -383,6 +416,9 @@ function Scope:classify(readout, options)
     checks.fail(net, ("classify() of %s"):format(type(readout)), "what net:readout(value) gives")
   elseif net.classified then
     checks.fail(net, "a second classify()", "one")
+  elseif options.tied and options.tied.kind == "linear" then
+    checks.fail(net, "logits by the rows of a linear embedding",
+      'model.embedding = "table", or classify() without tied')
   end
   local x = readout.labelled
   local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
@@ -408,13 +444,17 @@ function M.scope(net, name, title)
   return scope
 end
 
--- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial.
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial. What is
+-- added to tokens is net.input_place, or in blocks net.block_place.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk
-  net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
+  net.model, net.tokens, net.inputs, net.classes = given.model, given.tokens, given.inputs, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
-  net.additive_dropout = given.additive and given.additive.dropout_rate or nil
+  net.additive_dropout = given.additive and given.additive.embedding_rate or nil
+  local in_blocks = given.additive and given.additive.in_blocks
+  net.block_place = in_blocks and given.additive or nil
+  net.input_place = not in_blocks and given.additive or nil
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
   net.layers_before = 0
   M.width(net, "WIDTH", given.model.width)

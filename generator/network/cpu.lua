@@ -11,7 +11,8 @@
 --   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
 --               the table of tokens
 --   attended    family -> { queries, keys, direction }: what a layer's state calls them
---   embeddings  { routine, stream, of, drops, keep, place }, a function each; labelled: of which stream labels are
+--   embeddings  { routine, stream, of, drops, keep, place, additive }, a function each
+--   labelled    of which stream labels are
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
@@ -22,6 +23,8 @@ local records = require("network.cpu_records")
 local rooms = require("network.cpu_rooms")
 
 local M = {}
+
+local NO_POSITIONS = { kind = "none" } -- of an embedding without
 
 -- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
 local function trace_records(cpu)
@@ -85,7 +88,7 @@ local function embeddings(cpu)
     if op.kind == "embed" then
       list[#list + 1] = { routine = "embed" .. names.embeds(cpu, op), stream = op.stream.index,
         of = rooms.of_stream(cpu.net, op.stream), drops = op.dropout and op.dropout.name or false,
-        keep = op.keep or false, place = op.place or 0 }
+        keep = op.keep or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS }
     end
   end
   return list

@@ -128,6 +128,32 @@ function forward.embed(cpu, at, op, place)
     traced = traced(cpu, op.out) }
 end
 
+-- Where the positions of a stream's tokens are found that are drawn, or false. of: its part of the workspace.
+local function drawn_positions(at, op, of)
+  local draw = op.encoding.draw
+  if not draw then
+    return false
+  elseif draw.kind == "sequence" then
+    return at.w .. of .. "position"
+  end
+  return draw.apart and ("%sshared->input_position[%d]"):format(at.w, op.out.stream.index)
+    or ("%sshared->%sposition[%s]"):format(at.w, draw.prefix, draw.layer_index)
+end
+
+-- What is added to tokens is found in: a parameter, or the tables of positions.
+local function table_of(at, op)
+  return op.p and at.p .. op.p.name or false
+end
+
+function forward.place(cpu, at, op, place)
+  local of, drops = rooms.of_stream(cpu.net, op.out.stream), op.dropout and dropped(cpu, at, op) or false
+  local name = "place" .. (of ~= "" and "_" .. op.out.stream.name or "")
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/place.tpl", of = of,
+    encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), x = place(op.x),
+    vectors = table_of(at, op), out = place(op.out), dropout = drops,
+    elements = ("%s%stokens * WIDTH"):format(at.w, of) }
+end
+
 -- All repetitions: the input of each where it is kept, else the stream's one buffer.
 function forward.block(cpu, at, op, place, mode)
   local block = op.block
@@ -230,6 +256,16 @@ function back.attention_grad(_, at, b, place)
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), attended = place(op.out), dy = gradient(at, b.dy), dq = gradient(at, b.dq),
     dkv = op.kv ~= op.q and gradient(at, b.dkv), ddirection = gradient(at, b.ddirection) }
+end
+
+function back.place_grad(cpu, at, b)
+  local op, of = b.op, rooms.of_stream(cpu.net, b.op.out.stream)
+  local learned, drops = op.p ~= nil and not op.p.frozen, op.dropout or false
+  local name = "place_grad" .. (of ~= "" and "_" .. op.out.stream.name or "")
+  return { routine = learned and function_for(cpu.rows, name, name, { template = "cpu/rows/place_grad.tpl", of = of,
+    encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), dy = gradient(at, b.dy),
+    vectors = learned and at.g .. op.p.name, keep = drops and at.kept .. op.keep, rate = drops and drops.name,
+    elements = ("%s%stokens * WIDTH"):format(at.w, of) }
 end
 
 function back.accumulate(cpu, at, b)

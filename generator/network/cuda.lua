@@ -7,6 +7,7 @@
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
+--   place_sums sums of the rows of learned tables of positions, which the shards add up: { member, block, count }
 --   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text,
 --              stream_text }; places_of: in the counter, where that is another; sites: how many there are; places: of
 --              a layer, at most, of any width
@@ -41,13 +42,26 @@ local function counts_layers(family)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
-local function check(lists)
+local function check_place(net, scope, op)
+  if net.streams[2] then
+    records.refuse(op, "positions that are added behind the embeddings of two streams")
+  elseif net.used_families[2] and op.encoding.draw then
+    records.refuse(op, "drawn positions that are added behind the embedding, beside several attentions")
+  elseif scope.loops > 1 and op.p and not op.p.frozen then
+    records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
+      scope.loops)
+  end
+end
+
+local function check(net, lists)
   local attends = false
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
       attends = attends or op.kind == "attention"
-      if op.kind == "place" then
-        records.refuse(op, "positions that are added behind the embedding")
+      if op.kind == "place" and op.dropout then
+        records.refuse(op, "dropout of %s", op.out.name)
+      elseif op.kind == "place" then
+        check_place(net, scope, op)
       elseif op.kind == "attention" and not scope.entry then
         records.refuse(op, "attention outside of a block")
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
@@ -333,6 +347,22 @@ local function has_rms(lists)
   end) ~= nil
 end
 
+-- Sums of the rows of learned tables, which the shards add up: { member, block, count, times, T }; without a block, of
+-- the embedding's.
+local function place_sums(device, net, blocks, lists)
+  local list, embedded = {}, net.position_table
+  for i, words in ipairs(embedded and embedded.from_tables and not embedded.frozen and device.streams or {}) do
+    list[i] = { member = words.at .. "places", block = false, times = "", T = words.T }
+  end
+  for _, block in ipairs(blocks) do
+    local op = of_kind(lists[block].forward, "place")
+    local member = op and records.sums_of_places(op)
+    list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
+      times = block.count_name .. " * ", T = device.streams[1].T } or nil
+  end
+  return list
+end
+
 local function new_state(net, lists, given)
   local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
     slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = cuda_names.directions(lists),
@@ -354,7 +384,7 @@ end
 
 -- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
 function M.derive(net, lists, given)
-  check(lists)
+  check(net, lists)
   local device, of_net = new_state(net, lists, given), lists[net]
   derive_masks(device, lists.order)
   local blocks = derive_blocks(device, of_net.forward)
@@ -372,6 +402,7 @@ function M.derive(net, lists, given)
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
     row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),
     tokens = token_names(device.streams), labelled = device.words[net.classified.op.x.stream].T,
+    place_sums = place_sums(device, net, net.scopes, lists),
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = of_kind(of_net.forward, "classify").tied and true or false,
     rms = has_rms(lists),

@@ -61,7 +61,8 @@ function M.embeddings(device)
     if op.kind == "embed" then
       local b, words = of_op(first, "embed_grad", op), device.words[op.stream]
       list[#list + 1] = { routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
-        places = words.at .. "places", value = op.out.name, gradient = b.dy.name,
+        places = words.at .. "places", additive = op.encoding or { kind = "none" },
+        value = op.out.name, gradient = b.dy.name,
         adds = of_op(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
         mask = op.dropout and device.slot_of[op] or 0,
         about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }

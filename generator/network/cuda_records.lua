@@ -194,6 +194,21 @@ function forward.embed(device, _, op)
     draws_masks = (device.masks[1] or device.bits[1]) ~= nil and op == device.net.ops[1] }
 end
 
+local function is_learned(op)
+  return op.p ~= nil and not op.p.frozen
+end
+
+-- Of the tables of positions, which the shards add up: what sums of rows of a block are called.
+function M.sums_of_places(op)
+  return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
+end
+
+function forward.place(device, at, op, place, training)
+  return { routine = function_for(device, "add_places", { template = "cuda/rows/place.tpl", encoding = op.encoding,
+    drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
+    out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
+end
+
 function forward.block(_, _, op)
   return { name = op.block.name }
 end
@@ -276,6 +291,15 @@ function back.attention_grad(device, at, b)
   local family = b.op.family
   return { prefix = family.prefix, turned = turned(device, b.op, gradient(at, b.dq), gradient(at, b.dkv)),
     layer_gradients = family.attends.layer_gradients, gradients = at.gradients }
+end
+
+function back.place_grad(device, at, b)
+  local op = b.op
+  local sums = M.sums_of_places(op)
+  return { routine = function_for(device, op.scope.name .. "_places_grad", { template = "cuda/rows/place_grad.tpl",
+    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums }),
+    dy = gradient(at, b.dy), vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
+    mask = op.dropout and dropped(device, op, true).mask or false }
 end
 
 local function of_rows(device, at, b)

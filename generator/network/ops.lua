@@ -10,11 +10,12 @@
 local M = {}
 
 M.embed = { roles = {}, words = function(op)
-  return "vectors of tokens" .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
+  return (op.p.kind == "linear" and "linear map of tokens" or "vectors of tokens")
+    .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
 end }
 
-M.place = { roles = { "x" }, words = function()
-  return "adds vectors of positions"
+M.place = { roles = { "x" }, words = function(op)
+  return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "")
 end }
 
 M.product = {

@@ -249,7 +249,8 @@ local function draws_of(plan, family, attends)
   attends.first_distances = attends.position_draws
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
   attends.draws_at, attends.draws_before = "in->draws", false
-  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none")
+  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none"
+    or plan.additive.in_blocks and family == plan.first)
   local before = plan.cuda.drawing[#plan.cuda.drawing]
   if attends.draws and before then
     attends.draws_at = ("v->%sdraws + %sdraw_count(v)"):format(before.prefix, before.prefix)
@@ -302,7 +303,7 @@ local function derive_families(plan, library)
 end
 
 function M.derive(plan, net, lists)
-  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables
+  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= LIBRARY_WIDTH
   local multiplies = not library or any(plan, function(family)
     return family.relative.kind == "transformer_xl"

@@ -9,14 +9,20 @@ local M = {}
 
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
 
-local ADDITIVE = {
-  sinusoid = "sinusoids are added to the token embedding",
-  learned = "learned vectors are added to the token embedding",
-}
+-- What is added to the vectors of tokens, or nil.
+local function added_words(additive)
+  if additive.kind == "none" then
+    return nil
+  end
+  local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row" or "sinusoids")
+    or additive.frozen and "random vectors" or "learned vectors"
+  return ("%s are added to the %s"):format(what, additive.in_blocks and "input of every block" or "token embedding")
+end
 
 local RELATIVE = {
   transformer_xl = "logits have vectors of the signed distance, with content and position bias",
   shaw = "keys have a learned vector of the distance, the same beyond %d",
+  left = "keys up to the query have a learned vector of the distance, the same beyond %d",
 }
 
 local DISTANCES = {
@@ -46,15 +52,25 @@ local function drawn_words(family)
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 
+-- What the products around attention have that is not as usual, or nil.
+local function projection_words(own)
+  local words = {}
+  if own.bias ~= nil then
+    words[1] = own.bias and "biases in its products" or "no biases in its products"
+  end
+  words[#words + 1] = own.output == false and "no product of its output" or nil
+  return words[1] and "attention has " .. table.concat(words, " and ") or nil
+end
+
 -- The additive encoding and the facets of a family.
 local function family_encoding(plan, family)
   local apart = plan.input_draw and plan.input_draw.apart
-  local parts = { ADDITIVE[plan.additive.kind] }
+  local parts = { added_words(plan.additive) }
   if apart then
     parts[1] = ("%s, at %s"):format(parts[1], positions_words(plan.input_draw))
   end
   if family.relative.kind ~= "none" then
-    parts[#parts + 1] = RELATIVE[family.relative.kind]:format(family.relative.clip)
+    parts[#parts + 1] = RELATIVE[family.relative.left and "left" or family.relative.kind]:format(family.relative.clip)
   end
   if family.rotation.kind == "rope" then
     local scaling = family.rotation.scaling
@@ -72,6 +88,9 @@ local function family_encoding(plan, family)
   local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
   phrases[#phrases + 1] = drawn_words(family)
   phrases[#phrases + 1] = family.mask.about
+  phrases[#phrases + 1] = (family.normaliser.temperature or 1) ~= 1
+    and ("softmax at a temperature of %.9g"):format(family.normaliser.temperature) or nil
+  phrases[#phrases + 1] = projection_words(family.projections)
   phrases[#phrases + 1] = family.score_text and "score = " .. family.score_text
   return table.concat(phrases, "; ")
 end
@@ -99,6 +118,8 @@ local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
 
+local READOUTS = { last = "answers at the last token of the input", probe = "answers at the token that is asked for" }
+
 -- The rates at which a model drops out; those that are not asked for are not named.
 function M.dropout(plan)
   local model, words = plan.resolved.model, { "dropout " .. (plan.dropout.rate_text or "0") }
@@ -121,10 +142,13 @@ function M.model(plan)
   end
   words[#words + 1] = norm.place and norm.place .. "-norm" or nil
   words[#words + 1] = norm.kind == "rms" and "RMS norm" or nil
+  words[#words + 1] = model.embedding == "linear" and "linear embedding" or nil
   words[#words + 1] = model.activation
+  words[#words + 1] = model.branch_activation and model.branch_activation .. " behind the feed-forward part" or nil
   words[#words + 1] = BIASES[model.bias]
   words[#words + 1] = model.init and "first values of " .. model.init or nil
   words[#words + 1] = model.tied and "tied output" or nil
+  words[#words + 1] = READOUTS[model.readout]
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
@@ -206,8 +230,8 @@ function M.comments(plan)
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
       encoding),
     flops = flops_comment(plan),
-    loss = wrapped(string.format("Softmax cross-entropy over %d classes at the last tokens of each sequence.",
-      plan.classes)),
+    loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence."):format(plan.classes,
+      plan.readout == "probe" and "the token that is asked for" or "the last tokens")),
   }
 end
 

@@ -49,8 +49,13 @@ local tokens = {}
 
 -- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
 function tokens.encoder(plan, inputs, times)
-  local spare = times or plan.resolved.model.spare_token ~= false
+  local model = plan.resolved.model
   plan.computation = computation(times, inputs)
+  if model.readout then
+    plan.tokens, plan.tokens_words = inputs, "input symbols"
+    return
+  end
+  local spare = times or model.spare_token ~= false and model.embedding ~= "linear"
   plan.tokens = inputs + (spare and 2 or 1)
   plan.tokens_words = times and "input symbols, the computation token, the empty output"
     or spare and "input symbols, one that is never used, the empty output" or "input symbols, the empty output"
@@ -79,6 +84,7 @@ end
 
 local function derive_tokens(plan)
   plan.decoder, plan.empty_token = false, false
+  plan.readout = plan.resolved.model.readout or "outputs"
   tokens[plan.resolved.model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
 end
 

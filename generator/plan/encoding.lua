@@ -1,12 +1,12 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
 -- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
--- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them, and where
--- its positions are drawn (sides); into each stream the ranges of what is drawn of it, and the positions of its
--- sequences where each has its own (by_sequence); into the plan: additive; limit on the tokens, false without one;
--- input_draw, the positions of what is added to the embedding where these are drawn; whether anything is drawn; which
--- tables of positions there are. The one input of a model is placed by the positions of its first family, several are
--- by what stands directly in encoding.
+-- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them, projections,
+-- as the spec has them, tempered, words of what else the scale of logits has in it, and where its positions are drawn
+-- (sides); into each stream the ranges of what is drawn of it, and the positions of its sequences where each has its
+-- own (by_sequence); into the plan: additive; limit on the tokens, false without one; input_draw, the positions of what
+-- is added to tokens where these are drawn; whether anything is drawn; which tables of positions there are. The one
+-- input of a model is placed by the positions of its first family, several are by what stands directly in encoding.
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
@@ -42,6 +42,20 @@ local function formula_of(score, family)
   return score
 end
 
+-- The formula of a softmax's score, which its temperature divides; without a score it is in the scale of the logits.
+local function tempered(formula, family)
+  local temperature = family.normaliser.temperature or 1
+  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
+  if temperature == 1 then
+    return formula
+  elseif not formula then
+    family.logit_scale = family.logit_scale / temperature
+    return nil
+  end
+  return { root = formula.builder:apply("div", formula.root, temperature), builder = formula.builder,
+    parameters = formula.parameters }
+end
+
 -- The facets of a family.
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
@@ -49,10 +63,12 @@ local function derive_family(plan, family, facts)
   family.positions = positions_facet.plan(encoding, family.layers, plan.streams[2] ~= nil)
   family.rotation = rotation_facet.plan(encoding, family,
     costs.longest(resolved.train.lengths, facts.task))
+  family.projections = encoding.projections or {}
   family.mask = mask_facet.plan(encoding, family.causal)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
-  family.score = score_facet.plan(encoding.score and formula_of(facts.score, family), family, plan.precision)
+  family.score = score_facet.plan(tempered(encoding.score and formula_of(facts.score, family) or nil, family), family,
+    plan.precision)
   family.score_text = encoding.score
   if family.cross then
     refuse_one_sided(family)
@@ -114,14 +130,14 @@ local function settle_sides(plan, family)
   end
 end
 
--- What places the vectors that are added to tokens, where that is drawn: the positions, and what their constants begin
--- with. Several streams have draws that are no family's (apart).
+-- What places the vectors that are added to tokens, where that is drawn: the positions, what their constants begin
+-- with, and the draw of block l. Several streams have draws that are no family's (apart).
 local function input_draw(plan)
   local family = plan.first
   local apart = plan.streams[2] ~= nil
   local positions = apart and positions_facet.input(plan.resolved.encoding) or family.positions
-  local draw = { apart = apart, PREFIX = apart and "" or family.PREFIX }
-  for _, name in ipairs({ "kind", "range", "first", "max_position", "sorted", "sorted_text" }) do
+  local draw = { apart = apart, PREFIX = apart and "" or family.PREFIX, prefix = apart and "" or family.prefix }
+  for _, name in ipairs({ "kind", "range", "first", "max_position", "sorted", "sorted_text", "layer_index" }) do
     draw[name] = positions[name]
   end
   return draw.kind ~= "index" and draw
@@ -196,6 +212,7 @@ end
 local function derive_draws(plan)
   settle_sites(plan)
   plan.input_draw = plan.additive.kind ~= "none" and input_draw(plan)
+  plan.additive.draw = plan.input_draw
   plan.any_draws, plan.draws_distances, plan.sequence_scratch = false, false, false
   for _, stream in ipairs(plan.streams) do
     settle_stream(plan, stream)
@@ -216,15 +233,17 @@ local function derive_draws(plan)
   end
   -- A row of its table is one token's of every sequence.
   plan.additive.from_tables = not (plan.input_draw and plan.input_draw.kind == "sequence")
-  plan.sinusoids, plan.tables = plan.additive.kind == "sinusoid" or plan.signed_sinusoids, false
+  local added = plan.additive.kind == "sinusoid"
+  plan.sinusoids = added and plan.additive.member == "sinusoid" or plan.signed_sinusoids
+  plan.tables = added or plan.sinusoids
   for _, each in ipairs(plan.attentions) do
-    plan.tables = plan.tables or plan.sinusoids or each.rotation.kind == "rope"
+    plan.tables = plan.tables or each.rotation.kind == "rope"
   end
 end
 
 -- What is added to the vectors of tokens, before it is known which attentions there are.
-function M.add(plan)
-  plan.additive = additive_facet.plan(plan.resolved.encoding, plan.resolved.model)
+function M.add(plan, facts)
+  plan.additive = additive_facet.plan(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
 function M.derive(plan, facts)

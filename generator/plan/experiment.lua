@@ -28,6 +28,16 @@ local function train_fields(train, lists)
   }
 end
 
+-- The token of a symbol; false where there is none of that name.
+local function token_of(symbols, name)
+  for i, symbol in ipairs(symbols) do
+    if symbol == name then
+      return i - 1
+    end
+  end
+  return false
+end
+
 -- The choices as a task's code sees them: numbers as they are, words by their place from 0.
 local function option_fields(facts, chosen)
   if not chosen then
@@ -49,16 +59,6 @@ local function axis_fields(axes)
   return axes and { names = table.concat(literals.names(names), " "), count = #axes } or false
 end
 
--- The symbol of a shared alphabet that a decoder reads first, by its place from 0; false: there is none.
-local function start_of(facts)
-  for i, symbol in ipairs(facts.start_symbol and facts.symbols or {}) do
-    if symbol == facts.start_symbol then
-      return i - 1
-    end
-  end
-  return false
-end
-
 local function task_fields(facts, task)
   return {
     kind = facts.kind,
@@ -73,9 +73,12 @@ local function task_fields(facts, task)
       { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
     },
     shared = facts.symbols ~= nil,
-    start = start_of(facts),
+    start = token_of(facts.symbols or {}, facts.start_symbol), -- of a decoder, in the place of a separator
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
+    blanks = #(facts.blank or {}),
+    probe = token_of(facts.input_symbols, facts.probe),
+    probe_symbol = facts.probe or false,
     alphabets = {
       { name = "input_symbols", lines = literals.names(facts.input_symbols) },
       { name = "output_symbols", lines = literals.names(facts.output_symbols) },

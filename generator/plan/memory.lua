@@ -274,6 +274,7 @@ end
 -- Tables of positions: parts/position_tables.tpl.
 function M.tables(plan, size)
   local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
+  channels = channels + (plan.additive.member == "place" and plan.width or 0)
   if plan.input_draw and plan.input_draw.apart then
     rows = math.max(rows, plan.input_draw.max_position)
   end

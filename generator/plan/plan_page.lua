@@ -18,15 +18,17 @@ function M.json(plan)
     tensors[i] = { name = t.name, shape = t.shape, offset = t.offset }
   end
   return {
-    id = plan.id, digest = plan.digest, parameters = plan.parameters, flops_per_step = plan.flops_per_step,
+    id = plan.id, digest = plan.digest, parameters = plan.parameters,
+    frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
     memory_bytes = plan.memory_bytes, tensors = tensors, operations = network_page.json(plan),
     choices = choices.list(plan),
   }
 end
 
 M.JSON_ORDER = {
-  "id", "digest", "parameters", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block", "count",
-  "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value", "why",
+  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block",
+  "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value",
+  "why",
 }
 
 local function tensor_lines(plan, lines)
@@ -49,7 +51,8 @@ function M.text(plan)
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
       plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or ""),
-    "parameters  " .. grouped(plan.parameters),
+    "parameters  " .. grouped(plan.parameters) .. (plan.frozen > 0 and (", and %s frozen"):format(grouped(plan.frozen))
+      or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
     string.format("memory      %.1f MB with two threads (%.1f MB per vector of parameters, %.1f MB of activations per "

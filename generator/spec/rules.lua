@@ -138,7 +138,7 @@ end
 local function embedding_rate(context)
   local model, additive = context.resolved.model, context.resolved.encoding.additive
   local rate, other = model and model.embedding_dropout, additive and additive.dropout
-  if rate and other and rate ~= other then
+  if rate and other and rate ~= other and additive.at ~= "block" then
     add(context, { "encoding.additive.dropout", "model.embedding_dropout" }, {
       what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.number(other)),
       expected = ("one of the two fields, or %s in both"):format(diagnostics.number(rate)),
@@ -200,6 +200,61 @@ local function one_draw(context, readers)
       first = first or reader
     end
   end
+end
+
+-- A cell has two positions, which a sum of vectors alone can tell apart.
+local function grid(context)
+  local resolved, facts = context.resolved, context.task
+  local encoding = resolved.encoding
+  if not encoding.positions or encoding.positions.kind ~= "grid" then
+    return
+  end
+  local function refuse(path, there, what, expected, at, value)
+    if there then
+      add(context, { path, at }, { what = what, expected = expected, notes = { note(context, at, value) } })
+    end
+  end
+  local kind, text = "encoding.positions.kind", '"grid"'
+  refuse(kind, facts and not facts.grid, '"grid" is for a task whose input is one, and this one\'s is a line',
+    '"index", or a task with a line `grid:` in its header, such as latin_square', "task.kind", facts and facts.kind)
+  refuse(kind, resolved.model.kind == "encoder_decoder", '"grid" does not go with a target, which is no grid',
+    '"index", or model.kind = "encoder"', "model.kind", '"encoder_decoder"')
+  refuse("encoding.additive.kind", encoding.additive.kind == "learned",
+    "a table has a vector for every cell as it is, and knows no rows and columns", '"sinusoid", or positions by index',
+    kind, text)
+  refuse("encoding.additive.kind", encoding.additive.kind == "none", "nothing reads the rows and columns of the grid",
+    '"sinusoid", or positions by index', kind, text)
+  refuse("encoding.rotation.kind", encoding.rotation.kind == "rope", "queries turn by one number, and a cell has two",
+    '"none", or positions by index', kind, text)
+  refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+    "vectors are those of one signed distance, and two cells have two", '"none", or positions by index', kind, text)
+  refuse("encoding.score", features.score_reads_positions(resolved),
+    "the score reads x.distance, x.query or x.key, one number each, and a cell has two",
+    "x.query_index and x.key_index, or positions by index", kind, text)
+end
+
+-- Whether the attentions that facets hold for see no key behind the query, whatever the mask.
+local function are_causal(context)
+  local kind = context.resolved.model.kind
+  for _, name in ipairs(context.holds_for) do
+    if name ~= "decoder" and kind ~= "decoder" then
+      return false
+    end
+  end
+  return true
+end
+
+-- Vectors of distances to the left alone are for queries that see nothing to the right.
+local function one_side(context)
+  local relative, mask = context.resolved.encoding.relative, context.resolved.encoding.mask
+  if not relative or relative.sides ~= "left" or are_causal(context)
+    or mask and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0) then
+    return
+  end
+  add(context, { "encoding.relative.sides", "encoding.mask.kind" }, {
+    what = '"left" leaves keys behind the query without a vector, and the mask does not hide them',
+    expected = '"both"; or encoding.mask = { kind = "causal" }',
+    notes = { note(context, "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full")) } })
 end
 
 -- Calls visit(n, path of n) for every length.
@@ -500,6 +555,42 @@ local function each_encoding(context, check)
   end
 end
 
+-- What stands in the way of reading the answer at a token of the input: what, what is expected, the field it is about.
+local function no_readout(context, readout)
+  local facts, task = context.task, context.resolved.task
+  if task.data then
+    return "examples of files have any number of outputs", "a task of one output", "task.data"
+  elseif not tasks.has_one_output(facts) then
+    return ("%s has %s outputs"):format(facts.kind, facts.output_length), "a task of one output", "task.kind"
+  elseif readout == "probe" and not facts.probe then
+    return facts.kind .. " declares no probe", "a task whose header has the line `probe:`", "task.kind"
+  elseif task.computation then
+    return "computation tokens stand behind the input, ahead of answers", "no computation tokens", "task.computation"
+  end
+end
+
+local function readout(context)
+  local model = context.resolved.model
+  local what, expected, field
+  if model.readout and context.task then
+    what, expected, field = no_readout(context, model.readout)
+  end
+  if what then
+    add(context, { "model.readout", field }, { what = ("%q does not go with this task: %s"):format(model.readout, what),
+      expected = ('"outputs", or %s'):format(expected),
+      notes = { note(context, field, tostring(features.value_at(context.resolved, field))) } })
+  end
+end
+
+-- Rows of a linear embedding are no vectors of tokens.
+local function tied(context)
+  local model = context.resolved.model
+  if model.tied and model.embedding == "linear" then
+    add(context, { "model.tied", "model.embedding" }, { what = "logits by the rows of a linear embedding",
+      expected = 'false, or model.embedding = "table"', notes = { note(context, "model.embedding", '"linear"') } })
+  end
+end
+
 -- Whoever takes the draw that a sequence has for itself, by stream: { path, positions }.
 local function takers(context)
   local resolved = context.resolved
@@ -540,12 +631,16 @@ function M.apply(context)
   head_width(context)
   shards(context)
   schedule(context)
+  readout(context)
+  tied(context)
   embedding_rate(context)
   each_encoding(context, function(seen)
     yarn_ramp(seen)
     geometric_alone(seen)
     dropped_weights(seen)
     causal(seen)
+    grid(seen)
+    one_side(seen)
     drawing(seen)
     encoding_limits(seen)
   end)

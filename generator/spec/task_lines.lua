@@ -10,6 +10,7 @@ local formulas = require("spec.formulas")
 local M = {}
 
 local LENGTHS_TRIED = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
+local WIDEST_GRID = 4096
 local FORMULA = "digits, n, options, + - * / ( ) and blanks"
 
 local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
@@ -66,6 +67,26 @@ readers["symbol count"] = read_count
 readers["input symbol count"], readers["output symbol count"] = read_count, read_count
 readers["start symbol"] = read_formula
 readers["chance"], readers["baseline"] = read_chance, read_share
+
+-- What stands at the one token that the answer is about.
+local function read_probe(value)
+  local symbols, what, expected = read_symbols(value)
+  if symbols and symbols[2] then
+    return nil, ("%d symbols"):format(#symbols), "one symbol"
+  end
+  return symbols and symbols[1], what, expected
+end
+
+readers["blank"], readers["probe"] = read_symbols, read_probe
+
+-- Cells of a row of the input, where that is a grid.
+function readers.grid(value)
+  local width = math.tointeger(tonumber(value:match("^%d+$")))
+  if not width or width < 2 or width > WIDEST_GRID then
+    return nil, diagnostics.show(value) .. " is no width of a grid", ("an integer from 2 to %d"):format(WIDEST_GRID)
+  end
+  return width
+end
 
 -- The choices of an option: words, or integers.
 local function read_choices(text)
@@ -177,7 +198,7 @@ end
 
 -- All keys but `option NAME` and `axis NAME`.
 M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
-  "symbol count", "input symbol count", "output symbol count", "start symbol" }
+  "symbol count", "input symbol count", "output symbol count", "start symbol", "blank", "probe", "grid" }
 
 -- Reads one line; named: "option" or "axis", where it begins so.
 function M.read(facts, named, key, value)
@@ -253,6 +274,26 @@ local function check_start(facts, report)
   end
 end
 
+-- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of these.
+local function check_marks(facts, report)
+  local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
+  local always = math.min(count and count.least or #symbols, #symbols)
+  for _, symbol in ipairs(blanks) do
+    if (place_of(symbols, symbol) or math.huge) > #blanks then
+      report("blank", ("%s is not among the first %d input symbols"):format(diagnostics.show(symbol), #blanks),
+        "input symbols that begin with the blank ones")
+      return
+    end
+  end
+  local place = facts.probe and (place_of(symbols, facts.probe) or math.huge)
+  if #blanks > 0 and #blanks >= always then
+    report("blank", "all input symbols are blank", "some that are not")
+  elseif place and (place > always or place <= #blanks) then
+    report("probe", ("%s is %s"):format(diagnostics.show(facts.probe), place <= #blanks and "blank"
+      or "not always an input symbol"), "an input symbol that is not blank")
+  end
+end
+
 local function check_axis(facts, axis, report)
   for _, trial in ipairs(formulas.trials(axis.first .. " + " .. axis.last, facts.options or {})) do
     local first = formulas.value(formulas.with(tostring(axis.first), trial))
@@ -291,17 +332,53 @@ function M.finish(facts, report)
     check_count(facts, "output symbol count", facts.output_symbols, report)
   end
   check_start(facts, report)
+  check_marks(facts, report)
   check_chance(facts, report)
   for _, axis in ipairs(facts.axes or {}) do
     check_axis(facts, axis, report)
   end
 end
 
+-- Whether every example has one output: of facts with lengths in n alone.
+function M.has_one_output(facts)
+  for _, n in ipairs(facts.output_length and LENGTHS_TRIED or {}) do
+    if formulas.value(facts.output_length, n) ~= 1 then
+      return false
+    end
+  end
+  return facts.output_length ~= nil
+end
+
 -- ---- what a spec's options make of them ----
 
+-- The first symbols, as many as there are; nil where there cannot be so many.
 local function cut(symbols, count, numbers)
-  local most = count and math.max(count.least, formulas.value(formulas.with(count.formula, numbers)))
+  local value = count and formulas.value(formulas.with(count.formula, numbers))
+  local most = value and math.max(count.least, value)
+  if count and not (most and most >= 1 and most <= #symbols) then
+    return nil
+  end
   return count and table.move(symbols, 1, most, 1, {}) or symbols
+end
+
+-- What is wrong with the facts that options settled: formulas are tried at ends of ranges alone where they are read.
+local function problem_of(own)
+  for _, name in ipairs({ "input_length", "output_length" }) do
+    for _, n in ipairs(LENGTHS_TRIED) do
+      local value, message = formulas.value(own[name], n)
+      if not value or value < 1 then
+        return ("%s: %s"):format(name:gsub("_", " "), message or ("%s is %d at n = %d"):format(own[name], value, n))
+      end
+    end
+  end
+  for _, axis in ipairs(own.axes or {}) do
+    if not axis.first or not axis.last or axis.last < axis.first then
+      return ("axis %s: it has no range"):format(axis.name)
+    end
+  end
+  return not own.input_symbols and "input symbols: there are not so many"
+    or not own.output_symbols and "output symbols: there are not so many"
+    or type(own.chance) ~= "number" and "chance: it has no value" or nil
 end
 
 local function settle_axis(axis, numbers)
@@ -317,7 +394,8 @@ local function settle_axis(axis, numbers)
   return new
 end
 
--- The facts with the options that a spec chooses: lengths in n alone, symbols, chance and axes as they then are.
+-- The facts with the options that a spec chooses: lengths in n alone, symbols, chance and axes as they then are; or nil
+-- and what they cannot be.
 function M.settle(facts, chosen)
   local own = {}
   for name, value in next, facts do
@@ -333,11 +411,16 @@ function M.settle(facts, chosen)
   own.input_symbols = cut(facts.input_symbols, facts.input_symbol_count, numbers)
   own.output_symbols = cut(facts.output_symbols, facts.output_symbol_count, numbers)
   if type(facts.chance) == "table" then
-    own.chance = 1 / formulas.value(formulas.with(facts.chance.over, numbers))
+    local over = formulas.value(formulas.with(facts.chance.over, numbers))
+    own.chance = over and over >= 1 and 1 / over or nil
   end
   for i, axis in ipairs(facts.axes or {}) do
     own.axes = i == 1 and {} or own.axes
     own.axes[i] = settle_axis(axis, numbers)
+  end
+  local problem = problem_of(own)
+  if problem then
+    return nil, problem
   end
   return own
 end

@@ -4,11 +4,13 @@
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n and options;
 -- and in `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is
 -- nil or a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
--- A task of finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. Where inputs and
--- outputs share an alphabet it is `symbols`, and start_symbol one of it that a decoder reads first, or nil. The facts
--- of a user's own file have its text, too; those of a spec's task (M.settle) have no options in their formulas, and
--- `computation`, its computation tokens per input token, and `apart` where its input and its target are streams of
--- their own.
+-- A task whose input is a grid has `grid`, cells of a row; one of finite data has `sets`, a list of names, and `axes`,
+-- a list of { name, first, last, doc }. Where inputs and outputs share an alphabet it is `symbols`, and start_symbol
+-- one of it that a decoder reads first, or nil. blank is nil or a list of symbols, the first ones of the input's, and
+-- probe nil or another one of these. The facts of a user's own file have its text, too; those of a spec's task
+-- (M.settle) have no options in their formulas, and `computation`, its computation tokens per input token, `apart` where
+-- its input and its target are streams of their own, and `readout`, what model.readout says, where answers have no
+-- tokens of their own.
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
 -- `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
@@ -35,6 +37,9 @@ M.length = formulas.value
 -- The facts of a task with the options that a spec chooses (task_lines.lua).
 M.settle = task_lines.settle
 
+-- Whether every example has one output, whatever its length.
+M.has_one_output = task_lines.has_one_output
+
 -- The task lengths of a field, { first, last, step } or { list }, as a list; empty where files have them.
 function M.lengths(field)
   if not field then
@@ -50,10 +55,11 @@ function M.lengths(field)
 end
 
 -- Tokens of the streams of a sequence at task length n, one or two: the input and computation tokens, then one token
--- per output; a decoder's are the separator and all of the target but its last token. facts.apart: they are two.
+-- per output, unless answers are read at tokens of the input; a decoder's are the separator and all of the target but
+-- its last token. facts.apart: they are two.
 function M.streams(facts, n)
   local input = (1 + (facts.computation or 0)) * M.length(facts.input_length, n)
-  local output = M.length(facts.output_length, n)
+  local output = facts.readout and 0 or M.length(facts.output_length, n)
   return facts.apart and { input, output } or { input + output }
 end
 

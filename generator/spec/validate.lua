@@ -233,6 +233,7 @@ local function with_streams(facts, resolved)
   if new then
     new.computation = resolved.task.computation
     new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
+    new.readout = (resolved.model or {}).readout
   end
   return new
 end
@@ -274,7 +275,13 @@ local function settle_task(context)
     finite.refuse_seed(context, given)
   end
   task.options = options.settle(context, facts)
-  facts = choice ~= "data" and facts and tasks.settle(facts, task.options) or facts
+  if choice ~= "data" and facts then
+    local what
+    facts, what = tasks.settle(facts, task.options)
+    if not facts then
+      add(context, given.fields.options or given, "task.options", what, "choices that the header's formulas allow")
+    end
+  end
   if facts and facts.sets then
     facts = finite.made(context, given, facts, task)
   elseif facts and choice ~= "data" then

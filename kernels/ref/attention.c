@@ -46,12 +46,14 @@ static void softmax(int count, double *x) {
 
 static double at(const double *x, int i) { return x ? x[i] : 0; }
 
+static double temperature_of(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
+
 /* What the weight of a query and a key is multiplied by behind the softmax. */
 static double kept(const lh_ref_attention *shape, int h, int i, int j) {
     return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * keys_of(shape) + j] : 1;
 }
 
-/* The scaled logit of query i and key j of head h. */
+/* What the softmax sees of query i and key j of head h. */
 static double logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
     const double *query = q + i * C + h * D, *key = k + j * C + h * D;
@@ -62,7 +64,8 @@ static double logit(const lh_ref_attention *shape, const double *q, const double
             sum +=
                 (query[d] + at(shape->position_bias, h * D + d)) * shape->relative[((size_t)i * S + j) * C + h * D + d];
     }
-    return sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
+    double score = sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
+    return score / temperature_of(shape);
 }
 
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
@@ -120,7 +123,8 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
             for (int j = 0; j < S; j++) mean += row[j] * kept(shape, h, i, j) * dot(D, go, v + j * C + h * D);
             for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
-                double keep = kept(shape, h, i, j), dscore = row[j] * (keep * dot(D, go, v + key) - mean);
+                double keep = kept(shape, h, i, j), dp = keep * dot(D, go, v + key);
+                double dscore = row[j] * (dp - mean) / temperature_of(shape);
                 for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
                 pair_grad(shape, turned_q, turned_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;

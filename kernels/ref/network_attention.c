@@ -32,8 +32,9 @@ static int distance_of(const run *r, const record *at, int query, int key) {
 
 /* The row of Shaw's table. */
 static int table_row(const run *r, const record *at, int query, int key) {
-    int clip = family_of(r, at)->clip, distance = distance_of(r, at, query, key);
-    return (int)fmin(fmax(distance, -clip), clip) + clip;
+    int clip = family_of(r, at)->clip, farthest = family_of(r, at)->farthest;
+    int distance = distance_of(r, at, query, key);
+    return (int)fmin(fmax(distance, -clip), farthest) + clip;
 }
 
 /* kept.relative: the vector of every pair. */
@@ -125,6 +126,7 @@ static lh_ref_attention softmax_of(const run *r, const record *at) {
                               .content_bias = value_of(at, LH_REF_CONTENT_BIAS),
                               .position_bias = value_of(at, LH_REF_POSITION_BIAS),
                               .score = kept->score,
+                              .temperature = family->temperature,
                               .keep = kept->keep,
                               .logits = kept->logits};
 }

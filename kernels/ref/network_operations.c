@@ -21,10 +21,32 @@ void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *
 
 /* ---- tokens and positions ---- */
 
-/* Of the tokens of a value. */
+/* Sines and cosines of a number, in every other channel: as a sinusoid, in another order. */
+static void interleave(int width, double *vector) {
+    double *halves = doubles((size_t)width);
+    memcpy(halves, vector, (size_t)width * sizeof *vector);
+    for (int m = 0; m < width / 2; m++) {
+        vector[2 * m] = halves[m];
+        vector[2 * m + 1] = halves[width / 2 + m];
+    }
+    free(halves);
+}
+
+/* What is added to a token at a position, of a sinusoid. */
+static void make_sinusoid(const lh_ref_operation *op, int width, int position, double *vector) {
+    int parts = op->grid > 0 ? 2 : 1, part = width / parts;
+    for (int i = 0; i < parts; i++) {
+        int number = op->grid == 0 ? position : i == 0 ? position % op->grid : position / op->grid;
+        lh_ref_sinusoid(part, number, vector + i * part);
+        if (op->interleaved) interleave(part, vector + i * part);
+    }
+}
+
+/* Of the tokens of a value, for all layers or for this one. */
 static const int32_t *positions_of(const run *r, const record *at) {
-    int stream = r->model->network->scopes[0].values[at->op->out].stream;
-    return r->batch->input_positions[stream] ? r->batch->input_positions[stream] : r->batch->positions;
+    const int32_t *own = r->batch->input_positions[at->op->stream];
+    bool by_layer = at->op->kind == LH_REF_PLACE && r->batch->draws > 1;
+    return own ? own : r->batch->positions + (by_layer ? at->layer * r->batch->tokens : 0);
 }
 
 /* Adds the vectors of the tokens' positions. */
@@ -32,7 +54,7 @@ static void add_positions(const run *r, const record *at, node *out) {
     double *vector = doubles((size_t)out->width);
     for (int t = 0; t < out->rows && at->op->additive != LH_REF_NONE; t++) {
         int position = positions_of(r, at)[t];
-        if (at->op->additive == LH_REF_SINUSOID) lh_ref_sinusoid(out->width, position, vector);
+        if (at->op->additive == LH_REF_SINUSOID) make_sinusoid(at->op, out->width, position, vector);
         else
             memcpy(vector, value_of(at, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
                    (size_t)out->width * sizeof *vector);
@@ -48,7 +70,7 @@ static void add_positions_grad(const run *r, const record *at, const node *out, 
 }
 
 static const uint16_t *tokens_at(const run *r, const record *at) {
-    int stream = r->model->network->scopes[0].values[at->op->out].stream;
+    int stream = at->op->stream;
     const uint16_t *tokens = stream ? r->batch->target : r->batch->token;
     return tokens + (size_t)r->sequence * (size_t)tokens_of(r, stream);
 }
@@ -56,10 +78,13 @@ static const uint16_t *tokens_at(const run *r, const record *at) {
 void lh_ref_embed_forward(run *r, record *at) {
     node *out = out_of(at);
     const uint16_t *token = tokens_at(r, at);
-    const double *table = value_of(at, LH_REF_TABLE);
-    for (int t = 0; t < out->rows; t++)
+    const double *table = value_of(at, LH_REF_TABLE), *shift = value_of(at, LH_REF_SHIFT);
+    for (int t = 0; t < out->rows; t++) {
+        int row = token[t] - at->op->blanks;
         for (int c = 0; c < out->width; c++)
-            out->x[t * out->width + c] = at->op->scale * table[token[t] * out->width + c];
+            out->x[t * out->width + c] =
+                (row < 0 ? 0 : at->op->scale * table[row * out->width + c]) + (shift ? shift[c] : 0);
+    }
     add_positions(r, at, out);
     lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
@@ -67,10 +92,16 @@ void lh_ref_embed_forward(run *r, record *at) {
 void lh_ref_embed_backward(run *r, record *at) {
     node *out = out_of(at);
     const uint16_t *token = tokens_at(r, at);
-    double *table = gradient_of(at, LH_REF_TABLE), *d = doubles(count_of(out));
+    double *table = gradient_of(at, LH_REF_TABLE), *shift = gradient_of(at, LH_REF_SHIFT);
+    double *d = doubles(count_of(out));
     lh_ref_drop_at(r, at, count_of(out), out->d, d);
-    for (int t = 0; t < out->rows; t++)
-        for (int c = 0; c < out->width; c++) table[token[t] * out->width + c] += at->op->scale * d[t * out->width + c];
+    for (int t = 0; t < out->rows; t++) {
+        int row = token[t] - at->op->blanks;
+        for (int c = 0; c < out->width; c++) {
+            if (row >= 0) table[row * out->width + c] += at->op->scale * d[t * out->width + c];
+            if (shift) shift[c] += d[t * out->width + c];
+        }
+    }
     add_positions_grad(r, at, out, d);
     free(d);
 }
@@ -212,13 +243,21 @@ static void output_weight_grad(const run *r, const record *at, const double *dwe
         for (int v = 0; v < V; v++) gradient[weight_place(r, at, c, v)] += dweight[c * V + v];
 }
 
-/* The last tokens of x have labels. The gradient of the logits is made on the way. */
+/* The row of x that label i of the sequence is asked for at. */
+static size_t labelled_row(const run *r, const node *x, int i) {
+    const uint16_t *place = r->batch->place;
+    return place ? place[r->sequence * r->batch->labels + i] : (size_t)(x->rows - r->batch->labels + i);
+}
+
+/* The gradient of the logits is made on the way. */
 void lh_ref_classify_forward(run *r, record *at) {
     node *x = read(at, 0), *out = out_of(at);
     int labels = r->batch->labels, V = r->model->network->classes;
-    const double *last = x->x + (size_t)(x->rows - labels) * (size_t)x->width;
+    size_t width = (size_t)x->width;
     double *weight = output_weight(r, at);
-    lh_ref_matmul(labels, x->width, V, last, weight, value_of(at, LH_REF_BIAS), out->x);
+    for (int i = 0; i < labels; i++)
+        lh_ref_matmul(1, x->width, V, x->x + labelled_row(r, x, i) * width, weight, value_of(at, LH_REF_BIAS),
+                      out->x + (size_t)i * (size_t)V);
     r->loss = lh_ref_cross_entropy(labels, V, out->x, r->batch->label + (size_t)r->sequence * (size_t)labels,
                                    r->batch->loss_scale, out->d);
     if (r->logits)
@@ -229,13 +268,15 @@ void lh_ref_classify_forward(run *r, record *at) {
 void lh_ref_classify_backward(run *r, record *at) {
     node *x = read(at, 0), *out = out_of(at);
     int labels = r->batch->labels, V = r->model->network->classes, C = x->width;
-    size_t first = (size_t)(x->rows - labels) * (size_t)C;
-    double *weight = output_weight(r, at), *dweight = doubles((size_t)C * (size_t)V);
-    double *dx = doubles((size_t)labels * (size_t)C);
-    lh_ref_matmul_weight_grad(labels, C, V, x->x + first, out->d, dweight, gradient_of(at, LH_REF_BIAS));
-    lh_ref_matmul_input_grad(labels, C, V, out->d, weight, dx);
+    double *weight = output_weight(r, at), *dweight = doubles((size_t)C * (size_t)V), *dx = doubles((size_t)C);
+    for (int i = 0; i < labels; i++) {
+        size_t row = labelled_row(r, x, i) * (size_t)C;
+        const double *d = out->d + (size_t)i * (size_t)V;
+        lh_ref_matmul_weight_grad(1, C, V, x->x + row, d, dweight, gradient_of(at, LH_REF_BIAS));
+        lh_ref_matmul_input_grad(1, C, V, d, weight, dx);
+        add((size_t)C, x->d + row, dx);
+    }
     output_weight_grad(r, at, dweight);
-    add((size_t)labels * (size_t)C, x->d + first, dx);
     free(weight);
     free(dweight);
     free(dx);

@@ -68,12 +68,27 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
     return LH_OK;
 }
 
+/* Whether the input says where its answer is read. */
+static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    if (spec->format->locate == NULL) return LH_OK;
+    lh_example example = {
+        .input_length = input->input_length, .output_length = lh_output_length(spec, input->n), .input = input->input};
+    uint16_t *place = calloc((size_t)example.output_length, sizeof *place);
+    if (place == NULL) return no_memory(line, error);
+    bool found = spec->format->locate(&example, place);
+    free(place);
+    if (found) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: no place to read the answer\n  expected: %s", (long long)line,
+                   spec->format->located);
+}
+
 /* The task length whose input has this many tokens, and whether positions and distances are as many as it needs. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
     lh_shape shape = lh_shape_at(spec, input->n, 1);
-    status = check_counts(spec, "positions", input->positions, &shape, line, error);
+    status = check_place(input, spec, line, error);
+    if (status == LH_OK) status = check_counts(spec, "positions", input->positions, &shape, line, error);
     return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
 }
 

@@ -166,7 +166,7 @@ typedef struct making {
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
 } making;
 
-/* Keeps an item with its values on the axes; by: of a test for chains, else LH_NO_VALUE. */
+/* Keeps an item with its values on the axes; by_chain: the chain that a test was drawn for, else LH_NO_VALUE. */
 static lh_status keep(making *m, lh_set set, const item *it, int by_chain) {
     bool carries = m->o->operands != LH_ONE_NUMBER;
     memset(m->x, 0, (size_t)m->f.width);

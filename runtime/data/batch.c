@@ -69,6 +69,11 @@ bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STRE
     return grew;
 }
 
+size_t lh_batch_words(const lh_spec *spec, int n) {
+    lh_shape shape = lh_shape_at(spec, n, 1);
+    return (size_t)lh_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_input_length(spec, n);
+}
+
 /* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. LH_ERR_INPUT where
  * there are more labels than tokens that they could be of. */
 static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
@@ -152,13 +157,14 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
-static void assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
+/* Whether it is known where the example's labels are asked for. */
+static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
     const lh_format *format = spec->format;
     uint16_t *tokens[LH_MAX_STREAMS] = {NULL};
     for (int s = 0; s < format->streams; s++)
         tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
     format->assemble(example, tokens);
-    if (format->locate != NULL) format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
+    return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
 /* Makes example `index` in row `row`; its target and mask are the row's labels and mask. */
@@ -174,7 +180,9 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
         .options = spec->task->options,
     };
     lh_status status = make_example(batch, spec, source, n, index, &example, error);
-    if (status == LH_OK) assemble_row(batch, spec, &example, row);
+    if (status == LH_OK && !assemble_row(batch, spec, &example, row))
+        return lh_fail(error, LH_ERR_INPUT, "%s: no place to read the answer of example %u\n  expected: %s",
+                       spec->task->kind, index, spec->format->located);
     return status;
 }
 

@@ -21,6 +21,11 @@ static lh_status wrong_token(const lh_spec *spec, const char *what, int token, i
                    what, token, symbols - 1);
 }
 
+static lh_status too_long(const lh_spec *spec, int inputs, int outputs, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "%s: made an example of %d and %d tokens\n  expected: at most %d together",
+                   spec->task->kind, inputs, outputs, spec->data->longest);
+}
+
 static lh_status check_example(const lh_spec *spec, const lh_example *example, lh_error *error) {
     const lh_task *task = spec->task;
     for (int i = 0; i < example->input_length; i++)
@@ -30,8 +35,7 @@ static lh_status check_example(const lh_spec *spec, const lh_example *example, l
         if (example->target[i] >= task->output_symbols)
             return wrong_token(spec, "target", example->target[i], task->output_symbols, error);
     if (example->input_length + example->output_length <= spec->data->longest) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "%s: made an example of %d and %d tokens\n  expected: at most %d together",
-                   task->kind, example->input_length, example->output_length, spec->data->longest);
+    return too_long(spec, example->input_length, example->output_length, error);
 }
 
 static lh_status add(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error) {
@@ -54,6 +58,8 @@ static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const i
     const collecting *all = (const collecting *)c;
     int count = all->spec->task->axes;
     lh_place place;
+    if (item->input_length + item->output_length > all->spec->data->longest)
+        return too_long(all->spec, item->input_length, item->output_length, error);
     lh_status status =
         lh_reading_add(&all->readings[set], item->input_length, item->output_length, item->words, count, &place, error);
     if (status != LH_OK) return status;

@@ -44,6 +44,19 @@ static void draw_${name}positions(const workspace *w) {
 % end
 % end
 
+% if linear then
+/* Channels of a token's vector, from c on. */
+INLINE vector embedded(const parameters *p, int token, int c) {
+    vector bias = load(p->token_bias + c);
+% if task.blanks > 0 then
+    if (token < BLANKS) return bias;
+    return load(p->token + (token - BLANKS) * WIDTH + c) + bias;
+% else
+    return load(p->token + token * WIDTH + c) + bias;
+% end
+}
+
+% end
 % for _, embedding in ipairs(cpu.embeddings) do
 % include("cpu/rows/embed.tpl", embedding)
 

@@ -53,7 +53,7 @@ INLINE int ${name}_most_rows(int T) {
 % end
 /* The row of the table for a distance. */
 INLINE int ${name}_table_row(int distance) {
-    int near = distance < ${PREFIX}CLIP ? distance : ${PREFIX}CLIP;
+    int near = distance < ${relative.farthest} ? distance : ${relative.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
 % end

@@ -61,7 +61,7 @@ NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first) {
 % if relative.toeplitz then
 /* The row of the table for a distance. */
 INLINE int ${prefix}table_row(int distance) {
-    int near = distance < ${PREFIX}CLIP ? distance : ${PREFIX}CLIP;
+    int near = distance < ${relative.farthest} ? distance : ${relative.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
 

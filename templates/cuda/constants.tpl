@@ -1,8 +1,10 @@
 % local real = precision == "float64" and f64 or f32
+% if not linear then
 #define EMBEDDING_SCALE ${real(embedding_scale)} /* ${embedding_scale_text} */
+% end
 % for _, family in ipairs(attentions) do
 % if family.normaliser.kind == "softmax" then
-#define ${family.PREFIX}LOGIT_SCALE ${real(family.logit_scale)} /* 1 / sqrt(${family.PREFIX}HEAD_WIDTH) */
+#define ${family.PREFIX}LOGIT_SCALE ${real(family.logit_scale)} /* 1 / sqrt(${family.PREFIX}HEAD_WIDTH)${family.tempered} */
 % end
 % end
 % for _, d in ipairs(dropouts) do

@@ -18,7 +18,7 @@ INLINE int ${prefix}distance_count(int T) {
 /* The vectors of distances: the rows of the table. */
 INLINE int ${prefix}distance_count(int T) {
     (void)T;
-    return 2 * ${PREFIX}CLIP + 1;
+    return ${relative.rows_text};
 }
 % end
 

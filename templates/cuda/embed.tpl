@@ -3,9 +3,11 @@
 % local place = by_sequence and "position[row]" or input_draw and ("v->%sdraws[%s]"):format(prefix, rows_T) or rows_T
 % local table_row = positions.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, PREFIX) or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
-%     learned = " + learned vector of its position" })[additive.kind]
+%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
+% local trains = additive.kind == "learned" and not additive.frozen
+% local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask > 0 and "keep" or "w->keep"
-/* ${about} = scaled token embedding${embed_adds}. */
+/* ${about} = ${what}${embed_adds}. */
 NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -18,15 +20,30 @@ NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" 
 % end
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
+% if linear then
+        quad x = *(const quad *)(v->p->token_bias + c);
+% else
         quad x = *(const quad *)(v->p->token + block()->${tokens}[row] * WIDTH + c);
+% end
+% if linear and task.blanks > 0 then
+        const int input = block()->${tokens}[row] - BLANKS;
+        const quad weight = input >= 0 ? *(const quad *)(v->p->token + input * WIDTH + c) : quad{{0, 0, 0, 0}};
+% elseif linear then
+        const quad weight = *(const quad *)(v->p->token + block()->${tokens}[row] * WIDTH + c);
+% end
 % if additive.kind == "sinusoid" then
-        const quad place = *(const quad *)(v->tables[${place}].sinusoid + c);
+        const quad place = *(const quad *)(v->tables[${place}].${additive.member} + c);
 % elseif additive.kind == "learned" then
         const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
 % end
 #pragma unroll
         for (int i = 0; i < 4; i++) {
+% if linear then
+            x.v[i] += weight.v[i];
 % if additive.kind ~= "none" then
+            x.v[i] += place.v[i];
+% end
+% elseif additive.kind ~= "none" then
             x.v[i] = x.v[i] * EMBEDDING_SCALE + place.v[i];
 % else
             x.v[i] *= EMBEDDING_SCALE;
@@ -57,8 +74,14 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         w->${gradient}[e] = kept(${keep}, e) ? w->${gradient}[e] * ${drops}_KEEP_SCALE : 0;
     __syncthreads();
 % end
+% if linear then
+% local behind = task.blanks > 0 and " + BLANKS" or ""
+    for (int e = threadIdx.x; e < INPUTS * WIDTH; e += THREADS) {
+        const int token = e / WIDTH${behind}, c = e % WIDTH;
+% else
     for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
         const int token = e / WIDTH, c = e % WIDTH;
+% end
         real sum = 0;
         for (int first = 0; first < rows; first += SUMMANDS) {
             bool has[SUMMANDS];
@@ -75,11 +98,16 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
 % elseif device.tied then
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
         g->token[e] = (read_out ? g->token[e] : 0) + sum * EMBEDDING_SCALE;
+% elseif linear then
+        g->token[e] = sum;
 % else
         g->token[e] = sum * EMBEDDING_SCALE;
 % end
     }
-% if additive.kind == "learned" and by_sequence then
+% if linear then
+    column_sums(rows, WIDTH, w->${gradient}, g->token_bias);
+% end
+% if trains and by_sequence then
     const int *position = positions_of_sequences();
 % if not adds then
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
@@ -92,7 +120,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
             g->position_table[${table_row} * WIDTH + c] += w->${gradient}[row * WIDTH + c];
         }
     }
-% elseif additive.kind == "learned" then
+% elseif trains then
     for (int e = threadIdx.x; e < v->${T} * WIDTH; e += THREADS) {
         real sum = 0;
         for (int sequence = 0; sequence < sequences; sequence++) sum += w->${gradient}[sequence * v->${T} * WIDTH + e];

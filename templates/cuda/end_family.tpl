@@ -24,9 +24,9 @@ for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
 }
 % elseif relative.kind == "shaw" then
 const int ${prefix}count = ${prefix}distance_count(${attends.lengths_of_view});
-const int ${prefix}elements = ${stack.count} * (2 * ${PREFIX}CLIP + 1) * ${PREFIX}HEAD_WIDTH;
+const int ${prefix}elements = ${stack.count} * (${relative.rows_text}) * ${PREFIX}HEAD_WIDTH;
 for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${prefix}elements; e += t->blocks * THREADS) {
-    const int l = e / ${PREFIX}HEAD_WIDTH / (2 * ${PREFIX}CLIP + 1), row = e / ${PREFIX}HEAD_WIDTH % (2 * ${PREFIX}CLIP + 1), d = e % ${PREFIX}HEAD_WIDTH;
+    const int l = e / ${PREFIX}HEAD_WIDTH / (${relative.rows_text}), row = e / ${PREFIX}HEAD_WIDTH % (${relative.rows_text}), d = e % ${PREFIX}HEAD_WIDTH;
     real sum = 0;
 % if relative.toeplitz then
     for (int x = 0; x < ${prefix}count; x++) {

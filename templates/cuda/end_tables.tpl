@@ -13,21 +13,17 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-% if cuda.shares_places then
-% local first = positions.first == 1 and " - " .. PREFIX .. "FIRST_POSITION" or ""
-% local place = (input_draw and "v->" .. prefix .. "draws[e / WIDTH]" or "e / WIDTH") .. first
-% if streams[2] then
-    const int most = max(v->T.source, v->T.target) * WIDTH;
-    for (int e = t->rank * THREADS + (int)threadIdx.x; e < most; e += t->blocks * THREADS) {
+% if streams[2] and device.place_sums[1] then
+    for (int e = t->rank * THREADS + (int)threadIdx.x; e < POSITION_ROWS * WIDTH; e += t->blocks * THREADS) {
         real sum = 0;
-% for _, embedding in ipairs(device.embeddings) do
-        if (e < v->${embedding.T} * WIDTH) sum += sums.${embedding.places}[e];
+% for _, one in ipairs(device.place_sums) do
+        if (e < v->${one.T} * WIDTH) sum += sums.${one.member}[e];
 % end
-        g->position_table[(${place}) * WIDTH + e % WIDTH] = sum;
+        g->position_table[e] = sum;
     }
 % else
-    for (int e = t->rank * THREADS + (int)threadIdx.x; e < v->T * WIDTH; e += t->blocks * THREADS)
-        g->position_table[(${place}) * WIDTH + e % WIDTH] = sums.places[e];
+% for _, one in ipairs(device.place_sums) do
+    % include("cuda/end_places.tpl", one)
 % end
 % end
 % for _, family in ipairs(attentions) do

@@ -39,6 +39,9 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
 % end
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
+% if readout == "probe" then
+    b->place = b->step.place + (size_t)first * b->view.label_count;
+% end
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 

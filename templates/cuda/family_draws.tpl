@@ -16,10 +16,10 @@ enum { ${PREFIX}PAIR_KEYS = 2 * ${PREFIX}MAX_POSITION - 1 };
 % else
 /* The vector of a pair. */
 INLINE int ${prefix}pair_key(const int *position, int query, int key) {
-    int distance = position[key] - position[query], near = distance < ${PREFIX}CLIP ? distance : ${PREFIX}CLIP;
+    int distance = position[key] - position[query], near = distance < ${relative.farthest} ? distance : ${relative.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
-enum { ${PREFIX}PAIR_KEYS = 2 * ${PREFIX}CLIP + 1 };
+enum { ${PREFIX}PAIR_KEYS = ${relative.rows_text} };
 % end
 
 /* Numbers the vectors that occur, and sorts the pairs by them. rank: [${PREFIX}PAIR_KEYS + 1] overwritten. */

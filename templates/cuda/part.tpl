@@ -71,6 +71,9 @@ INLINE void take_part(block_state *b, int group, int all, int parts, int index, 
 % end
     b->labels = b->step.labels + in_batch * label_count;
     b->mask = b->step.mask + in_batch * label_count;
+% if readout == "probe" then
+    b->place = b->step.place + in_batch * label_count;
+% end
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
 % if device.loops then

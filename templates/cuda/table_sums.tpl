@@ -1,7 +1,11 @@
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
 typedef struct table_sums {
-% for _, embedding in ipairs(cuda.shares_places and device.embeddings or {}) do
-    reals ${embedding.places}; /* [T][WIDTH] of the vectors that are added to the tokens */
+% for _, one in ipairs(device.place_sums) do
+% if one.block then
+    reals ${one.member}; /* [${one.count}][T][WIDTH] of the vectors that are added before each ${one.block} */
+% else
+    reals ${one.member}; /* [T][WIDTH] of the vectors that are added to the tokens */
+% end
 % end
 % for _, family in ipairs(attentions) do
     % include("cuda/family_sums.tpl", family)
@@ -9,8 +13,8 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, ${device.lengths} T) {
-% for _, embedding in ipairs(cuda.shares_places and device.embeddings or {}) do
-    sums->${embedding.places} = take_reals(memory, used, (size_t)${embedding.T} * WIDTH);
+% for _, one in ipairs(device.place_sums) do
+    sums->${one.member} = take_reals(memory, used, ${one.times}(size_t)${one.T} * WIDTH);
 % end
 % for _, family in ipairs(attentions) do
     % include("cuda/lay_out_family_sums.tpl", family)

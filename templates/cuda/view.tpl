@@ -65,6 +65,9 @@ typedef struct block_state {
 % end
     global<${cuda.gradients}> gradient; /* of the shard */
     global<const unsigned short> ${device.tokens}, labels;
+% if readout == "probe" then
+    global<const unsigned short> place; /* of a label's token */
+% end
     global<const unsigned char> mask;
 % if cuda.sums then
     table_sums sums; /* of the shard */

@@ -37,6 +37,10 @@ static void make_sinusoid(int position, real *row) {
 }
 
 % end
+% if additive.member == "place" then
+% include("parts/make_place.tpl")
+
+% end
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
 % include("parts/make_rotation.tpl", family)
@@ -48,6 +52,9 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     for (int position = 0; position < position_rows(longest); position++) {
 % if sinusoids then
         make_sinusoid(position, row[position].sinusoid);
+% end
+% if additive.member == "place" then
+        make_place(position, row[position].place);
 % end
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then

@@ -101,6 +101,8 @@ local function numbers_of(scope, make)
       set[p] = { scale = make(p.columns.count, 1), offset = p.norm == "layer" and make(p.columns.count) or nil }
     elseif p.kind == "table" then
       set[p] = { weight = make(p.rows.count * p.columns.count) }
+    elseif p.kind == "linear" then
+      set[p] = { weight = make(p.rows.count * p.columns.count), bias = make(p.columns.count) }
     elseif p.kind == "output" then
       set[p] = { weight = make(p.rows.count * p.columns.count), bias = make(p.columns.count) }
     end
@@ -206,6 +208,11 @@ function Machine:loss()
     sum = sum + logit * self.objective[i]
   end
   return sum
+end
+
+-- The row of x that label l is asked for at.
+function Machine:labelled(op, x, l)
+  return op.readout == "probe" and (2 * l + 1) % x.rows or x.rows - self.labels + l
 end
 
 -- Gradients of all parameters.

@@ -66,6 +66,11 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrMatches(own, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
   lu.assertStrMatches(own, ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
+  local lst = plan_module.text(plan_of({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
+    ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, task(2, 2)))
+  lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, "
+    .. "answers at the last token of the input\n")
+  lu.assertStrMatches(lst, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
 end
 
 -- A node for every operation, an arrow for every value that is read; blocks are drawn once.

@@ -167,7 +167,8 @@ end
 
 local function plan(fields, drawn)
   local stream = setmetatable(drawn or {}, { __index = { position_range = 0, distance_range = 0, first_position = 0 } })
-  return setmetatable(fields, { __index = { limit = false, task = {}, streams = { stream }, computation = false } })
+  return setmetatable(fields, { __index = { limit = false, task = {}, streams = { stream }, computation = false,
+    readout = "outputs" } })
 end
 
 -- Distinct, ascending, inside, up to the most that fit.

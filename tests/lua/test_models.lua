@@ -134,6 +134,78 @@ function TestFields.test_specs_and_their_runs()
   end
 end
 
+-- What is in the model of Ito et al. 2024, its first values, and that nothing else is.
+function TestFields.test_the_latin_square_encoder()
+  local plan = assert(project:plan("lst_nope")).plan
+  lu.assertEquals(plan.parameters, 1238724) -- embedding 960, four blocks of 309,280, head 644
+  lu.assertEquals({ plan.longest_training, plan.classes, plan.train.batch }, { 16, 4, 128 })
+  local count, uniform = 0, "LH_INIT_UNIFORM"
+  local function check(name, shape, init, value)
+    for _, t in ipairs(plan.tensors) do
+      if t.name == name then
+        lu.assertEquals({ t.shape, t.init }, { shape, init }, name)
+        lu.assertAlmostEquals(t.value, value, 1e-12, name)
+        count = count + 1
+        return
+      end
+    end
+    lu.fail("there is no " .. name)
+  end
+  check("embed.token.weight", { 5, 160 }, uniform, 1 / math.sqrt(5))
+  check("embed.token.bias", { 160 }, uniform, 1 / math.sqrt(5))
+  for layer = 0, 3 do
+    local function inside(name, ...)
+      check(("layers.%d.%s"):format(layer, name), ...)
+    end
+    for _, which in ipairs({ "query", "key", "value" }) do
+      inside(("attention.%s.weight"):format(which), { 160, 160 }, uniform, math.sqrt(6 / 640))
+      inside(("attention.%s.bias"):format(which), { 160 }, "LH_INIT_CONSTANT", 0)
+    end
+    inside("attention.output.weight", { 160, 160 }, uniform, 1 / math.sqrt(160))
+    inside("attention.output.bias", { 160 }, "LH_INIT_CONSTANT", 0)
+    inside("feedforward.up.weight", { 160, 640 }, uniform, 1 / math.sqrt(160))
+    inside("feedforward.up.bias", { 640 }, uniform, 1 / math.sqrt(160))
+    inside("feedforward.down.weight", { 640, 160 }, uniform, 1 / math.sqrt(640))
+    inside("feedforward.down.bias", { 160 }, uniform, 1 / math.sqrt(640))
+    for _, norm in ipairs({ "norm1", "norm2" }) do
+      inside(norm .. ".scale", { 160 }, "LH_INIT_CONSTANT", 1)
+      inside(norm .. ".offset", { 160 }, "LH_INIT_CONSTANT", 0)
+    end
+  end
+  check("output.weight", { 160, 4 }, uniform, 1 / math.sqrt(160))
+  check("output.bias", { 4 }, uniform, 1 / math.sqrt(160))
+  lu.assertEquals(count, #plan.tensors)
+end
+
+-- Blanks have no row; an encoder's empty token has one.
+function TestFields.test_a_linear_embedding_of_every_kind_of_model()
+  for kind, rows in pairs({ encoder = 6, decoder = 10, encoder_decoder = 10 }) do
+    local plan = assert(project:plan("latin_square_learned", { "model.embedding=linear", "model.kind=" .. kind })).plan
+    lu.assertEquals({ plan.tensors[1].name, plan.tensors[1].shape, plan.tensors[2].name, plan.tensors[2].shape },
+      { "embed.token.weight", { rows, 160 }, "embed.token.bias", { 160 } }, kind)
+    lu.assertTrue(project:files(plan) ~= nil, kind)
+  end
+end
+
+-- Why a token of the input cannot answer.
+function TestFields.test_readouts_that_are_refused()
+  local function refused(spec, expected, ...)
+    local made, message = project:plan(spec, { ... })
+    lu.assertTrue(made == nil, expected)
+    lu.assertStrContains(message, expected)
+  end
+  refused("bucket_sort_none", '"last" does not go with this task: bucket_sort has n outputs', "model.readout=last")
+  refused("even_pairs_none", '"probe" does not go with this task: even_pairs declares no probe', "model.readout=probe")
+  refused("even_pairs_none", "computation tokens stand behind the input", "model.readout=last", "task.computation=1")
+  refused("latin_square_learned", 'kind "encoder" has it', "model.kind=decoder", "model.readout=last")
+  refused("latin_square_learned", "logits by the rows of a linear embedding", "model.kind=decoder", "model.tied=true",
+    "model.embedding=linear")
+  local file = support.write("read_out.lua", [[return { model = { readout = "last" },
+    task = { data = "train.jsonl", input_symbols = 3, output_symbols = 2 } }]])
+  support.write("train.jsonl", '{"input":[0],"target":[1]}\n')
+  refused(file, "examples of files have any number of outputs")
+end
+
 -- The small spec of a task, and the tokens that a decoder has for it.
 local function of_every_task(kind, try)
   for _, facts in ipairs(assert(project:tasks()).list) do
@@ -404,7 +476,10 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:activation("a", h, "swish"))]], 5, 'the activation "swish"', "gelu, gelu_tanh, relu or silu" },
   { [[b:output(b:norm("n", h, "batch"))]], 5, 'the norm "batch"', "layer or rms" },
   { [[b:output(b:feedforward(h, { hidden = 32, activation = "tanh" }))]], 5, 'the activation "tanh"', "swiglu" },
-  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"', "bias, hidden, hidden_dropout, name" },
+  { [[b:output(b:feedforward(h, { hidden = 32, activation = "relu", branch_activation = "swiglu" }))]], 5,
+    'the activation "swiglu"', "one of gelu, gelu_tanh, relu or silu" },
+  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"',
+    "bias, branch_activation, hidden, hidden_dropout, name" },
   { [[b:output(h + h)]], 5, "values have no arithmetic", "block:add" },
   { [[b.output(h)]], 5, "is called on the value input", "a colon" },
   { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },

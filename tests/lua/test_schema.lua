@@ -51,6 +51,9 @@ local CASES = {
   { "model.activation", "swiglu", "swish", "expected: relu, gelu, gelu_tanh, silu, swiglu, geglu" },
   { "model.bias", "all", "true", "expected: feedforward, all, none" },
   { "model.init", "torch", "keras", "expected: haiku, torch, xavier" },
+  { "model.branch_activation", "gelu", "swiglu", "expected: none, relu, gelu, gelu_tanh, silu" },
+  { "model.embedding", "linear", "onehot", "expected: table, linear" },
+  { "model.readout", "last", "first", "expected: outputs, last, probe", { "task.kind=even_pairs" } },
   { "model.tied", "true", "yes", "expected: true or false", { "model.kind=decoder" } },
   { "model.layers", "64", "65", "65 is above 64" },
   { "model.encoder_layers", "0", "-1", "-1 is below 0", { APART } },
@@ -77,6 +80,12 @@ local CASES = {
   { "encoding.relative", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.relative.kind", "transformer_xl", "xl", "expected: none, transformer_xl, shaw" },
   { "encoding.relative.clip", "1", "0", "0 is below 1", { SHAW } },
+  { "encoding.relative.sides", "left", "right", "expected: both, left", { SHAW, "encoding.mask.kind=causal" } },
+  { "encoding.relative.init_sigma", "1", "0", "0 is not above 0", { SHAW } },
+  { "encoding.projections", "{ bias = false }", "false", "false does not fit here" },
+  { "encoding.projections.bias", "true", "all", "expected: true or false" },
+  { "encoding.projections.output", "false", "none", "expected: true or false" },
+  { "encoding.projections.init", "linear", "torch", "expected: attention, linear", { "model.init=torch" } },
   { "encoding.mask", "{ kind = 'causal' }", "1", "1 does not fit here" },
   { "encoding.mask.kind", "causal", "casual", 'did you mean "causal"?' },
   { "encoding.mask.left", "3", "-1", "-1 is below 0", { "encoding.mask.kind=window" } },
@@ -84,10 +93,11 @@ local CASES = {
     { "encoding.mask.kind=window", "encoding.mask.left=2" } },
   { "encoding.normaliser", "{ kind = 'geometric' }", "1", "1 does not fit here" },
   { "encoding.normaliser.kind", "geometric", "geometrical", 'did you mean "geometric"?' },
+  { "encoding.normaliser.temperature", "0.01", "0", "0 is not above 0" },
   { "encoding.normaliser.normalised", "false", "0", "expected: true or false", { GEOMETRIC } },
   { "encoding.normaliser.directional", "false", "left", "expected: true or false", { GEOMETRIC } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
-  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized" },
+  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid" },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
   { "encoding.positions.sorted", "false", "0", "expected: true or false", { RANDOM } },
   { "encoding.positions.range", "one_based", "1", "expected: zero_based, one_based", { RANDOM } },
@@ -99,6 +109,11 @@ local CASES = {
   { "encoding.additive", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.additive.kind", "sinusoid", "sinus", "expected: none, sinusoid, learned" },
   { "encoding.additive.rows", "1000", "0", "0 is below 1", { LEARNED } },
+  { "encoding.additive.at", "block", "layer", "expected: input, block", { LEARNED } },
+  { "encoding.additive.channels", "interleaved", "pairs", "expected: halves, interleaved",
+    { "encoding.additive.kind=sinusoid" } },
+  { "encoding.additive.learned", "false", "0", "expected: true or false", { LEARNED } },
+  { "encoding.additive.init", "normal", "uniform", "expected: truncated_normal, normal", { LEARNED } },
   { "encoding.additive.init_sigma", "0.02", "0", "0 is not above 0", { LEARNED } },
   { "encoding.additive.dropout", "0.99", "-0.1", "-0.1 is below 0", { LEARNED } },
   { "encoding.encoder", "{ use = 'geometric' }", "1", "1 does not fit here", { APART } },
@@ -261,8 +276,8 @@ function TestSchema.test_absent_follows_the_features()
   end
   local updates = " adamw_update kernels/cpu/sgd.h momentum"
   local off = updates .. " EVAL_DROPOUT"
-  local score = " score_pair score_tables" .. off
-  local drawn = "FIRST_POSITION draw_sequence signed_distances "
+  local score = " placed score_pair score_tables" .. off
+  local drawn = "GRID_WIDTH FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
   local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
@@ -288,15 +303,16 @@ function TestSchema.test_absent_follows_the_features()
     .. "signed_sinusoid position_bias table_row relative_table visible inverse_total lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("encoding.score={ use = 'alibi' }"),
-    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. off)
+    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
   -- where what is chosen is not used, it leaves nothing either
   lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
-    others .. scalings .. relative .. "draw_sequence signed_distances sinusoid position_table" .. score)
+    others .. scalings .. relative .. "GRID_WIDTH draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, SHAW, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
     turns .. "signed_sinusoid position_bias visible " .. geometric
-    .. "FIRST_POSITION draw_sequence sinusoid position_table" .. score)
+    .. "GRID_WIDTH FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    turns .. relative .. "FIRST_POSITION signed_distances sinusoid score_pair score_tables" .. updates)
+    turns .. relative .. "GRID_WIDTH FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"
+      .. updates)
   lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
   local off_alone = absent("model.dropout=0"):gsub("^dropout ", "")
   lu.assertEquals(absent("model.dropout=0", "model.embedding_dropout=0.1"), off_alone)

@@ -123,6 +123,25 @@ function TestTasks.test_formulas_that_fail_at_some_choice_are_told()
   end
 end
 
+-- What no end of a range shows is found when a spec chooses.
+function TestTasks.test_choices_that_formulas_do_not_allow()
+  local lines = table.move(HEADER, 1, #HEADER, 1, {})
+  lines[5], lines[8] = " * input length: n + 100 / (width - 5)", " * option width: 2..40 = 6; tokens of a frame"
+  lines[7] = " * chance: 1 / ((width - 9) * (width - 9))"
+  local d = diagnostics.new()
+  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+  local probe = tasks.read(folder, d).probe
+  lu.assertNil(probe)
+  lu.assertStrContains(d:text(), "input length: n + 100 / (2 - 5) is -33 at n = 1")
+  lines[5] = " * input length: n + 100 / ((width - 5) * (width - 5))"
+  support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n")
+  probe = assert(tasks.read(folder, diagnostics.new()).probe)
+  lu.assertEquals({ tasks.settle(probe, { width = 5 }) },
+    { nil, "input length: n + 100 / ((5 - 5) * (5 - 5)) has no value at n = 1" })
+  lu.assertEquals({ tasks.settle(probe, { width = 9 }) }, { nil, "chance: it has no value" })
+  lu.assertEquals(tasks.settle(probe, { width = 10 }).chance, 1.0)
+end
+
 -- One alphabet for inputs and outputs, of which one symbol may begin a decoder's target.
 function TestTasks.test_a_shared_alphabet()
   local function shared(...)
@@ -159,6 +178,12 @@ function TestTasks.test_axes_may_name_options()
   lu.assertEquals({ own.axes[1].first, own.axes[1].last, own.axes[1].hint, #own.input_symbols, own.chance },
     { 1, 29, "the greatest is width - 1, and task.options.width is 30", 21, 1 / 16 })
   lu.assertEquals({ own.input_length, own.output_length }, { "2 * 30 + 3", "30 + 1" })
+  for extra, most in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has a place more than its number
+    own = tasks.settle(real.multiplication, { base = 10, width = 30, extra = extra, input = "aligned",
+      split = "permutation", numbers = 64, parts = 8 })
+    lu.assertEquals({ own.axes[1].last, tasks.length(own.input_length, 1), tasks.length(own.output_length, 1) },
+      { most, 63, 31 + extra })
+  end
 end
 
 -- A header of finite data: lengths are numbers, and lines are added.
@@ -193,6 +218,26 @@ function TestTasks.test_finite_data_has_sets_and_axes()
   local all, d = read(8, " * sets: train")
   lu.assertNil(all.probe)
   lu.assertStrContains(d:text(), "a length depends on n")
+end
+
+-- Blank symbols come first; what is asked for is one of the others.
+function TestTasks.test_blanks_and_a_probe()
+  local all, d = read(8, " * blank: a b\n * probe: c")
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals({ all.probe.blank, all.probe.probe }, { { "a", "b" }, "c" })
+  for line, what in pairs({
+    [" * blank: b"] = 'probe.c:8:4: error: blank: "b" is not among the first 1 input symbols',
+    [" * blank: a c"] = 'blank: "c" is not among the first 2 input symbols',
+    [" * blank: a b c"] = "blank: all input symbols are blank",
+    [" * blank: d"] = 'blank: "d" is not among',
+    [" * blank: a\n * probe: a"] = 'probe.c:9:4: error: probe: "a" is blank',
+    [" * probe: d"] = 'probe.c:8:4: error: probe: "d" is not always an input symbol',
+    [" * probe: a b"] = "probe: 2 symbols",
+  }) do
+    all, d = read(8, line)
+    lu.assertNil(all.probe)
+    lu.assertStrContains(d:text(), what)
+  end
 end
 
 function TestTasks.test_a_title_may_have_brackets()

@@ -2,14 +2,17 @@
 # SCHEMES: those of the suite; MORE_SCHEMES: of the long one. Together every scheme, score of the library and reading.
 
 SCHEMES="none sinusoid learned rope rand_learned rand_rope rand_rope_ntk rope_yarn relative rand_relative
-    rand_relative_difference shaw rand_shaw alibi_learned rand_alibi_learned fire_softcap geometric"
+    rand_relative_difference shaw rand_shaw alibi_learned rand_alibi_learned fire_softcap geometric
+    lst_learned"
 MORE_SCHEMES="rand_sinusoid rope_linear rand_relative_clamped rand_shaw_difference alibi rand_alibi
     rand_alibi_clamped window t5 rand_t5 rand_t5_difference kerple_log rand_kerple_log_difference kerple_power
     rand_kerple_power_difference fire rand_fire fire_causal sandwich rand_sandwich cyclic rand_cyclic
     distance_table rand_distance_table_difference log_length softcap constant_cap list places rand_places_difference
     alibi_causal geometric_raw rand_geometric_raw rand_geometric_plain label rand_sinusoid_unsorted rand_rope_sequence
     rand_geometric_raw_sequence rand_relative_independent rand_shaw_independent rand_alibi_learned_independent
-    rand_learned_onebased rand_rope_onebased rand_relative_onebased"
+    rand_learned_onebased rand_rope_onebased rand_relative_onebased
+    lst_1d lst_1d_clean lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope
+    lst_cnope_clean"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -25,6 +28,10 @@ facets_of() {
             parameters = { rate = { per = "layer", init = 0.3 }, shift = { per = "head", init = 1 } }' ;;
         geometric_raw) echo 'use = "geometric", normaliser = { normalised = false }, rotation = { kind = "rope" }' ;;
         geometric_plain) echo 'use = "geometric", normaliser = { directional = false }, additive = { kind = "sinusoid" }' ;;
+        lst_2d*) echo "use = \"$1\", positions = { kind = \"index\" }" ;; # the task is no grid
+        lst_learned) echo 'use = "lst_learned", additive = { rows = 64, dropout = 0.2 }, normaliser = { temperature = 0.5 },
+            projections = { output = false }' ;;
+        lst_random) echo 'use = "lst_random", additive = { rows = 64 }' ;;
         label) echo 'use = "label", positions = { max_position = 64 }' ;;
         *) echo "use = \"$1\"" ;;
     esac

@@ -98,6 +98,36 @@ validation_file() {
     ends_with 1 'task.validation: cannot read' ./longhand plan "$work/latin_file.lua"
 }
 
+# Lines of any lengths, one after the other as each alone: memory of the first is too small for the second, although
+# rows of activations are as many.
+lines_of_any_length() {
+    file=$(folder whole)/checkpoint.safetensors
+    for input in 1 1,4,3 2,3; do
+        echo "{\"input\":[$input]}" >>"$work/lines"
+        echo "{\"input\":[$input]}" | "$trainer" predict --checkpoint "$file" >>"$work/apart" || return
+    done
+    "$trainer" predict --checkpoint "$file" <"$work/lines" >"$work/together" && cmp "$work/apart" "$work/together"
+}
+
+# The model of Ito et al. 2024, small: its gradients; the cell that is asked for answers, of an input that has one; the
+# checkpoint is none of a model that answers elsewhere.
+probe() {
+    cat >"$work/latin_probe.lua" <<'END'
+return { use = "./latin_small.lua", encoding = { kind = "none" }, eval = { by = { vectors = true } },
+  model = { use = "lst_encoder", layers = 2, width = 16, feedforward = 32, readout = "probe" },
+  precision = "float64" }
+END
+    ./longhand build "$work/latin_probe.lua" --levels best --out "$work/probe" &&
+        ends_with 0 'embed.token.bias' "$work/probe/trainer" gradcheck &&
+        "$work/probe/trainer" train --out "$work/probed" || return
+    file=$(folder probed)/checkpoint.safetensors
+    "$work/probe/trainer" predict --checkpoint "$file" --text ..12.?.. | grep -q '^[1-4]$' &&
+        ends_with 1 'expected: one ? in the input, and one output' "$work/probe/trainer" predict --checkpoint "$file" \
+            --text ..12.?.? &&
+        ends_with 1 'no place to read the answer' "$work/probe/trainer" predict --checkpoint "$file" --text 1234 &&
+        ends_with 1 'embed.token.weight: shape' "$trainer" eval --checkpoint "$file"
+}
+
 # What the authors log: the mean of an epoch's batches, each before its update, the short one counting as much; each is a
 # line here.
 epoch_accuracy() {
@@ -139,6 +169,8 @@ expect same_bits same_bits
 expect lines lines
 expect flags flags
 expect validation_file validation_file
+expect lines_of_any_length lines_of_any_length
+expect probe probe
 expect epoch_accuracy epoch_accuracy
 expect reports reports
 expect cadence cadence

@@ -1,8 +1,8 @@
 -- Facet `positions`: where each token stands, and how far apart the tokens of a pair are.
 --
 -- Input: the resolved encoding, the family's layers, whether the input draws apart. Output: what the templates need to
--- draw positions, or { kind = "index" }, also where positions would be drawn that nothing reads; and in `distance` the
--- signed distances of pairs.
+-- draw positions, or { kind = "index" }, also of a grid, which only tables of sinusoids know, and where positions would
+-- be drawn that nothing reads; and in `distance` the signed distances of pairs.
 -- A draw has an index in the shared table of draws and a site in the counter: 0 for what the whole pass shares,
 -- l + 1 for block l. Additive encodings share one draw; rotation and distances draw per layer unless the spec says
 -- "pass" (Ruoss et al. 2023, released code). Of several streams each has draws, and sites, of its own; what is added
@@ -67,7 +67,7 @@ end
 local function plan_distances(encoding, layers)
   if not reads_distances(encoding) or encoding.positions.draw == "sequence" then -- rules.lua: then nothing reads them
     return { kind = "none" }
-  elseif encoding.positions.kind == "index" then
+  elseif encoding.positions.kind ~= "randomized" then
     return { kind = "index" }
   elseif encoding.positions.reading == "difference" then
     return { kind = "difference" }
@@ -90,7 +90,7 @@ end
 
 -- Those of what is added to the embeddings of several streams.
 function M.input(encoding)
-  if encoding.positions.kind == "index" then
+  if encoding.positions.kind ~= "randomized" then
     return { kind = "index" }
   end
   local drawn = drawn_positions(encoding.positions)
@@ -101,9 +101,10 @@ end
 function M.plan(encoding, layers, apart)
   local positions = encoding.positions
   local distance = plan_distances(encoding, layers)
-  local input = not apart and encoding.additive.kind ~= "none"
-  local in_layers = encoding.rotation.kind ~= "none" or distance.kind == "difference"
-  if positions.kind == "index" or not input and not in_layers then
+  local added, in_blocks = not apart and encoding.additive.kind ~= "none", encoding.additive.at == "block"
+  local input = added and not in_blocks
+  local in_layers = added and in_blocks or encoding.rotation.kind ~= "none" or distance.kind == "difference"
+  if positions.kind ~= "randomized" or not input and not in_layers then
     return { kind = "index", distance = distance }
   end
   local drawn = drawn_positions(positions)

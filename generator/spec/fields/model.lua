@@ -52,6 +52,8 @@ return {
   { path = "model.activation", type = "choice", default = "relu", left_out = "relu",
     choices = { "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" },
     doc = "between the feed-forward layers; swiglu, geglu: a gate, whose two halves have feedforward channels each" },
+  { path = "model.branch_activation", type = "choice", choices = { "none", "relu", "gelu", "gelu_tanh", "silu" },
+    default = "none", left_out = "none", doc = "behind the second of the feed-forward layers, too" },
   { path = "model.bias", type = "choice", choices = { "feedforward", "all", "none" }, default = "feedforward",
     left_out = "feedforward",
     doc = "which products of a block have biases: the feed-forward layers', those of attention as well, or none" },
@@ -62,9 +64,23 @@ return {
       "torch: PyTorch's defaults: uniform in +-1 / sqrt(fan in), attention's inputs as xavier, tokens' vectors normal",
       "xavier: matrices uniform in +-sqrt(6 / (in + out)), queries, keys and values as one (Glorot and Bengio 2010)",
     } },
+  { path = "model.embedding", type = "choice", choices = { "table", "linear" }, default = "table", left_out = "table",
+    doc = "how a token becomes a vector",
+    more = {
+      "table: a row of its own, times sqrt(width)",
+      "linear: one-hot tokens through a linear map with a bias; those that the task declares blank are zero vectors",
+    } },
+  { path = "model.readout", type = "choice", choices = { "outputs", "last", "probe" }, default = "outputs",
+    left_out = "outputs", only = { "encoder" },
+    doc = "where answers are read: at one empty token per output; or of tasks with one output at a token of the input",
+    more = {
+      "last: the last one",
+      "probe: the one that is asked for, where the task declares a probe",
+    } },
   { path = "model.tied", type = "boolean", default = false, left_out = false,
     only = { "decoder", "encoder_decoder" },
     doc = "whether logits are products with the vectors of the output's tokens, without weights of their own" },
   { path = "model.spare_token", type = "boolean", default = true, left_out = true, only = { "encoder" },
-    doc = "an embedding that no token has, as in Ruoss et al.'s counts of parameters; computation tokens take it" },
+    doc = "an embedding that no token has, as in Ruoss et al.'s counts of parameters; computation tokens take it; "
+      .. "nothing where embedding is linear or readout is not outputs" },
 }

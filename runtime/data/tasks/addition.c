@@ -13,7 +13,7 @@
  * option base:    2..36 = 10; of the digits, from 10 on A to Z
  * option width:   2..4096 = 61; places of a number, with zeros in front
  * option input:   plain aligned; a + b, or the operator, then the digits of both by turns
- * option split:   permutation stratified; pairs of numbers below `numbers`, or with up to six digits alike
+ * option split:   permutation stratified; pairs of numbers below `numbers`, or of all counts of digits up to six
  * option numbers: 64..4194304 = 1048576; pairs to train on and to validate with, and where their numbers come from
  * option parts:   2..1000 = 8; one of so many parts is for validation
  */

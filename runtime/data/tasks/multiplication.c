@@ -7,14 +7,14 @@
  * output length:  width + extra + 1
  * chance:         1 / base
  * sets:           train test validation
- * axis digits:    1 to width; significant digits of the number
+ * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number
  * axis carry:     0 to width; longest carry chain: digits that make a carry, and those whose carry hangs on it
  * axis trained:   0 to 1; whether number and digit are a pair of those trained on
  * option base:    2..36 = 10; of the digits, from 10 on A to Z
  * option width:   2..4096 = 60; places of the number, with zeros in front
  * option extra:   0..16 = 2; places that the product has besides
  * option input:   plain aligned; a * b, or the operator, then b behind every digit of a
- * option split:   permutation stratified; numbers below `numbers` and digits from 0, or up to six digits and from 1
+ * option split:   permutation stratified; numbers below `numbers` and digits from 0, or of up to six places and from 1
  * option numbers: 64..4194304 = 1048576; pairs to train on and to validate with
  * option parts:   2..1000 = 8; one of so many parts is for validation
  */

@@ -12,6 +12,7 @@
  *      * output length:  n
  *      * chance:         0.2        the accuracy of guessing
  *      * baseline:       0.2369 most frequent token of the sequence, everywhere    (optional: value, then its name)
+ *      * grid:           4          cells of a row, where the input is a grid    (optional)
  *      * option order:   up down; which way the tokens are sorted    (optional, any number: choices, then what they say)
  *      * option width: 2..4096 = 61; tokens of a frame             (or integers of a range, and which is the default)
  *      * /
@@ -34,6 +35,11 @@
  *
  * It writes input_length input tokens and output_length target tokens, all below the alphabets' sizes, and clears
  * mask[i] where an output does not count towards accuracy. Every n >= 1 must work. All randomness comes from rng.
+ *
+ * Two more lines are for models that ask (docs/latin-square.md):
+ *
+ *     blank: .    input symbols that say nothing of their place, the first ones of all; a linear embedding has no row
+ *     probe: ?    the input symbol that stands at the token which the answer is about, once in every input
  *
  * A task of finite data (latin_square) has these lines besides, and lengths without n:
  *

@@ -7,7 +7,12 @@ local function sums(case)
 end
 
 local function embedding_drops(case)
-  return (case.resolved.model.embedding_dropout or case.resolved.encoding.additive.dropout or 0) > 0
+  local additive = not case.plan.additive.in_blocks and case.resolved.encoding.additive.dropout
+  return (case.resolved.model.embedding_dropout or additive or 0) > 0
+end
+
+local function places_drop(case)
+  return case.plan.additive.in_blocks and (case.resolved.encoding.additive.dropout or 0) > 0
 end
 
 local M = {}
@@ -44,11 +49,13 @@ M.identifiers = {
   { "attention_keep", function(case) return case.resolved.model.dropout > 0 end },
   { "EMBEDDING_DROP_BELOW", embedding_drops },
   { "embedding_keep", embedding_drops },
+  { "PLACE_DROP_BELOW", places_drop },
   { "hidden_keep", function(case) return (case.resolved.model.hidden_dropout or 0) > 0 end },
   { "drop_self_weights", function(case) return (case.resolved.model.attention_dropout or 0) > 0 end },
   { "keep_source", function(case) return (case.resolved.model.attention_dropout or 0) > 0 end },
   { "draw_masks", function(case)
     return case.resolved.model.dropout > 0 or (case.resolved.model.hidden_dropout or 0) > 0 or embedding_drops(case)
+      or places_drop(case)
   end },
   { "LH_DOMAIN_EVAL_DROPOUT", function(case) return case.resolved.eval.dropout ~= nil end },
   { "begin_shard", sums },
