@@ -121,7 +121,7 @@ end
 
 -- Only examples that say so can be left out for having been trained on.
 local function check_novel(context, eval, facts)
-  if eval.novel and not find(facts, "trained") then
+  if given(context, "eval.novel", true) and not find(facts, "trained") then
     add(context, { "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
       facts.data and what_of(facts) or facts.kind or "the task"),
       expected = "finite data with an axis `trained`: ./longhand list tasks, or task.axes of files" })

@@ -8,27 +8,19 @@ local axes = require("spec.axes")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.features")
+local holders = require("spec.holders")
 local locate = require("spec.locate")
 local tasks = require("spec.tasks")
+local warnings = require("spec.warnings")
 
 local M = {}
 
--- The path of a field of the encoding, where a family has its own.
-local function named(context, path)
-  return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
-end
-
-local function place(context, path)
-  local origin = context.origins[named(context, path)]
-  return origin and not origin.default and origin or nil
-end
-
 -- Adds an error at the first of the paths that was written somewhere; the first path names the field.
 local function add(context, paths, record)
-  record.field = named(context, paths[1])
+  record.field = holders.named(context, paths[1])
   record.at = context.root.origin
   for i = #paths, 1, -1 do
-    record.at = place(context, paths[i]) or record.at
+    record.at = holders.place(context, paths[i]) or record.at
   end
   if record.notes[1].at == record.at then
     record.notes = nil -- the error stands at the value that the note would point to
@@ -37,8 +29,8 @@ local function add(context, paths, record)
 end
 
 local function note(context, path, value)
-  local origin = place(context, path)
-  path = named(context, path)
+  local origin = holders.place(context, path)
+  path = holders.named(context, path)
   return { at = origin, what = origin and ("%s = %s is set here"):format(path, value)
     or ("%s = %s by default"):format(path, value) }
 end
@@ -309,7 +301,7 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
     return
   end
   beyond = beyond or 0
-  local field = named(context, path)
+  local field = holders.named(context, path)
   local limit, limit_text = value + beyond, field .. (beyond > 0 and " + " .. beyond or "")
   if facts.data then
     local most = facts.data.longest and tasks.most_tokens(facts) or 0
@@ -326,7 +318,7 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
   for _, entry in ipairs(all_lengths(context.resolved)) do
     local hit, most = too_long(entry.lengths, entry.path, facts, limit)
     longest = math.max(longest, most)
-    local repeats = entry.path == "eval.during.lengths" and not place(context, entry.path)
+    local repeats = entry.path == "eval.during.lengths" and not holders.place(context, entry.path)
     if hit and not repeats then
       hits[#hits + 1] = { hit = hit, path = entry.path }
     end
@@ -395,166 +387,6 @@ local function drawing(context)
   end
 end
 
--- Whether a family has what it has at this path from what stands directly in encoding, of which enough is said.
-local function is_inherited(context, path)
-  return context.family and context.origins[named(context, path)] == context.origins[path]
-end
-
-local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still learns: 8192 positions for 501 tokens
-
--- A range far above the lengths that it is for: most of its positions are hardly met in training.
-local function warn_range(context, warn)
-  local resolved, facts, longest = context.resolved, context.task, 0
-  local positions = resolved.encoding.positions
-  if positions.kind ~= "randomized" or facts.data or is_inherited(context, "encoding.positions.max_position") then
-    return
-  end
-  for _, entry in ipairs(all_lengths(resolved)) do
-    each_length(entry.lengths, entry.path, function(n)
-      longest = math.max(longest, tasks.tokens(facts, n))
-    end)
-  end
-  if longest > 0 and positions.max_position > FAR * longest then
-    warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these positions "
-      .. "together; about 2 to 16 times is usual"):format(named(context, "encoding.positions.max_position"),
-      positions.max_position, FAR, longest))
-  end
-end
-
--- Whether both sides are drawn makes a difference for drawn distances alone.
-local function warn_sides(context, warn)
-  local resolved, path = context.resolved, "encoding.positions.sides"
-  local positions = resolved.encoding.positions
-  local function warn_of(why)
-    warn(("%s: \"independent\" has no effect: %s"):format(named(context, path), why))
-  end
-  if positions.sides ~= "independent" or is_inherited(context, path) then
-    return
-  elseif not features.distances_are_read(resolved) then
-    warn_of("nothing reads distances")
-  elseif positions.reading == "difference" then
-    warn_of("distances are differences of positions")
-  elseif positions.reading == "clamped" then
-    warn_of("clamped reads the draw of the left side alone")
-  end
-end
-
-local function warn_positions(context, warn)
-  local resolved, path = context.resolved, named(context, "encoding.positions")
-  local encoding = resolved.encoding
-  local positions, turns = encoding.positions, encoding.rotation.kind ~= "none"
-  if positions.kind ~= "randomized" or is_inherited(context, "encoding.positions.kind") then
-    return
-  elseif not features.positions_are_read(resolved) then
-    warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no score "
-      .. "reads x.distance, x.query or x.key")
-  elseif positions.draw == "layer" and not turns and not features.distances_are_read(resolved) then
-    warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a layer")
-  end
-  local distances = features.distances_are_read(resolved)
-  if positions.sorted == false and distances and positions.reading ~= "difference"
-    and encoding.additive.kind == "none" and not turns then
-    warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
-  end
-  if positions.reading ~= "drawn" and not distances then
-    warn(("%s.reading: %q has no effect: nothing reads distances"):format(path, positions.reading))
-  end
-end
-
-local function warn_cadence(resolved, warn)
-  local train = resolved.train
-  local warmup = train.schedule and train.schedule.warmup or 0
-  if train.steps and warmup > train.steps then
-    warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
-      warmup, train.steps))
-  end
-  local unit = train.cadence == "epochs" and "epoch" or "step"
-  local last = train[unit .. "s"]
-  if not last then
-    return -- the trainer alone knows how many of them there are
-  end
-  if train.log_every > last then
-    warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
-      last))
-  end
-  local keep = train.checkpoint.keep
-  if type(keep) == "table" and keep[#keep] > last then
-    warn(("train.checkpoint.keep: %s %d is past the last %s, %d"):format(unit, keep[#keep], unit, last))
-  end
-  local during = resolved.eval.during
-  if during and during.every > last then
-    warn(("eval.during.every: %d is past the last %s, %d"):format(during.every, unit, last))
-  end
-end
-
-local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
-
--- A window's right side where nothing to the right is seen.
-local function warn_mask(context, warn)
-  local path = MASK_OF_DECODER[context.resolved.model.kind]
-  local mask = path and features.value_at(context.resolved, path)
-  if mask and (mask.right or 0) > 0 and place(context, path .. ".right") then
-    warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
-  end
-end
-
-local function warn_spare_token(resolved, warn)
-  if resolved.model.spare_token == false and resolved.task.computation then
-    warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
-  end
-end
-
-local function warn_evaluation(resolved, warn)
-  local eval = resolved.eval
-  if eval.dropout and not features.drops(resolved) then
-    warn("eval.dropout: true has no effect: nothing is dropped out in training either")
-  end
-  if eval.batch and eval.batch >= eval.examples then
-    warn(("eval.batch: %d holds all %d examples: a condition has one batch"):format(eval.batch, eval.examples))
-  end
-end
-
--- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
-local function warn_dropout(resolved, warn)
-  for _, entry in ipairs(features.dropouts(resolved)) do
-    local probability = entry[2]
-    if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
-      warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(entry[1],
-        diagnostics.number(probability)))
-    end
-  end
-end
-
--- Whether the spec has facets for the family that are not those of all.
-local function has_own(context, name)
-  return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
-end
-
--- What a family with facets of its own goes by: what is added to the embedding is no attention's.
-local function own_view(resolved, name)
-  local view = families.view(resolved, name)
-  view.encoding.additive = { kind = "none" }
-  return view
-end
-
--- Calls check(context) for what is written directly, where some family or what is added to the embedding goes by it,
--- and for every family's own; holds_for: the families that the facets are for, in order.
-local function each_encoding(context, check)
-  local resolved, shared = context.resolved, {}
-  for _, name in ipairs(families.of(resolved.model) or {}) do
-    if has_own(context, name) then
-      check(setmetatable({ resolved = own_view(resolved, name), family = name, holds_for = { name } },
-        { __index = context }))
-    else
-      shared[#shared + 1] = name
-    end
-  end
-  local additive = resolved.encoding.additive
-  if shared[1] or additive and additive.kind ~= "none" then
-    check(setmetatable({ holds_for = shared }, { __index = context }))
-  end
-end
-
 -- What stands in the way of reading the answer at a token of the input: what, what is expected, the field it is about.
 local function no_readout(context, readout)
   local facts, task = context.task, context.resolved.task
@@ -605,7 +437,7 @@ local function takers(context)
   end
   for _, name in ipairs(families.of(resolved.model)) do
     local view = families.view(resolved, name)
-    local path = has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
+    local path = holders.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
     if view.encoding.rotation.kind ~= "none" then
       add_taker(STREAMS[name], path, view)
     end
@@ -634,7 +466,7 @@ function M.apply(context)
   readout(context)
   tied(context)
   embedding_rate(context)
-  each_encoding(context, function(seen)
+  holders.each(context, function(seen)
     yarn_ramp(seen)
     geometric_alone(seen)
     dropped_weights(seen)
@@ -649,23 +481,7 @@ function M.apply(context)
     one_draw(context, takers(context))
   end
   axes.check(context)
-  local warnings = {}
-  local function warn(text)
-    warnings[#warnings + 1] = text
-  end
-  if context.good then
-    each_encoding(context, function(seen)
-      warn_positions(seen, warn)
-      warn_sides(seen, warn)
-      warn_range(seen, warn)
-    end)
-    warn_spare_token(resolved, warn)
-    warn_mask(context, warn)
-    warn_evaluation(resolved, warn)
-    warn_cadence(resolved, warn)
-    warn_dropout(resolved, warn)
-  end
-  return warnings
+  return context.good and warnings.of(context) or {}
 end
 
 return M

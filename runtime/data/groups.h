@@ -12,6 +12,7 @@ typedef struct lh_group {
     lh_set set;
     int32_t value[LH_MOST_AXES]; /* on each axis asked for */
     int64_t first, count;        /* of its examples in place and pick */
+    int64_t left_out;            /* examples like them that were trained on, where those do not count */
 } lh_group;
 
 typedef struct lh_groups {
@@ -42,8 +43,9 @@ void lh_groups_close(lh_groups *groups);
 /* The sets that a text names, with commas between them, as 1 << lh_set for each; 0: the text is something else. */
 unsigned lh_sets_of(const char *text);
 
-/* How many of a group's first examples are among those trained on; -1: nobody says. */
-int64_t lh_group_trained(const lh_groups *groups, const lh_group *group, int64_t examples);
+/* The share of a group's first examples that is among those trained on, of all of its examples where those are left out;
+ * -1: nobody says. */
+double lh_group_trained(const lh_groups *groups, const lh_group *group, int64_t examples);
 
 /* Whether the group's value on an axis asked for is greater than that of any training example. */
 bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis);

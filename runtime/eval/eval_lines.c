@@ -33,8 +33,8 @@ static void write_training(lh_json *line, FILE *out, const lh_eval_result *resul
         before = ",";
     }
     if (before[0] != '[') putc(']', out);
-    int64_t trained = lh_group_trained(groups, result->group, result->examples);
-    if (trained >= 0) lh_json_number(line, "trained", (double)trained / result->examples);
+    double trained = lh_group_trained(groups, result->group, result->examples);
+    if (trained >= 0) lh_json_number(line, "trained", trained);
     if (groups->novel) lh_json_raw(line, "novel", "true");
 }
 

@@ -32,7 +32,7 @@ static const struct {
     {"eval.by", BY, offsetof(lh_spec, eval.by)},
     {"eval.sets", SETS, offsetof(lh_spec, eval.sets)},
     {"eval.examples", INTEGER, offsetof(lh_spec, eval.examples)},
-    {"eval.novel", SWITCH, offsetof(lh_spec, eval.novel)},
+    {"eval.with_trained", SWITCH, offsetof(lh_spec, eval.with_trained)},
     {"eval.batch", INTEGER, offsetof(lh_spec, eval.batch)},
     {"eval.draws", INTEGER, offsetof(lh_spec, eval.draws)},
     {"eval.during_every", LONG, offsetof(lh_spec, eval.during_every)},

@@ -150,11 +150,12 @@ end
 function TestRuns.test_novel_lines_are_told_apart()
   for _, novel in ipairs({ false, true }) do
     local spec = reports.spec_of("addition")
-    spec.eval.novel = novel or nil
+    spec.eval.novel = novel
     local run = runs.read(write_run("novel", "rr", novel and 1 or 0, 0.1, { exit = 0,
       facts = { data = { train = "addition", by = { "digits" } }, spec = spec },
-      eval = by_line(100, "test", '{"digits":1}', 0.5) .. by_line(100, "test", '{"digits":2}', 1)
-        .. by_line(100, "test", '{"digits":2}', 0.25, ',"trained":0,"novel":true') }))
+      eval = by_line(100, "test", '{"digits":1}', 0.5, ',"trained":1')
+        .. by_line(100, "test", '{"digits":2}', 1, ',"trained":0.5')
+        .. by_line(100, "test", '{"digits":2}', 0.25, ',"trained":0.5,"novel":true') }))
     lu.assertEquals(run.test.lengths, novel and { 2 } or { 1, 2 })
     lu.assertEquals(run.test.accuracy, novel and { 0.25 } or { 0.5, 1.0 })
   end

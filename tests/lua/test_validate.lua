@@ -235,6 +235,16 @@ function TestValidate.test_sequences_fit_their_encoding()
     additive = { kind = "learned", rows = 2047 } } }]], "2047 rows are fewer than the positions that can be drawn")
 end
 
+-- Names of files are looked at in time proportional to their length, whatever they are made of.
+function TestValidate.test_long_names_of_files()
+  for _, name in ipairs({ ("x"):rep(300000), ("x"):rep(300000) .. "/", ("/x"):rep(100000) }) do
+    local began = os.clock()
+    refused(("return { task = { source = %q } }"):format(name), "task.source")
+    refused(("return { %smodel = { source = %q } }"):format(PLAIN, name), "model.source")
+    lu.assertTrue(os.clock() - began < 5)
+  end
+end
+
 function TestValidate.test_head_width()
   good("return { " .. PLAIN .. "model = { width = 96, heads = 24 } }")
   refused("return { " .. PLAIN .. "model = { width = 80, heads = 8 } }",

@@ -308,7 +308,7 @@ static void test_evaluation_lines_compare_with_training(void **state) {
         "\"sd_over_draws\":0,\"beyond\":[\"digits\"],\"trained\":0}",
     };
     static const char *const novel[] = {
-        "\"trained\":0,\"novel\":true}",
+        "\"trained\":0.5,\"novel\":true}",
         "\"beyond\":[\"carry\"],\"trained\":0,\"novel\":true}",
         "\"beyond\":[\"digits\"],\"trained\":0,\"novel\":true}",
     };
@@ -316,18 +316,19 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     lh_groups g;
     lh_eval_result results[MOST];
     open_with_trained(&f, *state);
+    f.spec.eval.with_trained = true;
     open_groups(&g, &f, &by_both, 0);
     assert_int_equal(evaluate(&f, &g, path, results), 4);
     check_lines(path, whole, 4);
     lh_groups_close(&g);
-    f.spec.eval.novel = true;
+    f.spec.eval.with_trained = false;
     open_groups(&g, &f, &by_both, 0);
     assert_int_equal(g.group[0].value[DIGITS], 2); /* of one digit there is nothing new */
     remove(path);
     assert_int_equal(evaluate(&f, &g, path, results), 3);
     check_lines(path, novel, 3);
     lh_groups_close(&g);
-    f.spec.eval.novel = false; /* lines without those trained on are not taken for lines with them */
+    f.spec.eval.with_trained = true; /* lines without those trained on are not taken for lines with them */
     open_groups(&g, &f, &digits, 0);
     f.corpus.eval.apart = 1u << CARRY;
     lh_groups_close(&g);
@@ -344,7 +345,6 @@ static void test_nothing_novel_is_told(void **state) {
     lh_groups g;
     lh_error error;
     open_with_trained(&f, *state);
-    f.spec.eval.novel = true;
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &few, 0, &error), LH_ERR_INPUT, &error,
                     "held.jsonl that eval.by asks for is among those trained on");
     lh_groups_close(&g);

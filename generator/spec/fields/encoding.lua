@@ -127,7 +127,7 @@ return {
     default_text = "layer where rotation or relative is on or the score reads positions, else pass",
     doc = "draw once per pass through the network, anew for every block, or for every sequence of the batch" },
   { path = "encoding.positions.reading", type = "choice", choices = { "drawn", "difference", "clamped" },
-    default = "drawn", only = { "randomized" },
+    default = "drawn", default_text = "drawn; of cross-attention difference, the one it has", only = { "randomized" },
     doc = "distances: drawn, ascending, for 1, 2, ... tokens apart; differences of positions; or drawn and read as in "
       .. "Ruoss et al.'s released code" },
   { path = "encoding.positions.sides", type = "choice", choices = { "mirrored", "independent" },

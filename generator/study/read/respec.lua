@@ -124,7 +124,7 @@ local function whole(facet, value)
   for name, inner in next, value do
     out[name] = inner
   end
-  for _, field in ipairs(schema.children["encoding." .. facet]) do
+  for _, field in ipairs(schema.children["encoding." .. facet] or {}) do
     if field.left_out ~= nil and out[field.name] == nil and schema.allows(field, value.kind) then
       out[field.name] = field.type == "table" and { kind = field.left_out } or field.left_out
     end

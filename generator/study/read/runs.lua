@@ -138,10 +138,11 @@ end
 -- Lines of other evaluation seeds than the standard one do not count, nor those with or without the examples that were
 -- trained on where the spec says the other. Returns what is damaged, or nil.
 local function read_evaluations(run)
-  local novel = run.facts.spec ~= nil and run.facts.spec.eval ~= nil and run.facts.spec.eval.novel or false
-  run.novel = novel
+  local eval = run.facts.spec and run.facts.spec.eval
+  local novel = not eval or eval.novel ~= false
   local damage = run_files.evaluations(run.dir, run.notes, function(row)
-    if row.seed == nil and (row.novel or false) == novel then
+    if row.seed == nil and (row.trained == nil or (row.novel or false) == novel) then
+      run.novel = run.novel or row.novel
       takers[row.split](run, row)
     end
   end)

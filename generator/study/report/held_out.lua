@@ -66,7 +66,7 @@ local function trained(study)
       number = cell.number } } }
   end
   return #rows > 0 and { name = "trained", title = ("Examples that were trained on, by %s"):format(axis),
-    about = novel and "eval.novel left them out; numbers without others are not there" or nil, corner = "cell",
+    about = novel and "they are left out (eval.novel); a number without others has no accuracy" or nil, corner = "cell",
     subs = { "" }, columns = { { title = "share of the examples" } }, rows = rows, notes = {} } or nil
 end
 

@@ -142,7 +142,7 @@ typedef struct lh_eval_defaults {
     int draws;            /* per condition, of what is random in a pass; 1 where nothing is */
     lh_by by;             /* of finite data */
     unsigned sets;        /* likewise, 1 << lh_set for each; 0: those held out from training, if there are any */
-    bool novel;           /* likewise: leaves out examples that were trained on */
+    bool with_trained;    /* likewise: also examples that were trained on */
     int64_t during_every; /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples;
