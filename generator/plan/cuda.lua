@@ -123,7 +123,7 @@ local function kernels(plan, multiplies)
   end
   list[#list + 1] = "cuda/sums.cu"
   list[#list + 1] = "cuda/layernorm.cu"
-  if plan.device.masks[1] then
+  if plan.device.drops then
     list[#list + 1] = "cuda/dropout.cu"
   end
   list[#list + 1] = "cuda/norm.cu"
@@ -191,7 +191,8 @@ end
 
 -- An address for each array of the network, and what every model has.
 local function block_state(plan, device)
-  local arrays = #device.always + #device.training + OF_FAMILY * math.max(0, #plan.attentions - 1)
+  local arrays = #device.always + #device.training + #device.bits
+    + OF_FAMILY * math.max(0, #plan.attentions - 1)
   for _, block in ipairs(device.blocks) do
     arrays = arrays + #block.members + 2 -- all its layers, and what loops have besides
   end
