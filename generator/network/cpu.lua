@@ -10,7 +10,7 @@
 --               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
 --               the table of tokens
---   attended    family -> { queries, keys }: what a layer's state calls them
+--   attended    family -> { queries, keys, direction }: what a layer's state calls them
 --   embeddings  { routine, stream, of, drops, keep, place, additive }, a function each
 --   labelled    of which stream labels are
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
@@ -94,13 +94,14 @@ local function embeddings(cpu)
   return list
 end
 
--- What a layer's state calls the queries and the keys of its attention, by family.
+-- What a layer's state calls the queries, the keys and the directions of its attention, by family.
 local function attended(cpu)
   local by_family = {}
   for _, scope in ipairs(cpu.lists.order) do
     for _, op in ipairs(cpu.lists[scope].forward) do
       if op.kind == "attention" then
-        by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name }
+        by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name,
+          direction = op.direction and op.direction.name or false }
       end
     end
   end

@@ -51,7 +51,7 @@ local function values(resolved)
     { "eval.lengths", lengths_text(eval.lengths) },
     { "eval.by", by_text(eval.by) },
     { "eval.sets", splits_text(eval.splits) },
-    { "eval.with_trained", not eval.novel },
+    { "eval.with_trained", eval.novel == false },
     { "eval.examples", eval.examples },
     { "eval.batch", eval.batch },
     { "eval.draws", eval.draws },

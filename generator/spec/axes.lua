@@ -120,7 +120,7 @@ local function given(context, path, value)
 end
 
 -- Only examples that say so can be left out for having been trained on.
-local function check_novel(context, eval, facts)
+local function check_novel(context, facts)
   if given(context, "eval.novel", true) and not find(facts, "trained") then
     add(context, { "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
       facts.data and what_of(facts) or facts.kind or "the task"),
@@ -132,7 +132,7 @@ end
 function M.check(context)
   local eval, facts = context.resolved.eval, context.task
   if eval and facts then
-    check_novel(context, eval, facts)
+    check_novel(context, facts)
   end
   for _, path in ipairs(eval and facts and { "eval", "eval.during" } or {}) do
     local section = path == "eval" and eval or eval.during or {}

@@ -1,5 +1,6 @@
-% local first = positions.first == 1 and " - FIRST_POSITION" or ""
+% local first = positions.first == 1 and " - " .. PREFIX .. "FIRST_POSITION" or ""
 % local drawn = positions.kind == "randomized"
+% local row = drawn and prefix .. "positions_of(v, l)[row]" or "row"
 % if cuda.products == "library" then
 /* Rows of positions that this step does not have keep none of another's. */
 % if block then
@@ -14,10 +15,10 @@ team_barrier(&block()->members);
 % if block then
 for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${count} * v->T * WIDTH; e += t->blocks * THREADS) {
     const int l = e / (v->T * WIDTH), row = e / WIDTH % v->T;
-    g->${block}[l].position_table[(${drawn and "positions_of(v, l)[row]" or "row"}${first}) * WIDTH + e % WIDTH] = sums.${member}[e];
+    g->${block}[l].position_table[(${row}${first}) * WIDTH + e % WIDTH] = sums.${member}[e];
 }
 % else
-% local place = (drawn and "v->draws[e / WIDTH]" or "e / WIDTH") .. first
+% local place = (drawn and "v->" .. prefix .. "draws[e / WIDTH]" or "e / WIDTH") .. first
 for (int e = t->rank * THREADS + (int)threadIdx.x; e < v->T * WIDTH; e += t->blocks * THREADS)
     g->position_table[(${place}) * WIDTH + e % WIDTH] = sums.${member}[e];
 % end

@@ -133,7 +133,8 @@ end
 
 -- Where a number on the first axis has a condition of its own, finer ones beside it have examples of their own.
 function TestRuns.test_finer_conditions_stand_beside()
-  local facts = { data = { train = "addition", by = { "digits", "carry" } } }
+  local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
+  facts.spec.eval.novel = false
   local run = runs.read(write_run("finer", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "test", '{"digits":1}', 1, ',"trained":0.5')
       .. by_line(100, "test", '{"digits":1,"carry":0}', 0.25, ',"trained":1')

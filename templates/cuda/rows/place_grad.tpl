@@ -1,5 +1,5 @@
 % local by_sequence, draw = learned and not sums, encoding.draw
-% local first = draw and draw.first == 1 and " - FIRST_POSITION" or ""
+% local first = draw and draw.first == 1 and " - " .. PREFIX .. "FIRST_POSITION" or ""
 % local words = drops and (learned and "of the sum, dropped out, in place, and " or "of the sum, dropped out, in place") or ""
 /* Gradients ${words}${learned and "of the vectors of positions" or ""}. */
 % define("NOINLINE void " .. name, drops and "const unsigned char *keep", (drops and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
