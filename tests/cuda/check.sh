@@ -42,8 +42,17 @@ if [ "$mode" = --all ]; then
     for preset in spec/encodings/*.lua; do
         name=$(basename "$preset" .lua)
         {
-            echo "return { task = { kind = \"reverse_string\" }, encoding = { use = \"$name\" },"
-            echo "  model = { use = \"ruoss_encoder\" }, train = { use = \"ruoss\" }, eval = { use = \"ruoss\" } }"
+            echo "return { encoding = { use = \"$name\" },"
+            case $name in
+                lst_*)
+                    echo 'task = { kind = "latin_square" }, model = { use = "lst_encoder" }, train = { use = "lst" },'
+                    echo 'eval = { splits = { "test" } } }'
+                    ;;
+                *)
+                    echo 'task = { kind = "reverse_string" }, model = { use = "ruoss_encoder" },'
+                    echo 'train = { use = "ruoss" }, eval = { use = "ruoss" } }'
+                    ;;
+            esac
         } >"$texts/library_$name.lua"
         generate "library_$name" "$texts/library_$name.lua"
     done
